@@ -145,7 +145,7 @@ slurm: build
 # Damaged files for each reader until the time is over; MINUTES=60 SEED=7.
 fuzz:
 	@scripts/setup.sh build
-	FUZZ_MINUTES=$(MINUTES) FUZZ_SEED=$(SEED) cargo test $(CARGO_FLAGS) -p fairground --test fuzz -- --nocapture
+	FUZZ_MINUTES=$(MINUTES) FUZZ_SEED=$(SEED) cargo test $(CARGO_FLAGS) -p fairground --test it fuzz -- --nocapture
 
 # Takes a minute; docs/src/method/validation.md quotes its output.
 validate-statistics:

@@ -6,9 +6,9 @@
 //! pressed then is answered. Charts further down are drawn when a reader comes near: how long all
 //! of them take is measured on the way through the page, and by printing it.
 
-#[path = "../tests/report/chromium/mod.rs"]
+#[path = "../tests/it/chromium/mod.rs"]
 mod chromium;
-#[path = "../tests/report/synthetic/mod.rs"]
+#[path = "../tests/it/synthetic/mod.rs"]
 mod synthetic;
 
 use std::path::Path;

@@ -2,7 +2,7 @@
 //! Writes a report of synthetic records, to look at: `cargo run --release -p fairground-report
 //! --example sample -- out.html`. With `--text` it prints the terminal's table instead.
 
-#[path = "../tests/report/synthetic/mod.rs"]
+#[path = "../tests/it/synthetic/mod.rs"]
 mod synthetic;
 
 use report::html::{About, page};

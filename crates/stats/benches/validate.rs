@@ -2,9 +2,9 @@
 //! `make validate-statistics`: whether the chain from records to verdicts keeps its promises, on
 //! synthetic experiments with a known truth. It fails if it does not.
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/it/common/mod.rs"]
 mod common;
-#[path = "../tests/common/experiments.rs"]
+#[path = "../tests/it/experiments.rs"]
 mod experiments;
 
 use std::process::ExitCode;

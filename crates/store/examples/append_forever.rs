@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-#[path = "../tests/sample/mod.rs"]
+#[path = "../tests/it/sample/mod.rs"]
 mod sample;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

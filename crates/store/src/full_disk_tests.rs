@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::{Filter, Store, StoreError};
 
-#[path = "../tests/sample/mod.rs"]
+#[path = "../tests/it/sample/mod.rs"]
 mod sample;
 
 /// Lets the file grow by no more than `more` pages of 4 KiB.

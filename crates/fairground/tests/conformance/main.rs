@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The order of callbacks: one body, two arms. For every scenario the simulator and the real kernel
+//! must call the tracing scheduler in the same order, with the same CPUs, tasks and flags.
+//!
+//! Read in this order: `conformance/scenarios.toml` is what is compared, `trace.bpf.c` the
+//! scheduler that tells, `scenario.rs` the trials, `arm.rs` the arms, `sequence.rs` what of their
+//! words counts; `measures.rs` compares numbers instead. `CONFORMANCE_ONLY=fork` compares only scenarios with this word in their name.
+
+mod arm;
+mod measures;
+mod scenario;
+mod sequence;
+
+use arm::{Answer, Files};
+use scenario::{Scenario, View};
+use vm::Kernel;
+
+/// A scenario that differs is tried again, in a boot with fewer before it: a thread of the kernel
+/// that wakes in the wrong moment does not do so twice; a wrong order is wrong each time.
+const ATTEMPTS: usize = 3;
+
+/// The newest kernel with sched_ext; says why there is none.
+fn kernel() -> Option<Kernel> {
+    let found = match vm::installed::find("qemu-system-x86_64") {
+        None => Err("qemu-system-x86_64 is not installed".to_owned()),
+        Some(_) => {
+            let home = execution::locations::data_folder().expect("a home");
+            let found = vm::kernels::find(&home, "7");
+            found.map_err(|error| format!("there is no kernel with sched_ext ({error})"))
+        }
+    };
+    if let Err(what) = &found {
+        assert!(std::env::var_os("CI").is_none(), "{what}, and CI must have it");
+        println!("skipped: {what}");
+    }
+    found.ok()
+}
+
+#[test]
+fn the_simulator_calls_back_in_the_kernels_order() {
+    let Some(kernel) = kernel() else { return };
+    let only = std::env::var("CONFORMANCE_ONLY").unwrap_or_default();
+    let mut scenarios = scenario::all();
+    let has_emulator = arm::emulator().is_some();
+    if !has_emulator {
+        println!("skipped: scenarios of several CPUs (`{}`)", vm::emulator::COMMAND);
+    }
+    scenarios.retain(|it| it.name.contains(&only) && (it.cpus == 1 || has_emulator));
+    let files = Files::write(&scenarios);
+    println!("kernel {}", kernel.release);
+    let mut wrong = scenarios.clone();
+    for _ in 0..ATTEMPTS {
+        let real = arm::boot(&files, &wrong, &kernel);
+        wrong.retain(|scenario| {
+            let simulated = arm::simulate(&files, scenario);
+            let verdict = verdict(scenario, &simulated, &real[&scenario.name]);
+            println!("{:56} {}", scenario.name, verdict.as_ref().unwrap_or_else(|why| why));
+            verdict.is_err()
+        });
+    }
+    let names: Vec<&str> = wrong.iter().map(|scenario| scenario.name.as_str()).collect();
+    assert_eq!(names, Vec::<&str>::new(), "differ each time");
+    if only.is_empty() && has_emulator {
+        publish(&kernel, &scenarios);
+    }
+}
+
+#[test]
+fn both_arms_measure_the_same() {
+    let Some(kernel) = kernel() else { return };
+    let found = measures::both_arms(&kernel);
+    measures::time_outs_are_equal(&found["spans"]);
+    measures::series_are_alike(&found["duty_cycle"]);
+    measures::forks_are_equal(&found["forks"]);
+    measures::the_ended_count(&found["ended"]);
+    for arms in found.values() {
+        arms.iter().for_each(measures::sums_agree);
+    }
+}
+
+#[test]
+fn a_trace_ends_although_others_starve() {
+    if let Some(kernel) = kernel() {
+        measures::a_trace_ends_although_others_starve(&kernel);
+    }
+}
+
+/// The book says what was compared with which kernel, and where the two differ.
+fn publish(kernel: &Kernel, scenarios: &[Scenario]) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/method/simulator.md");
+    let text = std::fs::read_to_string(path).expect("the chapter on the simulator");
+    let (head, rest) = text.split_once(OPENING).expect("the chapter has the opening mark");
+    let (part, tail) = rest.split_once("<!-- end -->").expect("the chapter has the closing mark");
+    let title = format!("Linux {}: ", kernel.release);
+    let expected = format!("\n{title}{}", published(scenarios));
+    if std::env::var_os("FAIRGROUND_BLESS").is_some() {
+        let whole = format!("{head}{OPENING}{expected}<!-- end -->{tail}");
+        std::fs::write(path, whole).expect("the chapter can be written");
+    } else if part.contains(&title) {
+        assert_eq!(
+            part, expected,
+            "docs/src/method/simulator.md is out of date; see its mark for the command"
+        );
+    } else {
+        println!("the book is about another kernel; its list was not compared");
+    }
+}
+
+const OPENING: &str = "<!-- generated: order; FAIRGROUND_BLESS=1 cargo test --release -p fairground \
+                       --test conformance -->";
+
+fn published(scenarios: &[Scenario]) -> String {
+    let (differ, equal): (Vec<_>, Vec<_>) = scenarios.iter().partition(|s| s.diverges.is_some());
+    let mut text = format!("{} scenarios, {} equal.\n\n", scenarios.len(), equal.len());
+    for scenario in equal {
+        text += &format!("- {}\n", scenario.name);
+    }
+    for scenario in differ {
+        let why = scenario.diverges.as_deref().unwrap_or_default();
+        text += &format!("- {}: DIVERGES: {why}\n", scenario.name);
+    }
+    text
+}
+
+/// `equal`, or the known reason; the error shows the first difference.
+fn verdict(scenario: &Scenario, simulated: &Answer, real: &Answer) -> Result<String, String> {
+    for (arm, answer) in [("simulator", simulated), ("kernel", real)] {
+        if let Some(trouble) = &answer.trouble {
+            return Err(format!("{arm}: {trouble}\n{}", side_by_side(simulated, real)));
+        }
+    }
+    let count = real.sequence.len();
+    match (&scenario.diverges, simulated.is_that_of(real)) {
+        (_, true) if count < 3 && scenario.view != View::Refused => {
+            Err(format!("only {count} callbacks"))
+        }
+        (None, true) => Ok(format!("equal ({count} callbacks)")),
+        (Some(why), false) => Ok(format!("DIVERGES: {why}")),
+        (Some(_), true) => Err("is equal now; remove `diverges`".into()),
+        (None, false) => Err(format!("differs\n{}", side_by_side(simulated, real))),
+    }
+}
+
+/// Both sequences up to a little after the first difference.
+fn side_by_side(simulated: &Answer, real: &Answer) -> String {
+    const AFTER: usize = 12;
+    let (left, right) = (&simulated.sequence, &real.sequence);
+    let first = (0..left.len().max(right.len())).find(|&at| left.get(at) != right.get(at));
+    let mut text = format!("  {:52}| {}\n", simulated.outcome, real.outcome);
+    text += &format!("  {:52}| {}\n", "simulator", "kernel");
+    for at in 0..first.unwrap_or(left.len()) + AFTER {
+        let [left, right] = [left, right].map(|side| side.get(at).map_or("", String::as_str));
+        let sign = if left == right { ' ' } else { '>' };
+        if !(left.is_empty() && right.is_empty()) {
+            text += &format!("{sign} {left:52}| {right}\n");
+        }
+    }
+    text
+}

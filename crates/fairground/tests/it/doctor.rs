@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `doctor` on machines that lack something: no clang, no QEMU, no network, no root, no kernel with
+//! sched_ext.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::common::{Bench, stdout};
+
+/// What works, by name.
+fn works(json: &str, name: &str) -> bool {
+    finding(json, name)["works"].as_bool().expect("a truth")
+}
+
+/// What is lacking and what gets it, as one text.
+fn lacks(json: &str, name: &str) -> String {
+    finding(json, name)["lacks"].to_string()
+}
+
+fn finding(json: &str, name: &str) -> Value {
+    let all: Vec<Value> = serde_json::from_str(json).expect("JSON");
+    all.into_iter().find(|finding| finding["name"] == name).expect("a finding")
+}
+
+const OWN: &str = "your own scheduler's file";
+const MACHINE: &str = "virtual machine, one CPU in virtual time";
+
+/// `doctor` with only these programs.
+fn with_programs(programs: &[&str]) -> String {
+    let bench = Bench::new();
+    let folder = bench.path("programs");
+    std::fs::create_dir(&folder).expect("a folder");
+    for program in programs {
+        let path = vm::installed::find(program).expect("a program");
+        symlink(path, folder.join(program)).expect("a link");
+    }
+    let mut doctor = bench.fairground(&["doctor", "--offline", "--format", "json"]);
+    doctor.env("PATH", &folder).env("FAIRGROUND_HOME", bench.path("home")).env_remove("BPF_CLANG");
+    stdout(&doctor.assert().success())
+}
+
+fn clang() -> String {
+    let found = compile::compiler().expect("a compiler");
+    found.split(',').next().expect("a name").to_owned()
+}
+
+#[test]
+fn without_clang_the_simulator_works_and_own_files_do_not() {
+    let json = with_programs(&["sh"]);
+    assert!(works(&json, "simulator") && !works(&json, OWN), "{json}");
+    let said = lacks(&json, OWN);
+    assert!(
+        said.contains("no clang of version 16 or newer") && said.contains("clang-19"),
+        "{said}"
+    );
+}
+
+#[test]
+fn without_qemu_own_files_work_and_virtual_machines_do_not() {
+    let clang = clang();
+    let json = with_programs(&["sh", &clang]);
+    assert!(works(&json, "simulator") && works(&json, OWN), "{json}");
+    assert!(!works(&json, MACHINE), "{json}");
+    let said = lacks(&json, MACHINE);
+    assert!(said.contains("qemu-system-x86_64 cannot be run"), "{said}");
+    assert!(said.contains("fairground kernel pull"), "{said}");
+}
+
+/// Runs a command in an empty home; `None` if this system does not let it.
+fn inside(wrapper: &[&str], bench: &Bench, arguments: &[&str]) -> Option<Output> {
+    let wrapped = |end: &[&str]| {
+        let mut command = Command::new(wrapper[0]);
+        command.args(&wrapper[1..]).args(end).env("FAIRGROUND_HOME", bench.path("home"));
+        command.current_dir(bench.path(".")).output().ok()
+    };
+    let able = wrapped(&["true"]).is_some_and(|output| output.status.success());
+    if !able {
+        let why = format!("{} is refused here", wrapper.join(" "));
+        assert!(std::env::var_os("CI").is_none(), "{why}, and CI must allow it");
+        println!("skipped: {why}");
+        return None;
+    }
+    wrapped(arguments)
+}
+
+#[test]
+fn without_a_network_the_mirror_is_what_does_not_work() {
+    let bench = Bench::new();
+    let doctor = [env!("CARGO_BIN_EXE_fairground"), "doctor", "--format", "json"];
+    let Some(output) = inside(&["unshare", "-r", "-n"], &bench, &doctor) else { return };
+    let json = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && works(&json, "simulator"), "{json}");
+    assert!(!works(&json, "downloads"), "{json}");
+    assert!(lacks(&json, "downloads").contains("look at the network"), "{json}");
+    assert!(lacks(&json, MACHINE).contains("fairground kernel use FILE"), "{json}");
+}
+
+#[test]
+fn without_root_schedulers_cannot_be_loaded_here() {
+    let bench = Bench::new();
+    // The folders of a checkout may be closed to other users.
+    let program = bench.path("fairground");
+    std::fs::copy(env!("CARGO_BIN_EXE_fairground"), &program).expect("a copy");
+    open(&bench.path("."));
+    open(&program);
+    let program = program.to_string_lossy().into_owned();
+    let doctor = [&program, "doctor", "--offline", "--format", "json"];
+    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    // SAFETY: no arguments.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    let wrapper = if is_root { &nobody[..] } else { &["env"][..] };
+    let Some(output) = inside(wrapper, &bench, &doctor) else { return };
+    let json = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && works(&json, "simulator"), "{json}");
+    assert!(!works(&json, "this kernel"), "{json}");
+    assert!(lacks(&json, "this kernel").contains("sudo fairground"), "{json}");
+}
+
+/// What the first process of the old kernel does. It needs no disk and no distribution.
+const FIRST: &str = "
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+export FAIRGROUND_HOME=/tmp/home
+/init doctor --offline --format json
+";
+
+/// What a kernel's console shows of a script that runs on it, with this program as `/init`.
+fn on_kernel(kernel: &vm::Kernel, script: &str, bench: &Bench) -> String {
+    let programs = ["sh", "mount"].map(str::to_owned);
+    let boot = vm::initramfs::Boot {
+        pauses: false,
+        accelerator: String::new(),
+        kernel_sha256: String::new(),
+        path: String::new(),
+    };
+    let contents = vm::initramfs::Contents {
+        executable: Path::new(env!("CARGO_BIN_EXE_fairground")),
+        programs: &programs,
+        parts: &[],
+        files: &[("/first".into(), script.into())],
+        config: None,
+        boot: &boot,
+    };
+    let archive = bench.path("first.cpio");
+    let image = vm::initramfs::build(&contents).expect("a file system");
+    std::fs::write(&archive, image.bytes).expect("a file");
+    let shell = vm::installed::find("sh").expect("a shell").display().to_string();
+    let options = format!("console=ttyS0 quiet loglevel=0 panic=-1 rdinit={shell} -- /first");
+    let mut qemu = Command::new("qemu-system-x86_64");
+    qemu.args(["-m", "1G", "-display", "none", "-no-reboot", "-nodefaults", "-serial", "stdio"]);
+    qemu.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(archive).args(["-append", &options]);
+    let output = qemu.stdin(std::process::Stdio::null()).output().expect("QEMU");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn on_an_old_kernel_the_simulator_works_and_loading_does_not() {
+    if !crate::common::ready(&["mount"]) {
+        return;
+    }
+    let home = execution::locations::data_folder().expect("a home");
+    let kernels = vm::kernels::list(&home).expect("kernels");
+    let old = kernels.into_iter().find(|kernel| kernel.release.starts_with("6.1."));
+    let Some(old) = old else {
+        assert!(std::env::var_os("CI").is_none(), "CI must have a kernel 6.1");
+        println!("skipped: there is no kernel 6.1 (`fairground kernel pull`)");
+        return;
+    };
+    let shown = on_kernel(&old, FIRST, &Bench::new());
+    let found = shown.find('[').zip(shown.rfind(']'));
+    let (first, last) = found.unwrap_or_else(|| panic!("no JSON in: {shown}"));
+    let json = &shown[first..=last];
+    assert!(works(json, "simulator") && !works(json, "this kernel"), "{json}");
+    let said = lacks(json, "this kernel");
+    let words = format!("Linux {} is older than 6.12 and has no sched_ext", old.release);
+    assert!(said.contains(&words), "{said}");
+}
+
+/// Lets everybody read and enter.
+fn open(path: &Path) {
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).expect("permissions");
+}
+
+#[test]
+fn people_read_a_table_with_remedies_below() {
+    let bench = Bench::new();
+    let mut doctor = bench.fairground(&["doctor", "--offline"]);
+    let text = stdout(&doctor.env("FAIRGROUND_HOME", bench.path("home")).assert().success());
+    assert!(text.starts_with("yes  simulator "), "{text}");
+    assert!(text.contains("\n     - no kernel is here\n       fairground kernel pull\n"), "{text}");
+}
+
+#[test]
+fn without_any_home_it_says_what_to_set() {
+    let bench = Bench::new();
+    let mut doctor = bench.fairground(&["doctor", "--offline"]);
+    for name in ["FAIRGROUND_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "HOME"] {
+        doctor.env_remove(name);
+    }
+    let text = stdout(&doctor.assert().success());
+    assert!(text.contains("export FAIRGROUND_HOME=FOLDER"), "{text}");
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground explain`: of a trial that runs now, of one in a store, and what it says when there
+//! is nothing to explain.
+
+use expect_test::expect;
+
+use crate::common::{Bench, stderr, stdout};
+
+/// A machine on which only the tasks' own work takes time, so that no calibration changes what is
+/// expected here.
+fn free_machine() -> String {
+    let costs = toml::to_string(&model::Costs::FREE).expect("plain data");
+    format!("# SPDX-License-Identifier: GPL-2.0-only\ncpus = 2\nhz = 1000\n\n[costs]\n{costs}")
+}
+
+/// Two hogs on one CPU, while the other one idles most of the time.
+const BOUND: &str = "# SPDX-License-Identifier: GPL-2.0-only
+about = \"bound hogs and a sleeper\"
+duration_us = 40000
+
+[[task]]
+name = \"hog\"
+count = 2
+affinity = [0]
+steps = [{ run_us = 1000 }]
+
+[[task]]
+name = \"sleeper\"
+steps = [{ run_us = 500 }, { sleep_us = 5000 }]
+";
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("free.toml", &free_machine());
+    bench.write("bound.toml", BOUND);
+    bench
+}
+
+const NOW: [&str; 7] = [
+    "explain",
+    "--scheduler",
+    "rr slice_us=4000",
+    "--workload",
+    "./bound.toml",
+    "--machine",
+    "./free.toml",
+];
+
+#[test]
+fn a_trial_that_runs_now() {
+    let shown = stdout(&bench().run(&NOW).success());
+    // The first line holds the trial's identity, which other schedulers' texts would change.
+    let (title, rest) = shown.split_once('\n').expect("several lines");
+    assert!(title.starts_with("rr slice_us=4000 in bound on free (sim), trial "), "{title}");
+    // How tasks are started and ended decides about a switch more or less.
+    let (facts, rest) = rest.split_once("\n\n").expect("several parts");
+    assert!(facts.starts_with("40.0 ms on 2 CPUs, 2"), "{facts}");
+    expect![[r#"
+        Where the time went
+                                  tasks        running        waiting       sleeping        blocked  longest wait
+          hog                         2 40.0 ms 50.0 % 40.0 ms 50.0 %              –              –       4.47 ms
+          sleeper                     1 4.00 ms 10.0 %              – 36.0 ms 90.0 %              –             –
+          others                      1              –              – 40.0 ms  100 %              –             –
+          task by task
+          hog/1                       1 19.5 ms 48.8 % 20.5 ms 51.2 %              –              –       4.47 ms
+          hog/0                       1 20.5 ms 51.2 % 19.5 ms 48.8 %              –              –       4.00 ms
+
+        What ran instead of waiting tasks
+          hog waited 10 times, 40.0 ms in all; meanwhile its CPU ran hog 100 %.
+
+        The longest waits
+          4.47 ms: hog/1
+          It was woken at 0.000 ms on CPU 0, and was put into queue 0 behind 1 other. Meanwhile CPU 0 ran hog/0 for
+            4.47 ms (until its slice ended). CPU 0 took it from queue 0 and ran it at 4.470 ms, for at most 4.00 ms.
+          4.00 ms: hog/0
+          It lost CPU 0 to hog/1 at 4.470 ms, because its slice was used up, and was put into queue 0 as its first.
+            Meanwhile CPU 0 ran hog/1 for 4.00 ms (until its slice ended). CPU 0 took it from queue 0 and ran it at
+            8.470 ms, for at most 4.00 ms.
+          4.00 ms: hog/1
+          It lost CPU 0 to hog/0 at 8.470 ms, because its slice was used up, and was put into queue 0 as its first.
+            Meanwhile CPU 0 ran hog/0 for 4.00 ms (until its slice ended). CPU 0 took it from queue 0 and ran it at
+            12.470 ms, for at most 4.00 ms.
+
+        Idle while work waited
+          No CPU ever idled while a task waited that could have used it.
+
+        Timeline
+          What had the CPU longest in each 500 µs: a hog, b sleeper, * others, . idle.
+          CPU 0    aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+          CPU 1    b..........b..........b..........b..........b..........b..........b..........b..
+                   0.000 ms                                                               40.000 ms
+          The longest wait, one sign per 60.5 µs: # runs, - waits, · sleeps.
+          hog/1                   --------------------------------------------------------------------------######
+          hog/0                   ##########################################################################------
+                                  0.000 ms                                                                4.842 ms
+    "#]].assert_eq(rest);
+}
+
+#[test]
+fn the_numbers_of_the_json_form_add_up() {
+    let shown = stdout(&bench().run(&[&NOW[..], &["--format", "json"]].concat()).success());
+    let json: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(json["backend"], "sim");
+    let tasks = json["explanation"]["tasks"].as_array().expect("tasks");
+    let ns = |task: &serde_json::Value, key: &str| task[key].as_u64().expect("a number");
+    for task in tasks {
+        let states = ["running_ns", "waiting_ns", "sleeping_ns", "blocked_ns"];
+        let sum: u64 = states.iter().map(|state| ns(task, state)).sum();
+        assert_eq!(sum, ns(task, "lifetime_ns"), "{task}");
+        let instead = task["instead_ns"].as_object().expect("sums").values();
+        let instead: u64 = instead.map(|sum| sum.as_u64().expect("a number")).sum();
+        assert_eq!(instead + ns(task, "cpu_idle_ns"), ns(task, "waiting_ns"), "{task}");
+    }
+    assert_eq!(tasks.iter().filter(|task| task["group"] == "hog").count(), 2);
+}
+
+#[test]
+fn a_trial_of_a_store_by_the_beginning_of_its_identity() {
+    let bench = bench();
+    let run = [
+        "run",
+        "--on",
+        "sim",
+        "--scheduler",
+        "fifo",
+        "--workload",
+        "./bound.toml",
+        "--blocks",
+        "2",
+    ];
+    let quiet = ["--exploratory", "--machine", "./free.toml", "--trace"];
+    bench.run(&[&run[..], &quiet].concat()).success();
+    let records = bench.records("fairground.db");
+    let traced = records.iter().find(|record| record.trial.trace).expect("one is traced");
+    let id = traced.trial.id();
+    let shown = stdout(&bench.run(&["explain", &id[..6]]).success());
+    assert!(shown.contains(&format!("trial {id}")), "{shown}");
+
+    let refusal = |arguments: &[&str]| stderr(&bench.run(arguments).code(2)).replace(&id, "ID");
+    expect![[r#"
+        fairground: fairground.db: has no trial `zzz`; traced are
+          ID  fifo in bound on free (sim)
+    "#]]
+    .assert_eq(&refusal(&["explain", "zzz"]));
+    expect![[r#"
+        fairground: fairground.db: say which trial; traced are
+          ID  fifo in bound on free (sim)
+    "#]]
+    .assert_eq(&refusal(&["explain"]));
+    let bare = records.iter().find(|record| !record.trial.trace).expect("one is not");
+    let said = refusal(&["explain", &bare.trial.id()]);
+    assert!(said.contains("has no trace; traced are\n  ID  fifo in bound"), "{said}");
+}
+
+#[test]
+fn half_a_question_is_refused() {
+    let bench = bench();
+    let said = stderr(&bench.run(&["explain", "--scheduler", "fifo"]).code(2));
+    assert!(said.contains("--workload <WORKLOAD>"), "{said}");
+    let said =
+        stderr(&bench.run(&["explain", "abc", "--scheduler", "fifo", "--workload", "w"]).code(2));
+    assert!(said.contains("cannot be used with"), "{said}");
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Damaged files: whatever a file holds, the program ends in time, within its memory, without a
+//! panic, and with one of the exit codes that it promises.
+//!
+//! Each reader gets mutations of good files ([`fuzz/mutate.rs`](mutate)), and everything that was
+//! ever found (`fuzz/corpus/READER/`). A finding is written to `target/fuzz/`; copy it into the
+//! corpus, where it stays.
+//!
+//! `FUZZ_INPUTS=2000` gives each reader that many mutations, `FUZZ_SEED=7` other ones, and
+//! `FUZZ_READER=bundle` only one reader. `make fuzz MINUTES=60` goes on until the time is over.
+
+mod mutate;
+mod program;
+mod seal;
+mod seeds;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use model::Seed;
+use program::Verb;
+use seeds::Kind;
+
+/// Mutations per reader in an ordinary test.
+const INPUTS: u64 = 250;
+
+/// A kind of file and the verb that reads it.
+struct Reader {
+    name: &'static str,
+    /// What its mutations start from.
+    kind: Kind,
+    verb: Verb,
+    /// One of so many inputs is tried, where the verb does more than reading.
+    one_of: u64,
+}
+
+const fn reader(name: &'static str, kind: Kind, verb: Verb) -> Reader {
+    Reader { name, kind, verb, one_of: 1 }
+}
+
+const READERS: &[Reader] = &[
+    reader("experiment", Kind::Folder("experiments", "toml"), Verb::Plan),
+    reader("workload", Kind::Folder("workloads", "toml"), Verb::PlanWorkload),
+    reader("rt-app", Kind::RtApp, Verb::PlanWorkload),
+    reader("machine", Kind::Folder("machines", "toml"), Verb::PlanMachine),
+    Reader { one_of: 5, ..reader("care", Kind::Folder("cares", "toml"), Verb::Recommend) },
+    Reader { one_of: 5, ..reader("claim", Kind::Folder("claims", "toml"), Verb::Replicate) },
+    Reader { one_of: 5, ..reader("scheduler", Kind::Scheduler, Verb::PlanScheduler) },
+    Reader { one_of: 2, ..reader("trial", Kind::Trial, Verb::Trial) },
+    reader("import", Kind::Folder("crates/fairground/tests/imports", ""), Verb::Import),
+    reader("output", Kind::Output, Verb::Import),
+    reader("trace", Kind::Trace, Verb::ImportTrace),
+    reader("perfetto", Kind::Perfetto, Verb::ImportTrace),
+    reader("recorded", Kind::Recorded, Verb::PlanWorkload),
+    reader("bundle", Kind::Bundle, Verb::Import),
+    reader("sealed", Kind::Sealed, Verb::ImportSealed),
+    Reader { one_of: 2, ..reader("store", Kind::Store, Verb::Compare) },
+];
+
+/// The limits of this test.
+struct Limits {
+    inputs: u64,
+    until: Option<Instant>,
+    seed: Seed,
+}
+
+fn number(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
+}
+
+fn limits() -> Limits {
+    let minutes = number("FUZZ_MINUTES");
+    let until = minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
+    let inputs = number("FUZZ_INPUTS").unwrap_or(if until.is_some() { u64::MAX } else { INPUTS });
+    Limits { inputs, until, seed: Seed(number("FUZZ_SEED").unwrap_or(1)) }
+}
+
+fn is_asked_for(reader: &Reader) -> bool {
+    std::env::var("FUZZ_READER").map_or(true, |name| name.is_empty() || name == reader.name)
+}
+
+fn corpus(reader: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus").join(reader);
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    let read = |path: PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        (name, std::fs::read(&path).expect("a file of the corpus"))
+    };
+    files.into_iter().map(read).collect()
+}
+
+/// Keeps a finding where the next build does not delete it.
+fn keep(reader: &str, name: &str, bytes: &[u8]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../fuzz").join(reader);
+    std::fs::create_dir_all(&folder).expect("a folder for findings");
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).expect("a finding");
+    path
+}
+
+/// Gives a reader its inputs; returns how many, and what was found.
+fn attack(reader: &Reader, limits: &Limits) -> (u64, Vec<String>) {
+    let bench = crate::common::Bench::new();
+    let mut found = Vec::new();
+    let mut tried = 0;
+    let mut attempt = |name: &str, bytes: &[u8]| {
+        tried += 1;
+        if let Err(why) = program::read(&bench, &reader.verb, reader.kind.extension(), bytes) {
+            let kept = keep(reader.name, name, bytes);
+            found.push(format!("{}: {why}: {}", reader.name, kept.display()));
+        }
+    };
+    let corpus = corpus(reader.name);
+    corpus.iter().for_each(|(name, bytes)| attempt(name, bytes));
+    let mut good = reader.kind.seeds();
+    good.extend(corpus.into_iter().map(|(_, bytes)| bytes));
+    let mut number = 0;
+    while number < limits.inputs / reader.one_of {
+        if limits.until.is_some_and(|until| Instant::now() > until) {
+            break;
+        }
+        let mut random = limits.seed.derive(&format!("{} {number}", reader.name));
+        attempt(&format!("{}-{number}", limits.seed.0), &mutate::mutate(&good, &mut random));
+        number += 1;
+    }
+    (tried, found)
+}
+
+/// Two readers at a time.
+fn attack_all(readers: &[&Reader]) {
+    let limits = limits();
+    let queue = std::sync::Mutex::new(readers.iter());
+    let next = || queue.lock().expect("no thread has panicked").next();
+    let found = std::sync::Mutex::new(Vec::new());
+    let work = || {
+        while let Some(reader) = next() {
+            let (tried, bad) = attack(reader, &limits);
+            println!("{}: {tried} inputs, {} findings", reader.name, bad.len());
+            found.lock().expect("no thread has panicked").extend(bad);
+        }
+    };
+    let threads = if limits.until.is_some() { readers.len() } else { 2 };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+    let found = found.into_inner().expect("no thread has panicked");
+    assert!(found.is_empty(), "{} findings:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn no_file_makes_the_program_panic_hang_or_break_its_promise() {
+    let readers: Vec<&Reader> = READERS.iter().filter(|reader| is_asked_for(reader)).collect();
+    assert!(!readers.is_empty(), "FUZZ_READER names no reader");
+    attack_all(&readers);
+}
+
+#[test]
+fn good_files_are_read() {
+    let bench = crate::common::Bench::new();
+    for reader in READERS.iter().filter(|reader| reader.one_of < 5) {
+        let seeds = reader.kind.seeds();
+        assert!(!seeds.is_empty(), "{} has nothing to start from", reader.name);
+        let codes = seeds
+            .iter()
+            .take(6)
+            .map(|bytes| program::read(&bench, &reader.verb, reader.kind.extension(), bytes));
+        let codes: Vec<Result<i32, String>> = codes.collect();
+        assert!(codes.contains(&Ok(0)), "{}: {codes:?}", reader.name);
+    }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The verbs as users meet them: the table, help, old names, completions and the manual page.
+
+use expect_test::expect;
+
+use crate::common::{Bench, stderr, stdout};
+
+#[test]
+fn alone_it_shows_its_verbs() {
+    let shown = Bench::new().run(&[]).success();
+    expect![[r#"
+        Compare Linux CPU schedulers under the same rules
+
+        Ask:
+          recommend  Say which scheduler suits you on this machine, or that it makes no difference
+          run        Run an experiment; every trial leaves one record in the store
+          load       Use a scheduler on this kernel until Ctrl-C
+          record     Record what the tasks of this machine do, as a workload that plays it again
+        Read:
+          list       Show what there is: schedulers, workloads, machines, experiments, claims, cares, kernels
+          compare    Compare records: a table with intervals, or whether two stores are identical
+          report     Write the report, one HTML file that needs no network; of a folder of shared files, a site
+          explain    Say why tasks waited: what ran instead, which decisions made it, which CPUs idled
+          history    Show an experiment's numbers session after session; exit code 1 if the newest is worse
+        Exchange:
+          import     Read shared files, chunks' records, or other programs' results, into the store
+          share      Make one small sealed file of an experiment's records, for others to import
+          export     Export records, histograms and traces to other tools' formats
+        Trust:
+          check      Verify cheaply that every file parses, compiles and loads
+          doctor     Say what this machine can do, and which commands get what is missing
+          fidelity   Show how far the simulator is from a kernel, or schedulers' files from their counterparts
+          soak       Run schedulers under all kinds of stress: which are ejected, which lose a task or a CPU
+          replicate  Test again what others have published, and say what is reproduced and what is not
+        Plumbing:
+          plan       Print an experiment's trials, or cut them into chunks for other machines; run nothing
+          trial      Run one JSON trial from stdin, or a chunk of trials; write a JSON record for each
+          kernel     Get and add kernels to boot; measure what a kernel's work costs
+          emulator   Build the emulator for virtual time, which several CPUs need
+          store      Say what is wrong with a store, and repair it
+          generate   Print a shell's completion script, or the manual page
+
+        Examples:
+          fairground recommend                             which scheduler suits you
+          fairground run quick                             race schedulers, simulated and on real kernels
+          fairground run quick --scheduler ./mine.bpf.c    add your own to the race
+
+        `fairground VERB --help` says more.
+    "#]]
+    .assert_eq(&stdout(&shown));
+}
+
+#[test]
+fn help_has_the_verbs_in_groups() {
+    let bench = Bench::new();
+    let (short, long) = (bench.run(&["-h"]).success(), bench.run(&["--help"]).success());
+    assert_eq!(stdout(&short), stdout(&long));
+    let (help, verbs) = (stdout(&long), stdout(&bench.run(&[]).success()));
+    assert!(help.contains("Usage: fairground [VERB]\n\nAsk:\n  recommend "), "{help}");
+    let (_, rows) = verbs.split_once("Ask:\n").expect("a group");
+    let (rows, _) = rows.split_once("\n\n").expect("examples");
+    assert!(help.contains(rows), "{help}");
+}
+
+#[test]
+fn old_verbs_say_their_new_names() {
+    let bench = Bench::new();
+    for (old, new) in [
+        (&["completions", "bash"][..], &["generate", "completions", "bash"][..]),
+        (&["man"][..], &["generate", "manual"][..]),
+    ] {
+        let (was, is) = (bench.run(old).success(), bench.run(new).success());
+        assert_eq!(stdout(&was), stdout(&is));
+        assert_eq!(stderr(&was), format!("{} is now: {} {}\n", old[0], new[0], new[1]));
+    }
+    let said = stderr(&bench.run(&["calibrate", "two_cpus"]).code(2));
+    assert!(said.starts_with("calibrate is now: kernel calibrate\n"), "{said}");
+    let mut kernels = bench.fairground(&["kernel", "list"]);
+    let kernels = kernels.env("FAIRGROUND_HOME", bench.path("home")).assert().success();
+    assert_eq!(stderr(&kernels), "kernel list is now: list kernels\n");
+    let help = stdout(&bench.run(&["--help"]).success());
+    for old in ["control", "gate", "gallery", "calibrate", "completions", "man", "guest"] {
+        assert!(!help.contains(&format!("\n  {old} ")), "{old}: {help}");
+    }
+}
+
+#[test]
+fn run_has_help() {
+    let shown = Bench::new().run(&["run", "--help"]).success();
+    expect![[r#"
+        Run an experiment; every trial leaves one record in the store
+
+        Usage: fairground run [OPTIONS] [EXPERIMENT]
+
+        Arguments:
+          [EXPERIMENT]  An experiment's name or file; without it --scheduler and
+                        --workload describe one
+
+        Options:
+              --on <BACKEND>           Run only on this backend: sim, vm or live; or on
+                                       several: sim,vm
+              --seed <N>               The only source of randomness: order of trials,
+                                       start phases [default: 1]
+              --scheduler <SCHEDULER>  Add a scheduler: NAME, FILE.bpf.c, 'NAME
+                                       knob=value', 'program:scx_lavd ARG', kernel:6.12,
+                                       policy:rr:50
+              --workload <WORKLOAD>    Use this workload instead of the experiment's:
+                                       NAME, FILE, 'NAME parameter=value'
+              --machine <MACHINE>      Use this machine instead of the experiment's:
+                                       NAME, FILE, or sim:NAME for the simulator alone
+              --baseline <NAME>        The contestant that the others are compared with
+              --blocks <N>             Number of blocks: a block runs every contestant
+                                       in every cell, with fresh boots
+              --trials-per-boot <N>    Trials of each cell inside one boot
+              --timeout <SECONDS>      Time limit of a trial, seconds
+              --trace[=<CELL>]         Keep an event trace of this cell's trials in the
+                                       first block; of every cell's without a value
+              --no-probes              Measure without probes, to see what the probes
+                                       cost
+              --exploratory            Run a plan that may be too short to prove
+                                       anything, without A/A trials; the report says so
+              --resume                 Run only the trials that the last campaign with
+                                       the same plan has left
+              --store <FILE>           Where the records go [default: fairground.db]
+              --jobs <N>               Trials at a time [default: as many as CPUs in the
+                                       simulator and where only instructions are
+                                       counted, else one]
+              --offline                Never download a kernel
+              --budget <TIME>          Run as many blocks as fit into this time: 90s,
+                                       10m, 2h. The first block shows how long a block
+                                       takes; the number is fixed before any measured
+                                       value is looked at
+              --until <PERCENT>        Add blocks until every shift of a headline
+                                       measure is known to ± this many percent
+              --effect <PERCENT>       Refuse a plan that could not see a difference of
+                                       this many percent, judged by A/A trials
+              --fleet <FLEET>          Let a cluster run the trials: slurm, or
+                                       slurm:KEY=VALUE,… with files=shared|sent,
+                                       chunk=TRIALS, seconds=N, constraint=FEATURES,
+                                       kinds=FEATURE+FEATURE…
+              --no-aa                  No A/A trials before real time is measured
+          -h, --help                   Print help
+    "#]]
+    .assert_eq(&stdout(&shown));
+}
+
+#[test]
+fn completions_and_the_manual_know_every_verb() {
+    let bench = Bench::new();
+    let verbs = stdout(&bench.run(&[]).success());
+    let verbs: Vec<&str> = verbs
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|word| !word.is_empty() && *word != "fairground")
+        .collect();
+    assert!(verbs.len() > 8, "{verbs:?}");
+    let manual = stdout(&bench.run(&["generate", "manual"]).success());
+    for shell in ["bash", "zsh", "fish"] {
+        let script = stdout(&bench.run(&["generate", "completions", shell]).success());
+        for verb in &verbs {
+            assert!(script.contains(verb), "{shell}: {verb}");
+            assert!(manual.contains(&format!("fairground\\-{verb}(1)")), "{verb}");
+        }
+    }
+    bench.run(&["generate", "manual", "-o", "."]).success();
+    assert!(bench.path("fairground-run.1").exists());
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The same experiment over time: steps are found where they are, an accepted one does not fail for
+//! ever, and many small ones do not pass.
+
+use crate::common::hogs::{changing, run};
+use crate::common::{Bench, stderr, stdout};
+
+/// Runs the experiment once for each length of the tasks' bursts.
+fn bench(bursts: &[u32]) -> Bench {
+    let bench = changing();
+    bursts.iter().for_each(|&run_us| run(&bench, run_us));
+    bench
+}
+
+#[test]
+fn a_step_is_found_and_fails_only_while_it_is_new() {
+    let bench = bench(&[1000, 1000, 1000]);
+    let assert = bench.run(&["history"]).success();
+    let said = stdout(&assert);
+    assert!(said.starts_with("no regression: 0 of 1 numbers worse in the newest of 3"), "{said}");
+    assert!(said.contains("▄▄▄ 60."), "{said}");
+    run(&bench, 1030);
+    let assert = bench.run(&["history", "change"]).code(1);
+    let said = stdout(&assert);
+    assert!(
+        said.starts_with("regressed: 1 of 1 numbers worse in the newest of 4 sessions"),
+        "{said}"
+    );
+    assert!(said.contains("session 4: worse, +3.0 %"), "{said}");
+    bench.run(&["history", "--margin", "5"]).success();
+    run(&bench, 1030);
+    let assert = bench.run(&["history"]).success();
+    let said = stdout(&assert);
+    assert!(said.contains("session 4: worse, +3.0 %") && said.contains("▁▁▁██"), "{said}");
+    bench.run(&["report", "-o", "r.html"]).success();
+    let page = std::fs::read_to_string(bench.path("r.html")).expect("a page");
+    assert!(page.contains("<section id=\"history\"") && page.contains("class=\"jump\""));
+}
+
+#[test]
+fn many_small_steps_are_a_drift() {
+    let bench = bench(&[1000, 1006, 1012]);
+    let assert = bench.run(&["history"]).code(1);
+    let said = stdout(&assert);
+    assert!(said.contains("drift: worse by +1.2 % since session 1, without a step"), "{said}");
+    let assert = bench.run(&["history", "--last", "2"]).success();
+    assert!(stdout(&assert).contains("newest of 2 sessions"));
+}
+
+#[test]
+fn several_stores_are_one_history() {
+    let bench = bench(&[1000]);
+    std::fs::rename(bench.path("fairground.db"), bench.path("old.db")).expect("a store");
+    let assert = bench.run(&["history", "--store", "old.db"]).success();
+    assert!(stderr(&assert).contains("one session only"));
+    run(&bench, 1030);
+    let assert = bench.run(&["history", "old.db", "fairground.db"]).code(1);
+    let said = stdout(&assert);
+    assert!(
+        said.contains("old.db session 1") && said.contains("fairground.db session 1"),
+        "{said}"
+    );
+    let assert = bench.run(&["history", "old.db", "fairground.db", "--format", "json"]).code(1);
+    assert!(stdout(&assert).contains("\"steps\""));
+}

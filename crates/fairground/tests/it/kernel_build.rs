@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground kernel build`: a base and an original are built, boot, and differ; mistakes are named
+//! before anything is unpacked.
+//!
+//! The kernels of this test have no debugging information and no network, which halves the time to
+//! compile them; so they have no probes either. Sources and objects stay in the target folder: a
+//! second run compiles nothing.
+
+use std::path::{Path, PathBuf};
+
+use crate::common::{Bench, project, ready, stderr, stdout};
+
+/// What the probes need, switched off.
+const SMALL: &str = "CONFIG_DEBUG_INFO=n
+CONFIG_DEBUG_INFO_BTF=n
+CONFIG_BPF_SYSCALL=n
+CONFIG_NET=n
+";
+
+/// The kernels of this test, which are kept.
+fn home() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("built-kernels")
+}
+
+/// Where downloaded patches may be; the author's address is asked for others.
+fn downloads() -> PathBuf {
+    let named = std::env::var_os("FAIRGROUND_DOWNLOADS").map(PathBuf::from);
+    named.unwrap_or_else(|| project("../shared/patches"))
+}
+
+/// The standard error of a build and whether it succeeded.
+fn build(bench: &Bench, definition: &str, name: &str) -> (bool, String) {
+    let downloads = downloads().display().to_string();
+    let words = ["kernel", "build", definition, "--config", "small.config", "--name", name];
+    let mut command = bench.fairground(&[&words[..], &["--downloads", &downloads]].concat());
+    let ended = command.env("FAIRGROUND_HOME", home()).assert();
+    (ended.get_output().status.success(), stderr(&ended))
+}
+
+#[test]
+fn a_base_and_an_original_are_built_and_boot() {
+    if !ready(&["flex", "bison", "bc", "pahole", "patch", "xz"]) {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("small.config", SMALL);
+    let (is_built, said) = build(&bench, "base-5.10", "small-base");
+    assert!(is_built, "{said}");
+    let (is_built, said) = build(&bench, "cacule", "small-cacule");
+    if !is_built && said.contains("name a folder that holds the file") {
+        println!("skipped: the patch of CacULE is not here, and there is no network: {said}");
+        return;
+    }
+    assert!(is_built, "{said}");
+    let race = ["run", "--on", "vm", "--machine", "uniprocessor", "--workload", "tiny.toml"];
+    let kernels = ["--scheduler", "kernel:small-base", "--scheduler", "kernel:small-cacule"];
+    let rest = ["--blocks", "1", "--no-probes", "--offline", "--exploratory"];
+    let mut command = bench.fairground(&[&race[..], &kernels, &rest].concat());
+    command.env("FAIRGROUND_HOME", home()).assert().success();
+    let records = bench.records("fairground.db");
+    assert_eq!(records.len(), 2);
+    for record in &records {
+        assert!(record.outcome.is_ok(), "{}", record.outcome.reason());
+        let facts = &record.provenance.kernel_facts;
+        let is_patched = record.trial.contestant.name.ends_with("cacule");
+        assert_eq!(facts.contains_key("patches"), is_patched, "{facts:?}");
+        assert!(facts["compiler"].contains("gcc") && facts["source"].len() == 64, "{facts:?}");
+    }
+    let image = |at: usize| &records[at].provenance.kernel_sha256;
+    assert_ne!(image(0), image(1));
+}
+
+/// The message of a build that ends before it begins.
+fn refusal(bench: &Bench, arguments: &[&str]) -> String {
+    let arguments = [&["kernel", "build"], arguments].concat();
+    let mut command = bench.fairground(&arguments);
+    let refused = command.env("FAIRGROUND_HOME", bench.path("home")).assert().code(2);
+    stderr(&refused).trim_end().to_owned()
+}
+
+#[test]
+fn mistakes_are_named_before_anything_is_unpacked() {
+    let bench = Bench::new();
+    bench.write("bad.config", "CONFIG_HZ_250=y\nHZ=250\n");
+    for (arguments, said) in [
+        (&["bore-5.9"][..], "did you mean 'bore-5.9.6'"),
+        (&["echo", "--name", "bmq"], "--name bmq: this is the name of a definition"),
+        (&["--tree", "."], "a kernel of your own needs a name: add --name mine"),
+        (&["--base", "base-6.12", "--patch", "no.patch", "--name", "mine"], "no.patch"),
+        (
+            &["echo", "--config", "bad.config", "--name", "mine"],
+            "bad.config:2: 'HZ=250' is no line",
+        ),
+        (&["--tree", ".", "--name", "mine"], "no kernel/sched/core.c"),
+    ] {
+        let message = refusal(&bench, arguments);
+        assert!(message.contains(said), "{arguments:?}: {message}");
+    }
+    assert!(!bench.path("home/kernel-builds").exists(), "nothing was unpacked");
+}
+
+#[test]
+fn every_definition_is_listed_with_its_file() {
+    let listed = stdout(&Bench::new().run(&["kernel", "build"]).success());
+    for name in ["base-6.12", "bore-5.9.6", "bore-6.7.3", "echo", "bmq", "pds", "tt", "muqss"] {
+        assert!(listed.lines().any(|line| line.starts_with(name)), "{name}: {listed}");
+    }
+}

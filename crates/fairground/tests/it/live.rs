@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The whole pipeline on the kernel that runs the tests: no virtual machine, no privileges needed.
+
+use std::collections::BTreeSet;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::common::{Bench, stderr, stdout};
+
+/// Two policies that every user may choose, on the tiny workload.
+const RACE: [&str; 10] = [
+    "run",
+    "--on",
+    "live",
+    "--scheduler",
+    "policy:other",
+    "--scheduler",
+    "policy:batch",
+    "--workload",
+    "tiny.toml",
+    "--exploratory",
+];
+
+fn race<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&RACE[..], more].concat()
+}
+
+#[test]
+fn an_experiment_ends_with_a_table_a_store_and_a_report() {
+    let bench = Bench::new();
+    let run = bench.run(&race(&["--blocks", "3"])).success();
+    let (table, progress) = (stdout(&run), stderr(&run));
+    assert!(table.contains("other") && table.contains("batch"), "{table}");
+    assert!(progress.contains("fairground report adhoc --store fairground.db"), "{progress}");
+    let records = bench.records("fairground.db");
+    assert_eq!(records.len(), 6);
+    for record in &records {
+        assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+        assert!(record.measured.histograms.iter().all(model::Histogram::is_complete));
+        assert!(!record.provenance.kernel_release.is_empty());
+    }
+    let again = stdout(&bench.run(&["compare"]).success());
+    assert_eq!(again, table, "the table is a function of the records");
+    bench.run(&["report", "-o", "race.html"]).success();
+    let page = std::fs::read_to_string(bench.path("race.html")).expect("the report");
+    assert!(page.contains("fairground run --on live"), "the command is in the report");
+}
+
+#[test]
+fn what_cannot_be_measured_is_missing_with_a_reason() {
+    let bench = Bench::new();
+    bench.run(&race(&["--blocks", "1", "--no-probes"])).success();
+    let record = &bench.records("fairground.db")[0];
+    let switches = record.measured.metrics.iter().filter(|m| m.name == "migrations");
+    let mut count = 0;
+    for metric in switches {
+        assert!(metric.value.is_none() && metric.missing.is_some(), "{metric:?}");
+        count += 1;
+    }
+    assert!(count > 0);
+}
+
+#[test]
+fn one_trial_runs_by_hand() {
+    let bench = Bench::new();
+    let plan = [&["plan"], &RACE[1..]].concat();
+    let plan = stdout(&bench.run(&plan).success());
+    let first = plan.lines().next().expect("a trial");
+    let answer = bench.fairground(&["trial"]).write_stdin(first).assert().success();
+    let record: model::Record = serde_json::from_str(&stdout(&answer)).expect("a record");
+    let trial: model::Trial = serde_json::from_str(first).expect("the trial");
+    assert_eq!(record.trial, trial);
+    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+}
+
+#[test]
+fn running_twice_adds_a_session_and_resuming_adds_nothing() {
+    let bench = Bench::new();
+    bench.run(&race(&["--blocks", "2"])).success();
+    bench.run(&race(&["--blocks", "2"])).success();
+    assert_eq!(bench.records("fairground.db").len(), 8);
+    bench.run(&race(&["--blocks", "2", "--resume"])).success();
+    assert_eq!(bench.records("fairground.db").len(), 8);
+    // Another plan is another experiment: nothing of it is done.
+    bench.run(&race(&["--blocks", "1", "--resume"])).success();
+    assert_eq!(bench.records("fairground.db").len(), 10);
+}
+
+#[test]
+fn a_reader_that_goes_away_stops_nothing() {
+    let bench = Bench::new();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fairground"))
+        .current_dir(bench.path(""))
+        .args(race(&["--blocks", "2"]))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    drop(child.stderr.take());
+    assert_eq!(child.wait().expect("an end").code(), Some(0));
+    assert_eq!(bench.records("fairground.db").len(), 4);
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_measured_and_resume_goes_on() {
+    end_early_and_resume(Signal::SIGINT, Some(130));
+}
+
+#[test]
+fn a_kill_loses_at_most_the_trial_in_flight() {
+    end_early_and_resume(Signal::SIGKILL, None);
+}
+
+fn end_early_and_resume(signal: Signal, code: Option<i32>) {
+    let bench = Bench::new();
+    let arguments = race(&["--blocks", "10"]);
+    let child = Command::new(env!("CARGO_BIN_EXE_fairground"))
+        .current_dir(bench.path(""))
+        .args(&arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let before = wait_for_records(&bench, 3);
+    kill(Pid::from_raw(child.id() as i32), signal).expect("a signal");
+    let asked = Instant::now();
+    let end = child.wait_with_output().expect("an end");
+    assert!(asked.elapsed() < Duration::from_secs(10), "it took {:?}", asked.elapsed());
+    assert_eq!(end.status.code(), code);
+    if code.is_some() {
+        let said = String::from_utf8_lossy(&end.stderr);
+        assert!(
+            said.contains("to continue: fairground run") && said.contains("--resume"),
+            "{said}"
+        );
+    }
+    let kept = bench.records("fairground.db").len();
+    assert!((before..20).contains(&kept), "{before} … {kept}");
+
+    bench.run(&race(&["--blocks", "10", "--resume"])).success();
+    let records = bench.records("fairground.db");
+    let trials: BTreeSet<String> = records.iter().map(|record| record.trial.id()).collect();
+    assert_eq!((records.len(), trials.len()), (20, 20), "each trial once");
+    assert!(records.iter().all(|record| record.outcome.is_ok()));
+}
+
+fn wait_for_records(bench: &Bench, wanted: usize) -> usize {
+    let patience = Instant::now() + Duration::from_secs(60);
+    loop {
+        let store = store::Store::open_readonly(&bench.path("fairground.db"));
+        let records = store.and_then(|store| store.records(&store::Filter::default()));
+        let found = records.map_or(0, |records| records.len());
+        if found >= wanted {
+            return found;
+        }
+        assert!(Instant::now() < patience, "only {found} records");
+        sleep(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The Debian package: its form, its bytes, its service, and a fresh Debian that installs and uses
+//! it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::common::project;
+
+/// What `scripts/chroot.sh` says if this machine cannot make a chroot.
+const CANNOT: i32 = 77;
+
+/// Whether the tools of `scripts/setup.sh packages` are there; says which are not. With `CI` set
+/// they must be.
+fn has_tools(tools: &[&str]) -> bool {
+    let absent = tools.iter().find(|tool| find(tool).is_none());
+    if let Some(tool) = absent {
+        assert!(std::env::var_os("CI").is_none(), "{tool} is missing, and CI must have it");
+        println!("skipped: {tool} is not installed (scripts/setup.sh packages)");
+    }
+    absent.is_none()
+}
+
+/// Cargo's own folder need not be in `PATH`.
+fn find(tool: &str) -> Option<PathBuf> {
+    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
+    let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from).or(home)?.join("bin").join(tool);
+    vm::installed::find(tool).or_else(|| cargo.is_file().then_some(cargo))
+}
+
+fn run(program: &str, words: &[&str]) -> Output {
+    let mut command = Command::new(program);
+    command.current_dir(project("")).args(words);
+    command.output().unwrap_or_else(|error| panic!("{program}: {error}"))
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned()
+}
+
+/// The project's files as they are now, in another folder.
+fn copied(to: &Path) -> PathBuf {
+    std::fs::create_dir_all(to.join("target")).expect("a folder");
+    let list = "git ls-files -z --cached --others --exclude-standard";
+    let pack = "tar --create --null --files-from - --ignore-failed-read 2>/dev/null";
+    let all = format!("{list} | {pack} | tar --extract --directory \"$1\"");
+    let copied = run("sh", &["-c", &all, "sh", &to.display().to_string()]);
+    assert!(copied.status.success(), "{}", said(&copied));
+    to.to_owned()
+}
+
+/// A release with the tested binary, made in a copy of the project.
+fn release(project: &Path) -> PathBuf {
+    let to = project.join("target/dist");
+    let mut script = Command::new(project.join("scripts/release.sh"));
+    script.env("BINARY", env!("CARGO_BIN_EXE_fairground")).env("SOURCE_DATE_EPOCH", "1795600000");
+    script.env_remove("CARGO_TARGET_DIR");
+    let made = script.arg(&to).output().expect("the script starts");
+    assert!(made.status.success(), "{}", said(&made));
+    to
+}
+
+fn named(folder: &Path, ending: &str) -> PathBuf {
+    let files = std::fs::read_dir(folder).expect("the release").flatten().map(|file| file.path());
+    let mut files = files.filter(|file| file.to_string_lossy().ends_with(ending));
+    files.next().unwrap_or_else(|| panic!("the release has no {ending}"))
+}
+
+/// One test, because it takes a while to make the package.
+#[test]
+fn a_release_is_sound_and_a_fresh_system_can_use_it() {
+    let tools = ["cargo-deb", "cargo-cyclonedx", "mdbook", "lintian", "dpkg-shlibdeps", "xz"];
+    if !has_tools(&tools) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [one, another] = ["one", "another-folder"]
+        .map(|name| release(&copied(&folder.path().join(name))))
+        .map(|made| (std::fs::read_to_string(made.join("SHA256SUMS")).expect("the sums"), made));
+    assert_eq!(one.0, another.0, "the same binary gave two releases");
+    assert_eq!(one.0.lines().count(), 3, "{}", one.0);
+    components_are_listed(&one.1);
+    let package = named(&one.1, ".deb");
+    lintian_finds_no_error(&package);
+    a_fresh_system_installs_it(&package);
+}
+
+fn components_are_listed(release: &Path) {
+    let text = std::fs::read_to_string(named(release, ".cdx.json")).expect("the list");
+    let list: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let names: Vec<&str> = list["components"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|c| c["name"].as_str())
+        .collect();
+    for linked in ["libbpf-sys", "rusqlite", "plotly", "fairground-sim"] {
+        assert!(names.contains(&linked), "no {linked} in {names:?}");
+    }
+    assert!(!text.contains(&release.display().to_string()), "it names a folder of this host");
+}
+
+fn lintian_finds_no_error(package: &Path) {
+    let package = package.display().to_string();
+    let checked = run("lintian", &["--fail-on", "error,warning", "--allow-root", &package]);
+    assert!(checked.status.success(), "{}", said(&checked));
+}
+
+/// The simulator's part; `make packages-test` has the others, on two releases of Debian.
+fn a_fresh_system_installs_it(package: &Path) {
+    let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let named = |name: &str| release.lines().find_map(|line| line.strip_prefix(name));
+    let (Some("debian"), Some(codename)) = (named("ID="), named("VERSION_CODENAME=")) else {
+        println!("skipped: this is no Debian, and a package fits the release that it was made on");
+        return;
+    };
+    let used = run("scripts/chroot.sh", &[codename, &package.display().to_string(), "simulator"]);
+    println!("{}", said(&used).trim_end());
+    if used.status.code() == Some(CANNOT) {
+        return;
+    }
+    assert!(used.status.success(), "{}", said(&used));
+    for step in ["fairground run quick --on sim", "the action, with a harmless change"] {
+        assert!(said(&used).contains(step), "{}", said(&used));
+    }
+}
+
+#[test]
+fn the_service_is_what_systemd_understands() {
+    if !has_tools(&["systemd-analyze"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let unit = std::fs::read_to_string(project("packaging/fairground-scheduler@.service"));
+    // systemd looks for the program, which is not installed here.
+    let unit =
+        unit.expect("the unit").replace("/usr/bin/fairground", env!("CARGO_BIN_EXE_fairground"));
+    let path = folder.path().join("fairground-scheduler@bore.service");
+    std::fs::write(&path, unit).expect("a file");
+    let path = path.display().to_string();
+    let verified = run("systemd-analyze", &["verify", "--man=no", &path]);
+    let complaints = said(&verified);
+    let own: Vec<&str> =
+        complaints.lines().filter(|line| line.contains("fairground-scheduler")).collect();
+    assert!(verified.status.success() && own.is_empty(), "{complaints}");
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Recording on the kernel that runs the tests, where that is allowed, and in guests, where it must
+//! work.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, geteuid};
+
+mod children;
+mod known;
+use crate::common::folder::Folder;
+use crate::common::{Bench, ready, stderr, stdout};
+
+/// Counts instructions, so that nothing depends on how busy the host is.
+const ROOMY: &str = "about = \"r\"\ncpus = 1\nmemory_mib = 2048\nclock = \"virtual\"\n";
+
+/// Runs the tests of known cases in a guest, then records a command there.
+fn in_a_guest(kernel: &str) {
+    if !ready(&["sh", "cat", "tr", "sleep", "grep"]) {
+        return;
+    }
+    let folder = Folder::new();
+    let tests = std::env::current_exe().expect("this program");
+    let tests = folder.copy(&tests, "tests");
+    let script = format!(
+        r#"
+cd /tmp
+export {must}=1
+{tests} known:: --test-threads=1 > said 2>&1 || fail "known cases" said
+{held} record --only sh -o load.trace -- sh -c 'for i in 1 2 3; do sleep 0.01; done' > said 2>&1 ||
+    fail "a command" said
+has said "0 events lost"
+[ "$(grep -c 'sched_process_fork: comm=sh' load.trace)" = 3 ] || fail "three children" load.trace
+"#,
+        must = known::MUST,
+        held = folder.path("held").display(),
+    );
+    folder.ask_on(kernel, ROOMY, &script, &[], &[&tests, "grep"]);
+}
+
+#[test]
+fn known_cases_are_recorded_on_6_1() {
+    in_a_guest("kernel:6.1");
+}
+
+#[test]
+fn known_cases_are_recorded_on_6_12() {
+    in_a_guest("kernel:6.12");
+}
+
+#[test]
+fn known_cases_are_recorded_on_7() {
+    in_a_guest("kernel:7");
+}
+
+#[test]
+fn who_may_not_record_is_told_which_capabilities_and_what_to_do() {
+    let bench = Bench::new();
+    let mut process = bench.process(&["record", "--for", "1s"]);
+    process.current_dir("/");
+    if geteuid().is_root() {
+        process.uid(65_534).gid(65_534);
+    }
+    let refused = assert_cmd::Command::from_std(process).assert();
+    if refused.get_output().status.success() {
+        println!("skipped: this user may record without being root");
+        return;
+    }
+    let said = stderr(&refused.code(2));
+    assert!(said.contains("CAP_BPF and CAP_PERFMON: run it with sudo"), "{said}");
+    assert!(said.contains("setcap cap_bpf,cap_perfmon+ep"), "{said}");
+}
+
+#[test]
+fn bad_options_are_refused_before_anything_runs() {
+    let bench = Bench::new();
+    for words in [["--limit", "many"], ["--for", "0s"], ["--only", "/no/such/group"]] {
+        let refused = bench.run(&[&["record"][..], &words, &["--", "touch", "ran"]].concat());
+        assert_eq!(stdout(&refused.code(2)), "", "{words:?}");
+    }
+    bench.write("mine.toml", "kept");
+    bench.run(&["record", "-o", "mine.toml", "--", "touch", "ran"]).code(2);
+    assert_eq!(fs::read_to_string(bench.path("mine.toml")).expect("the file"), "kept");
+    assert!(!bench.path("ran").exists());
+}
+
+#[test]
+fn a_command_is_recorded_to_its_end_and_its_failure_is_told() {
+    if !known::can_record() {
+        return;
+    }
+    let bench = Bench::new();
+    let recorded =
+        bench.run(&["record", "-o", "load.trace", "--", "sh", "-c", "sleep 0.05; exit 7"]).code(1);
+    let said = stderr(&recorded);
+    assert!(said.contains("ended with exit code 7; the recording is written"), "{said}");
+    assert!(said.contains(" wake-ups, 0 events lost") && said.contains("cost: "), "{said}");
+    let text = fs::read_to_string(bench.path("load.trace")).expect("the recording");
+    assert!(text.contains("next_comm=sleep"), "the command's child ran");
+    let missing = bench.run(&["record", "--", "no-such-program"]).code(2);
+    assert!(stderr(&missing).contains("no-such-program: cannot be run"), "{missing}");
+}
+
+#[test]
+fn a_recording_is_a_workload_that_the_simulator_plays() {
+    if !known::can_record() {
+        return;
+    }
+    let bench = Bench::new();
+    let loops = "for i in 1 2 3 4 5; do sleep 0.01; done";
+    let said = stderr(&bench.run(&["record", "--only", "sh", "--", "sh", "-c", loops]).success());
+    assert!(said.contains("to play it: fairground run --workload ./load.toml"), "{said}");
+    let listed = stdout(&bench.run(&["list", "workloads", "./load.toml"]).success());
+    assert!(listed.contains("sleep"), "{listed}");
+    let play = ["run", "--on", "sim", "--workload", "./load.toml", "--scheduler", "fifo"];
+    bench.run(&[&play[..], &["--blocks", "1", "--exploratory"]].concat()).success();
+    let records = bench.records("fairground.db");
+    assert!(records.iter().all(|record| record.outcome.is_ok()), "{:?}", records[0].outcome);
+}
+
+#[test]
+fn names_are_left_out_of_an_anonymous_recording() {
+    if !known::can_record() {
+        return;
+    }
+    let bench = Bench::new();
+    let only = ["record", "--anonymous", "--only", "sh", "-o", "load.trace"];
+    bench.run(&[&only[..], &["--", "sh", "-c", "sleep 0.01; true"]].concat()).success();
+    let text = fs::read_to_string(bench.path("load.trace")).expect("the recording");
+    assert!(text.contains("next_comm=t1 ") && !text.contains("sleep"), "{text}");
+}
+
+#[test]
+fn an_interrupt_ends_it_and_keeps_what_was_recorded() {
+    if !known::can_record() {
+        return;
+    }
+    for (words, code) in [
+        (&["record", "-o", "load.trace"][..], 0),
+        (&["record", "-o", "load.trace", "--for", "1h"], 130),
+    ] {
+        let bench = Bench::new();
+        let mut begun = Begun::new(bench.process(words));
+        std::thread::sleep(Duration::from_millis(200));
+        begun.signal(Signal::SIGINT);
+        let (ended, said) = begun.end();
+        assert_eq!(ended, Some(code), "{said}");
+        let text = fs::read_to_string(bench.path("load.trace")).expect("the recording");
+        assert!(text.contains("sched_switch"), "{words:?}");
+    }
+}
+
+/// A recording that has begun.
+struct Begun {
+    child: Child,
+    said: BufReader<ChildStderr>,
+}
+
+impl Begun {
+    fn new(mut process: Command) -> Begun {
+        let mut child = process.stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut said = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut first = String::new();
+        said.read_line(&mut first).expect("a line");
+        assert!(first.starts_with("recording"), "{first}");
+        Begun { child, said }
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        kill(Pid::from_raw(self.child.id() as i32), signal).expect("a signal");
+    }
+
+    /// The exit code, and what it said since.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut said = String::new();
+        self.said.read_to_string(&mut said).expect("text");
+        (self.child.wait().expect("an end").code(), said)
+    }
+}
+
+const BUSY: [&str; 3] = ["sh", "-c", "while :; do /bin/true; done"];
+
+#[test]
+fn a_full_memory_ends_it() {
+    if !known::can_record() {
+        return;
+    }
+    let bench = Bench::new();
+    let short = ["record", "-o", "load.trace", "--limit", "100kB", "--for", "60s", "--"];
+    let said = stderr(&bench.run(&[&short[..], &BUSY].concat()).success());
+    assert!(said.contains("the limit of 100 kB was reached; --limit sets another one"), "{said}");
+    assert!(bench.path("load.trace").exists());
+}
+
+#[test]
+fn lost_events_are_counted_and_refused_with_the_option_that_helps() {
+    if !known::can_record() {
+        return;
+    }
+    let bench = Bench::new();
+    let short = ["record", "--buffer", "60kB", "--for", "4s", "--"];
+    let mut begun = Begun::new(bench.process(&[&short[..], &BUSY].concat()));
+    // Nobody reads the buffer while it is stopped.
+    begun.signal(Signal::SIGSTOP);
+    std::thread::sleep(Duration::from_secs(3));
+    begun.signal(Signal::SIGCONT);
+    let (ended, said) = begun.end();
+    assert_eq!(ended, Some(3), "{said}");
+    assert!(said.contains(" events were lost (") && said.contains("--buffer 262kB"), "{said}");
+    assert!(!bench.path("load.toml").exists());
+}

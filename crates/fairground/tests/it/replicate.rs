@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground replicate`: claims of one's own, in the simulator, of which the truth is known.
+
+use expect_test::expect;
+
+use crate::common::{Bench, project, stderr, stdout};
+
+/// The same scheduler with short turns, with long ones, and a second time under another name.
+const EXPERIMENT: &str = r#"question = "How long are turns?"
+blocks = 6
+
+[[scheduler]]
+name = "short"
+file = "rr"
+knobs = { slice_us = 1000 }
+
+[[scheduler]]
+name = "long"
+file = "rr"
+knobs = { slice_us = 8000 }
+
+[[scheduler]]
+name = "twin"
+file = "rr"
+knobs = { slice_us = 8000 }
+
+[[workload]]
+name = "./tiny.toml"
+"#;
+
+/// A claim with what is compared, which way, and what else stands there.
+fn claim(about: &str, of: &str, is: &str, more: &str) -> String {
+    format!(
+        r#"about = "{about}"
+source = "S4"
+citation = "these tests"
+protocol = "none"
+
+[[published]]
+what = "switches"
+of = "short"
+value = 8
+unit = "times"
+
+[[test]]
+name = "sim"
+on = "sim"
+experiment = "./turns.toml"
+
+[[test.expect]]
+measure = "involuntary_switches hog"
+of = "{of}"
+over = "long"
+is = "{is}"
+{more}
+"#
+    )
+}
+
+/// What nobody can measure here.
+const ELSEWHERE: &str = r#"
+[[test]]
+name = "live"
+on = "live"
+not_testable = "it needs a second machine"
+command = "fairground replicate true.toml --on live"
+"#;
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("turns.toml", EXPERIMENT);
+    let evidence = "size = [2, 12]\n[[test.because]]\nmeasure = \"voluntary_switches sleeper\"\nof \
+                    = \"short\"\nover = \"long\"\nby = \"difference\"\nis = \"equal\"\nsize = [-5, \
+                    5]\nsays = \"the sleeper sleeps as often\"\n";
+    let yes = claim("short turns switch more", "short", "more", evidence) + ELSEWHERE;
+    bench.write("true.toml", &yes);
+    bench.write("size.toml", &claim("a hundred times", "short", "more", "size = [100, 200]"));
+    bench.write("false.toml", &claim("short turns switch less", "short", "less", ""));
+    bench.write("alike.toml", &claim("a twin switches more", "twin", "more", ""));
+    bench
+}
+
+fn replicate<'a>(claims: &[&'a str]) -> Vec<&'a str> {
+    let options = ["--store", "claims.db", "--seed", "3"];
+    [&["replicate"], claims, &options].concat()
+}
+
+#[test]
+fn verdicts_are_those_of_the_truth() {
+    let bench = bench();
+    let claims = ["./true.toml", "./size.toml", "./false.toml", "./alike.toml"];
+    let ran =
+        bench.run(&[&replicate(&claims)[..], &["--markdown", "README.md"]].concat()).success();
+    expect![[r#"
+        true: reproduced
+          short turns switch more
+          published: switches: short 8 times
+          sim: reproduced
+            involuntary switches · hog: short 2.60 × long [2.60, 2.80], 6 and 6 trials: as published (more: 2 × to 12
+              ×)
+            because the sleeper sleeps as often: voluntary switches · sleeper: short +4 against long [4, 4], 6 and 6
+              trials
+          live: not tested
+            it needs a second machine
+            to test it: fairground replicate true.toml --on live
+
+        size: direction only
+          a hundred times
+          published: switches: short 8 times
+          sim: direction only
+            involuntary switches · hog: short 2.60 × long [2.60, 2.80], 6 and 6 trials: same direction, another size
+              (more: 100 × to 200 ×)
+
+        false: contradicted
+          short turns switch less
+          published: switches: short 8 times
+          sim: contradicted
+            involuntary switches · hog: short 2.60 × long [2.60, 2.80], 6 and 6 trials: the opposite (less)
+
+        alike: not reproduced
+          a twin switches more
+          published: switches: short 8 times
+          sim: not reproduced
+            involuntary switches · hog: twin 1.00 × long [1.00, 1.00], 6 and 6 trials: the interval holds 1 × (more)
+
+        1 of 4 claims reproduced, 1 in direction only, 1 not reproduced, 1 contradicted.
+    "#]].assert_eq(&stdout(&ran));
+    let told = stderr(&ran);
+    assert!(told.starts_with("4 claims, 1 session, 18 trials\n"), "{told}");
+    assert_eq!(bench.records("claims.db").len(), 18, "the experiment runs once for all claims");
+    document(&bench);
+    page(&bench);
+}
+
+fn document(bench: &Bench) {
+    let text = std::fs::read_to_string(bench.path("README.md")).expect("the document");
+    let dated = text.lines().find(|line| line.starts_with("Made on ")).expect("its day");
+    let day = &dated["Made on ".len()..][..10];
+    expect![[r#"
+        # Which published findings hold?
+
+        1 of 4 claims reproduced, 1 in direction only, 1 not reproduced, 1 contradicted.
+
+        Made on TODAY from 18 trials. Kernels: the simulator alone. The rule of each claim is in its file, was written
+        before anything was measured, and is explained in [the book](../docs/src/method/claims.md#how-a-claim-is-judged).
+
+        ```sh
+        fairground replicate ./true.toml ./size.toml ./false.toml ./alike.toml --store claims.db --seed 3 --markdown README.md
+        ```
+
+        ## S4: SCHED_OTHER, SCHED_RR and SCHED_FIFO: a student's report
+
+        | claim | published | measured | originals | files | sim | vm | live | why |
+        |---|---|---|---|---|---|---|---|---|
+        | [true](true.toml): short turns switch more | switches: short 8 times | sim: involuntary switches · hog: short 2.60 × long \[2.60, 2.80\], 6 and 6 trials | – | **reproduced** | reproduced | – | not tested | involuntary switches · hog: short 2.60 × long \[2.60, 2.80\], 6 and 6 trials: as published (more: 2 × to 12 ×); the sleeper sleeps as often |
+        | [size](size.toml): a hundred times | switches: short 8 times | sim: involuntary switches · hog: short 2.60 × long \[2.60, 2.80\], 6 and 6 trials | – | **direction only** | direction only | – | – | involuntary switches · hog: short 2.60 × long \[2.60, 2.80\], 6 and 6 trials: same direction, another size (more: 100 × to 200 ×) |
+        | [false](false.toml): short turns switch less | switches: short 8 times | sim: involuntary switches · hog: short 2.60 × long \[2.60, 2.80\], 6 and 6 trials | – | **contradicted** | contradicted | – | – | involuntary switches · hog: short 2.60 × long \[2.60, 2.80\], 6 and 6 trials: the opposite (less) |
+        | [alike](alike.toml): a twin switches more | switches: short 8 times | sim: involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 trials | – | **not reproduced** | not reproduced | – | – | involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 trials: the interval holds 1 × (more) |
+
+        ## Not tested here
+
+        - true (live): it needs a second machine; `fairground replicate true.toml --on live`
+    "#]].assert_eq(&text.replace(day, "TODAY"));
+}
+
+fn page(bench: &Bench) {
+    let page = std::fs::read_to_string(bench.path("replication.html")).expect("the page");
+    assert_eq!(page.matches("<article class=\"claim\"").count(), 4);
+    assert_eq!(page.matches("<svg class=\"range\"").count(), 4);
+    for needle in [
+        "1 of 4 claims reproduced, 1 in direction only, 1 not reproduced, 1 contradicted.",
+        "it needs a second machine",
+        "fairground report --store claims.db --session 1 -o turns.html",
+        "the sleeper sleeps as often: <b>holds</b>",
+    ] {
+        assert!(page.contains(needle), "{needle}");
+    }
+    for outside in ["http://", "https://", "src=", "@import", "url(", "fetch("] {
+        assert!(!page.contains(outside), "the page has {outside}");
+    }
+}
+
+#[test]
+fn what_was_run_is_not_run_again() {
+    let bench = bench();
+    bench.run(&replicate(&["./false.toml"])).success();
+    let again = bench.run(&[&replicate(&["./true.toml"])[..], &["--resume"]].concat()).success();
+    assert!(stderr(&again).contains("18 trials, 18 already in the store"), "{}", stderr(&again));
+    assert_eq!(bench.records("claims.db").len(), 18);
+    assert!(stdout(&again).contains("true: reproduced"), "{}", stdout(&again));
+}
+
+#[test]
+fn a_claim_without_numbers_is_no_data_and_says_why() {
+    let bench = bench();
+    let missing = claim("nobody is late", "short", "less", "")
+        .replace("involuntary_switches hog", "deadline_miss_ratio hog");
+    bench.write("missing.toml", &missing);
+    let ran = bench.run(&replicate(&["./missing.toml", "./true.toml"])).code(1);
+    expect![[r#"
+        missing: no data
+          nobody is late
+          published: switches: short 8 times
+          sim: no data
+            deadline miss ratio · hog: short has no number: no trial has such a number (less)"#]]
+    .assert_eq(stdout(&ran).split("\n\n").next().unwrap_or_default());
+    let few = bench.run(&[&replicate(&["./true.toml"])[..], &["--blocks", "2"]].concat()).code(1);
+    let said = stdout(&few);
+    assert!(said.contains("2 and 2 independent trials are too few for an interval"), "{said}");
+}
+
+#[test]
+fn what_is_not_asked_says_how_to_ask() {
+    let bench = bench();
+    let ran = bench.run(&replicate(&["./true.toml:live"])).success();
+    expect![[r#"
+        true: not tested
+          short turns switch more
+          published: switches: short 8 times
+          sim: not tested
+            another test was asked for
+            to test it: fairground replicate ./true.toml:sim
+          live: not tested
+            it needs a second machine
+            to test it: fairground replicate true.toml --on live
+
+        0 of 1 claim reproduced, 1 not tested here.
+    "#]]
+    .assert_eq(&stdout(&ran));
+    assert!(!bench.path("claims.db").exists(), "nothing ran");
+    let ran = bench.run(&replicate(&["./true.toml", "--on", "vm"])).success();
+    assert!(stdout(&ran).contains("to test it: fairground replicate ./true.toml:sim"));
+}
+
+/// In a folder without kernels those of originals are named, and nothing runs.
+#[test]
+fn originals_need_kernels_that_somebody_has_built() {
+    let bench = bench();
+    let asked = replicate(&["--originals", "--source", "S3", "s3-latency"]);
+    let home = bench.path("home");
+    let ran = bench.fairground(&asked).env("FAIRGROUND_HOME", home).assert().success();
+    let (claims, needs) = (stdout(&ran), "needs kernels base-5.10, muqss: fairground kernel build");
+    assert!(claims.contains(needs), "{claims}");
+    assert!(claims.contains("only originals were asked for"), "{claims}");
+    assert!(!bench.path("claims.db").exists(), "nothing ran");
+    let none = bench.run(&replicate(&["--originals", "./true.toml"])).code(2);
+    assert!(stderr(&none).contains("no claim is chosen"), "{}", stderr(&none));
+}
+
+#[test]
+fn a_quick_look_has_no_more_runs_than_an_interval_needs() {
+    let bench = bench();
+    bench.write("turns.toml", &EXPERIMENT.replace("blocks = 6", "blocks = 20"));
+    bench.run(&[&replicate(&["./true.toml"])[..], &["--quick"]].concat()).success();
+    assert_eq!(bench.records("claims.db").len(), 18);
+}
+
+#[test]
+fn wrong_input_is_refused_before_anything_runs() {
+    let bench = bench();
+    let said = |arguments: &[&str]| stderr(&bench.run(&replicate(arguments)).code(2));
+    expect![[r#"
+        fairground: ./true.toml:sum: the claim has no such test; did you mean './true.toml:sim'?
+    "#]]
+    .assert_eq(&said(&["./true.toml:sum"]));
+    expect![[r#"
+        fairground: --source S7: unknown source; known are S0, S1, S2, S3, S4
+    "#]]
+    .assert_eq(&said(&["./true.toml", "--source", "S7"]));
+    expect![[r#"
+        fairground: no claim is chosen; `fairground list claims` shows them, and a file works too: fairground replicate ./mine.toml
+    "#]].assert_eq(&said(&["./true.toml", "--source", "S1"]));
+    bench.write("true.toml", &claim("x", "shrot", "more", ""));
+    expect![[r#"
+        fairground: ./true.toml:19:1: unknown contestant 'shrot'; did you mean 'short'?
+    "#]]
+    .assert_eq(&said(&["./size.toml", "./true.toml"]));
+    assert!(!bench.path("claims.db").exists());
+}
+
+#[test]
+fn a_file_of_ones_own_is_checked() {
+    let bench = bench();
+    let checked = stdout(&bench.run(&["check", "--no-boot", "./true.toml"]).success());
+    let line = |line: &str| line.starts_with("ok") && line.contains("./true.toml");
+    assert!(checked.lines().any(line), "{checked}");
+}
+
+/// Every claim of the project can be tested without its published size, or says why not, and its
+/// name is its file's.
+#[test]
+fn the_projects_claims_have_a_test_or_a_reason() {
+    let Ok(folder) = std::fs::read_dir(project("claims")) else { return };
+    for file in folder.flatten().map(|file| file.path()) {
+        if file.extension().is_none_or(|ending| ending != "toml") {
+            continue;
+        }
+        let claim = fairground::claims::read(&file.display().to_string());
+        let claim = claim.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(Some(claim.id.as_str()), file.file_stem().and_then(|stem| stem.to_str()));
+        let named = claim.id.to_uppercase().starts_with(&format!("{}-", claim.source));
+        assert!(named, "{}: its name begins with its source, {}", claim.id, claim.source);
+        let tested = claim.tests.iter().any(|test| !test.full || test.not_testable.is_some());
+        assert!(tested, "{}: neither a test that is not full, nor a reason", claim.id);
+    }
+}

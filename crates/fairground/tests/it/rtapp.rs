@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! rt-app's files, from the file to a record: rt-app's own examples as Debian installs them, and
+//! what those have that came later.
+
+use std::path::PathBuf;
+
+use model::{Measured, Record};
+
+use crate::common::{Bench, ready, stdout};
+
+#[path = "../../../../tests/rtapp_examples.rs"]
+mod rtapp_examples;
+use rtapp_examples::FOLDER;
+
+/// The use cases. The long ones differ from the short ones in their duration only.
+fn examples() -> Vec<PathBuf> {
+    let mut files = rtapp_examples::files();
+    files.retain(|path| {
+        let is_part = path.starts_with(format!("{FOLDER}/merge"));
+        !is_part && !path.to_string_lossy().ends_with("-long.json")
+    });
+    files
+}
+
+/// The record of one trial on four CPUs.
+fn play(bench: &Bench, backend: &str, file: &str) -> Record {
+    let machine = if backend == "sim" { "four_cpus" } else { "uniprocessor" };
+    let plan = ["plan", "--on", backend, "--scheduler", "eevdf", "--machine", machine];
+    let rest = ["--blocks", "1", "--workload", file];
+    let trial = stdout(&bench.run(&[&plan[..], &rest].concat()).success());
+    let answer = bench.fairground(&["trial"]).write_stdin(trial).assert().success();
+    serde_json::from_str(&stdout(&answer)).expect("a record")
+}
+
+fn value(measured: &Measured, name: &str, group: &str) -> f64 {
+    measured.value(name, group).unwrap_or_else(|| panic!("{name} {group}"))
+}
+
+#[test]
+fn rtapps_own_examples_run_in_the_simulator() {
+    let files = examples();
+    if files.is_empty() {
+        return;
+    }
+    assert_eq!(files.len(), 15, "{files:?}");
+    let bench = Bench::new();
+    for file in files {
+        let record = play(&bench, "sim", &file.to_string_lossy());
+        assert!(record.outcome.is_ok(), "{file:?}: {:?}", record.outcome);
+        for group in &record.trial.workload.tasks {
+            // The last task of a chain of wake-ups runs, too.
+            let cpu_ns = value(&record.measured, "cpu_time_ns", &group.name);
+            assert!(cpu_ns > 0.0, "{file:?}: {} never ran", group.name);
+        }
+    }
+}
+
+/// A task that is forked and starts by itself, one that only starts when it is forked, memory and
+/// `/dev/null`, timers that are shared, a slice of the task's own.
+const LATER: &str = r#"{
+    "global": { "duration": 1, "mem_buffer_size": 65536 },
+    "tasks": {
+        "worker": { "loop": 5, "run": 1000, "mem": 100000, "sleep": 1000, "iorun": 200000 },
+        "only": { "instance": 0, "loop": 2, "run": 3000 },
+        "parent": { "loop": 3, "fork": "worker", "run": 500, "fork": "only", "sleep": 50000 },
+        "ticks": { "instance": 2, "loop": 4, "run": 100, "timer": { "ref": "tick", "period": 20000 } },
+        "patient": { "dl-runtime": 20000, "run": 5000, "sleep": 20000, "loop": 10 }
+    }
+}"#;
+
+fn holds(record: &Record) {
+    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+    let measured = &record.measured;
+    let tasks = |group| value(measured, "tasks", group);
+    assert_eq!((tasks("worker"), tasks("worker-fork"), tasks("only")), (1.0, 3.0, 3.0));
+    // Five rounds of each, three of which are the forked tasks' only one.
+    let turnarounds = |group| measured.histogram("turnaround_ns", group).expect("ended").count;
+    assert_eq!((turnarounds("worker-fork"), turnarounds("only")), (3, 3));
+    // Eight releases of one timer, which two tasks share.
+    let releases = measured.histogram("timer_lateness_ns", "ticks").expect("releases").count;
+    assert_eq!(releases, 8);
+    let last_ns = measured.histogram("turnaround_ns", "ticks").expect("ended").max;
+    assert!((160_000_000..200_000_000).contains(&last_ns), "{last_ns}");
+}
+
+#[test]
+fn what_came_later_runs_in_the_simulator_and_on_a_kernel() {
+    let bench = Bench::new();
+    bench.write("later.json", LATER);
+    holds(&play(&bench, "sim", "later.json"));
+    if ready(&[]) {
+        holds(&play(&bench, "vm", "later.json"));
+    }
+}
+
+#[test]
+fn a_task_group_is_refused_by_name_before_anything_runs() {
+    let bench = Bench::new();
+    let text = "{\"tasks\": {\"t\": {\"run\": 1,\n  \"taskgroup\": \"/tg1\"}}}";
+    bench.write("grouped.json", text);
+    let run = ["run", "--on", "sim", "--scheduler", "fifo", "--workload", "grouped.json"];
+    let refusal = crate::common::stderr(&bench.run(&run).code(2));
+    let wanted = "grouped.json:2:3: 'taskgroup' is not supported; delete it";
+    assert!(refusal.contains(wanted), "{refusal}");
+    assert!(!bench.path("fairground.db").exists());
+}

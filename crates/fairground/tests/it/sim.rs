@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The whole pipeline in the simulator: no kernel, no compiler, no privileges, nothing but the
+//! binary.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::common::{Bench, stderr, stdout};
+
+/// Two built-in files on the tiny workload; `sim` is what answers when nobody says who.
+const RACE: [&str; 8] = [
+    "run",
+    "--scheduler",
+    "fifo",
+    "--scheduler",
+    "vtime",
+    "--workload",
+    "tiny.toml",
+    "--exploratory",
+];
+
+fn race<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&RACE[..], more].concat()
+}
+
+#[test]
+fn an_experiment_needs_nothing_but_the_binary() {
+    let bench = Bench::new();
+    let nothing = bench.path("empty");
+    std::fs::create_dir(&nothing).expect("a folder");
+    let mut run = bench.fairground(&race(&["--blocks", "6"]));
+    run.env("PATH", &nothing).env("HOME", &nothing).env_remove("FAIRGROUND_HOME");
+    let run = run.assert().success();
+    assert!(stdout(&run).contains("vtime"), "{}", stdout(&run));
+    assert!(std::fs::read_dir(&nothing).expect("the folder").next().is_none());
+    let records = bench.records("fairground.db");
+    assert_eq!(records.len(), 12);
+    for record in &records {
+        assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+        assert_eq!(record.provenance.kernel_release, "simulated");
+        assert_eq!(record.provenance.scheduler_after.sched_ext_ops, record.trial.contestant.name);
+        let share = record.measured.value("cpu_share", "hog").expect("a share");
+        assert!((0.8..1.0).contains(&share), "{share}");
+    }
+    bench.run(&["report", "-o", "race.html"]).success();
+}
+
+#[test]
+fn one_trial_runs_by_hand_on_any_backend_that_can() {
+    let bench = Bench::new();
+    let plan = [&["plan", "--on", "vm"], &RACE[1..]].concat();
+    let plan = stdout(&bench.run(&plan).success());
+    let first = plan.lines().next().expect("a trial");
+    let answer = bench.fairground(&["trial", "--on", "sim"]).write_stdin(first).assert().success();
+    let record: model::Record = serde_json::from_str(&stdout(&answer)).expect("a record");
+    assert_eq!(record.trial.backend, model::Backend::Sim);
+    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+}
+
+#[test]
+fn what_cannot_be_simulated_is_told_before_anything_runs() {
+    let bench = Bench::new();
+    let alone = ["run", "--scheduler", "kernel:7", "--workload", "tiny.toml"];
+    let refused = bench.run(&alone).code(2);
+    assert!(stderr(&refused).contains("--on vm"), "{}", stderr(&refused));
+    assert!(!bench.path("fairground.db").exists());
+    let partly = bench.run(&race(&["--scheduler", "kernel:7", "--blocks", "1"])).success();
+    assert!(stderr(&partly).contains("kernel's own scheduler"), "{}", stderr(&partly));
+    assert_eq!(bench.records("fairground.db").len(), 2);
+}
+
+#[test]
+fn a_file_that_does_not_compile_leaves_no_store_behind() {
+    let bench = Bench::new();
+    bench.write("broken.bpf.c", "this is not C\n");
+    let arguments = ["run", "--scheduler", "./broken.bpf.c", "--workload", "tiny.toml"];
+    let refused = bench.run(&arguments).code(2);
+    assert!(stderr(&refused).contains("broken.bpf.c"), "{}", stderr(&refused));
+    assert!(!bench.path("fairground.db").exists());
+}
+
+#[test]
+fn a_broken_scheduler_costs_its_own_trials_only() {
+    let broken = [
+        ("null_pointer", "crashed", "enqueue uses a null pointer (", "null_pointer.bpf.c:22)"),
+        ("spins", "hung", "dispatch does not end", ""),
+        ("double_dispatch", "ejected", "already direct-dispatched", "double_dispatch.bpf.c:20)"),
+        ("bad_queue", "ejected", "non-existent DSQ 0xbad", "bad_queue.bpf.c:19)"),
+    ];
+    let bench = Bench::new();
+    let files: Vec<String> =
+        broken.iter().map(|(name, ..)| crate::common::scheduler(name)).collect();
+    let named = files.iter().flat_map(|file| ["--scheduler", file.as_str()]);
+    let blocks = race(&["--blocks", "3", "--jobs", "1"]);
+    let arguments: Vec<&str> = blocks.into_iter().chain(named).collect();
+    bench.run(&arguments).code(1);
+    let records = bench.records("fairground.db");
+    assert_eq!(records.len(), 3 * (2 + broken.len()));
+    for (name, outcome, what, place) in broken {
+        let its = || records.iter().filter(|record| record.trial.contestant.name == name);
+        for record in its() {
+            let reason = record.outcome.reason();
+            assert_eq!(record.outcome.word(), outcome, "{name}: {reason}");
+            assert!(reason.contains(what) && reason.contains(place), "{name}: {reason}");
+        }
+        // The shortest: what else the host does only adds.
+        let wall_ms = its().map(|record| record.provenance.wall_ms).min();
+        assert!(wall_ms.is_some_and(|ms| ms < 1_000), "{name} took {wall_ms:?} ms");
+    }
+    let fine = records.iter().filter(|record| record.outcome.is_ok());
+    assert_eq!(fine.count(), 6, "fifo and vtime are none the worse for it");
+}
+
+#[test]
+fn trials_side_by_side_give_the_bytes_that_they_give_one_by_one() {
+    let bench = Bench::new();
+    let run = |jobs, store| {
+        bench.run(&race(&["--blocks", "6", "--jobs", jobs, "--store", store])).success();
+    };
+    run("1", "one.db");
+    run("4", "four.db");
+    bench.run(&["compare", "--identical", "one.db", "four.db"]).success();
+    bench.run(&race(&["--blocks", "6", "--seed", "2", "--store", "other.db"])).success();
+    bench.run(&["compare", "--identical", "one.db", "other.db"]).code(1);
+}
+
+#[test]
+fn an_interrupted_simulation_ends_at_once_and_can_go_on() {
+    let bench = Bench::new();
+    // Some 10^9 switches: it would take minutes.
+    let long = "about = \"long\"\nduration_us = 1000000000\n[[task]]\nname = \"t\"\ncount = 2\n\
+                steps = [{ run_us = 1 }, \"yield\"]\n";
+    bench.write("long.toml", long);
+    let arguments = ["run", "--scheduler", "fifo", "--workload", "long.toml", "--blocks", "2"];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fairground"))
+        .args(arguments)
+        .current_dir(bench.path(""))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary");
+    std::thread::sleep(Duration::from_millis(500));
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("a signal");
+    let sent = Instant::now();
+    assert_eq!(child.wait().expect("its end").code(), Some(130));
+    assert!(sent.elapsed() < Duration::from_secs(20), "it took {:?}", sent.elapsed());
+    assert_eq!(bench.records("fairground.db").len(), 0);
+}

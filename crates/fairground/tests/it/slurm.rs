@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Campaigns on a real Slurm: one controller and two nodes on loopback. What comes back is what a
+//! local run measures, whatever dies on the way.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::common::{Bench, project, ready, simulated, stderr};
+
+/// A cluster that ends with its test.
+struct Cluster {
+    folder: tempfile::TempDir,
+}
+
+impl Cluster {
+    /// Starts one; says why there is none.
+    fn start() -> Option<Cluster> {
+        Cluster::start_hiding(&[])
+    }
+
+    /// The same, whose nodes do not see these folders.
+    fn start_hiding(folders: &[&Path]) -> Option<Cluster> {
+        let programs = ["munged", "slurmctld", "slurmd", "sbatch"];
+        let is_here = |program: &&str| {
+            ["/usr/sbin", "/usr/bin"].iter().any(|folder| Path::new(folder).join(program).exists())
+        };
+        if let Some(program) = programs.iter().find(|program| !is_here(program)) {
+            assert!(std::env::var_os("CI").is_none(), "CI must have {program}");
+            println!("skipped: {program} is not installed (scripts/setup.sh slurm)");
+            return None;
+        }
+        let cluster = Cluster { folder: tempfile::tempdir().expect("a temporary folder") };
+        let hidden: Vec<String> = folders.iter().map(|it| it.display().to_string()).collect();
+        cluster.script("start", &hidden.join(" "));
+        Some(cluster)
+    }
+
+    fn script(&self, what: &str, hidden: &str) {
+        let mut command = Command::new(project("scripts/slurm_loopback.sh"));
+        command.arg(what).arg(self.folder.path()).env("HIDE", hidden);
+        let output = command.output().expect("a shell");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn conf(&self) -> PathBuf {
+        self.folder.path().join("slurm.conf")
+    }
+
+    /// What one of Slurm's commands prints.
+    fn ask(&self, words: &[&str]) -> String {
+        let mut command = Command::new(words[0]);
+        let output = command.args(&words[1..]).env("SLURM_CONF", self.conf()).output();
+        String::from_utf8_lossy(&output.expect("the command").stdout).trim().to_owned()
+    }
+
+    /// Waits until a task runs, and returns its name and its node.
+    fn running(&self, node: &str) -> (String, String) {
+        eventually("a running task", || {
+            let words = ["squeue", "-h", "-r", "-t", "RUNNING", "-o", "%i %N"];
+            let printed = self.ask(&words);
+            let own = |line: &&str| line.ends_with(node) && !line.ends_with(' ');
+            let (task, on) = printed.lines().find(own)?.split_once(' ')?;
+            Some((task.to_owned(), on.to_owned()))
+        })
+    }
+
+    /// What happens when the power of a node fails.
+    fn kill_node(&self, node: &str) {
+        let number = self.folder.path().join(format!("slurmd.{node}.number"));
+        let number = std::fs::read_to_string(number).expect("a number");
+        end(number.trim().parse().expect("a number"));
+        let jobs = processes_with(&[
+            &format!("SLURM_CONF={}", self.conf().display()),
+            &format!("SLURMD_NODENAME={node}"),
+        ]);
+        // Their parent would report how they ended.
+        jobs.iter().filter_map(|job| parent(*job)).for_each(end);
+        jobs.into_iter().for_each(end);
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.script("stop", "");
+    }
+}
+
+fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(180) {
+        if let Some(found) = look() {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("{what} did not come");
+}
+
+fn end(process: i32) {
+    // It may have ended by itself.
+    let _ = kill(Pid::from_raw(process), Signal::SIGKILL);
+}
+
+/// The processes whose environment has these lines.
+fn processes_with(lines: &[&str]) -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc").expect("processes").flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let has_all = |process: &i32| {
+        let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+        let own: Vec<&[u8]> = environment.split(|byte| *byte == 0).collect();
+        lines.iter().all(|line| own.contains(&line.as_bytes()))
+    };
+    numbers.filter(has_all).collect()
+}
+
+fn parent(process: i32) -> Option<i32> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("PPid:"))?;
+    line.split_whitespace().nth(1)?.parse().ok().filter(|parent| *parent > 1)
+}
+
+/// A workload whose chunks take a second with any build.
+fn slow() -> String {
+    let duration_us = if cfg!(debug_assertions) { 40_000_000 } else { 800_000_000 };
+    crate::common::TINY.replace("duration_us = 50000", &format!("duration_us = {duration_us}"))
+}
+
+/// A folder where a plan of 64 slow trials has run at once.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("slow.toml", &slow());
+    bench.run(&slow_run("local.db")).success();
+    bench
+}
+
+/// That plan, with a store for its records.
+fn slow_run(store: &'static str) -> Vec<&'static str> {
+    [&["run", "--store", store], &simulated("./slow.toml", "fifo", "32")[..]].concat()
+}
+
+/// The same on the cluster.
+fn far(bench: &Bench, cluster: &Cluster, more: &[&str]) -> Child {
+    let mut command =
+        bench.process(&[&slow_run("far.db")[..], &["--fleet", "slurm:chunk=8"], more].concat());
+    command.env("SLURM_CONF", cluster.conf());
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program")
+}
+
+fn finished(child: Child) -> String {
+    let output = child.wait_with_output().expect("an end");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+fn expect_identical(bench: &Bench) {
+    bench.run(&["compare", "--identical", "local.db", "far.db"]).success();
+    assert_eq!(bench.records("far.db").len(), bench.records("local.db").len());
+}
+
+fn expect_tidy(bench: &Bench, cluster: &Cluster) {
+    assert!(!bench.path("far.db.fleet-1").exists());
+    eventually("an empty queue", || cluster.ask(&["squeue", "-h"]).is_empty().then_some(()));
+}
+
+#[test]
+fn a_campaign_is_the_same_as_at_home() {
+    let Some(cluster) = Cluster::start() else { return };
+    let bench = bench();
+    let run = [&slow_run("far.db")[..], &["--fleet", "slurm"]].concat();
+    bench.fairground(&run).env("SLURM_CONF", cluster.conf()).assert().success();
+    expect_identical(&bench);
+    expect_tidy(&bench, &cluster);
+}
+
+#[test]
+fn boots_are_the_same_as_at_home() {
+    let Some(cluster) = Cluster::start() else { return };
+    if !ready(&[]) {
+        return;
+    }
+    let bench = Bench::new();
+    // The guests of all chunks carry both schedulers, as those at home do.
+    bench.run(&[&BOOTS[..], &["--store", "local.db"]].concat()).success();
+    let far = [&BOOTS[..], &["--store", "far.db", "--fleet", "slurm:chunk=1"]].concat();
+    bench.fairground(&far).env("SLURM_CONF", cluster.conf()).assert().success();
+    expect_identical(&bench);
+}
+
+/// Two boots, one of them with two schedulers.
+const BOOTS: [&str; 17] = [
+    "run",
+    "--on",
+    "vm",
+    "--machine",
+    "uniprocessor",
+    "--workload",
+    "./tiny.toml",
+    "--scheduler",
+    "vtime",
+    "--scheduler",
+    "fifo",
+    "--scheduler",
+    "kernel:6.1",
+    "--blocks",
+    "1",
+    "--exploratory",
+    "--offline",
+];
+
+#[test]
+fn a_killed_job_and_a_killed_node_lose_nothing() {
+    let Some(cluster) = Cluster::start() else { return };
+    let bench = bench();
+    let child = far(&bench, &cluster, &[]);
+    let (task, _) = cluster.running("n2");
+    // A signal to a job whose script has not begun yet is lost.
+    eventually("its end", || {
+        cluster.ask(&["scancel", "--signal=KILL", "--batch", &task]);
+        cluster.ask(&["squeue", "-h", "-r", "-t", "RUNNING", "-j", &task]).is_empty().then_some(())
+    });
+    cluster.running("n1");
+    cluster.kill_node("n1");
+    let said = finished(child);
+    assert!(said.contains("did not come back"), "{said}");
+    expect_identical(&bench);
+    // Nobody cancels what ran there, so Slurm must have put it back and run it elsewhere.
+    expect_tidy(&bench, &cluster);
+}
+
+#[test]
+fn an_interrupted_campaign_goes_on() {
+    let Some(cluster) = Cluster::start() else { return };
+    let bench = bench();
+    // One chunk after the other, so that there is something left to interrupt on any host.
+    let child = far(&bench, &cluster, &["--jobs", "1"]);
+    eventually("a record", || (!bench.try_records("far.db").is_empty()).then_some(()));
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("a process");
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(cluster.ask(&["squeue", "-h"]), "", "Ctrl-C cancels");
+    let first = bench.records("far.db").len();
+    assert!((1..64).contains(&first), "{first}");
+
+    // The program is killed and cannot cancel anything; the next one takes what is there.
+    let mut child = far(&bench, &cluster, &["--jobs", "1", "--resume"]);
+    eventually("more records", || (bench.try_records("far.db").len() > first).then_some(()));
+    child.kill().expect("a process");
+    child.wait().expect("an end");
+    let said = finished(far(&bench, &cluster, &["--resume"]));
+    assert!(said.contains("already in the store"), "{said}");
+    expect_identical(&bench);
+    expect_tidy(&bench, &cluster);
+}
+
+/// Whether this process may give nodes another view of the file system.
+fn may_hide() -> bool {
+    let mut command = Command::new("unshare");
+    let output = command.args(["--mount", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+/// A recording is played on nodes that do not see its file.
+fn expect_recordings_to_travel(bench: &Bench, cluster: &Cluster) {
+    bench.write("mine.toml", crate::common::RECORDED);
+    let plan = simulated("./mine.toml", "fifo", "6");
+    let run = |store| [&["run", "--store", store], &plan[..]].concat();
+    bench.run(&run("mine.db")).success();
+    let far = [&run("far_mine.db")[..], &["--fleet", "slurm:files=sent"]].concat();
+    bench.fairground(&far).env("SLURM_CONF", cluster.conf()).assert().success();
+    bench.run(&["compare", "--identical", "mine.db", "far_mine.db"]).success();
+    let records = bench.records("far_mine.db");
+    assert!(records.len() == 12 && records.iter().all(|record| record.outcome.is_ok()));
+}
+
+#[test]
+fn nodes_without_a_shared_file_system_get_what_they_need() {
+    let bench = bench();
+    bench.write("mine.bpf.c", &std::fs::read_to_string(project("schedulers/fifo.bpf.c")).unwrap());
+    let folder = bench.path("");
+    let program = Path::new(env!("CARGO_BIN_EXE_fairground")).parent().expect("a folder");
+    let home = execution::locations::data_folder().expect("a home");
+    let mut hidden = vec![folder.as_path(), program];
+    if !may_hide() {
+        println!("nodes see all files: this user may not hide them");
+        hidden.clear();
+    } else if home.exists() {
+        hidden.push(&home);
+    }
+    let Some(cluster) = Cluster::start_hiding(&hidden) else { return };
+    let run = [&slow_run("far.db")[..], &["--fleet", "slurm:files=sent"]].concat();
+    bench.fairground(&run).env("SLURM_CONF", cluster.conf()).assert().success();
+    expect_identical(&bench);
+    expect_tidy(&bench, &cluster);
+    expect_recordings_to_travel(&bench, &cluster);
+    if ready(&[]) {
+        // A boot with a scheduler that is not built in.
+        let boot = [&BOOTS[..8], &["./mine.bpf.c", "--blocks", "1", "--exploratory"]].concat();
+        let run = |store| [&boot[..], &["--offline", "--store", store]].concat();
+        bench.run(&run("vm.db")).success();
+        let far = [&run("far_vm.db")[..], &["--fleet", "slurm:files=sent"]].concat();
+        bench.fairground(&far).env("SLURM_CONF", cluster.conf()).assert().success();
+        bench.run(&["compare", "--identical", "vm.db", "far_vm.db"]).success();
+    }
+}
+
+#[test]
+fn a_chunk_that_never_comes_back_is_named() {
+    if !ready(&[]) {
+        return;
+    }
+    let Some(cluster) = Cluster::start() else { return };
+    let bench = Bench::new();
+    // The jobs find Slurm's commands, and no QEMU.
+    std::fs::create_dir(bench.path("bin")).expect("a folder");
+    for name in ["sacct", "sbatch", "scancel", "scontrol", "sinfo", "squeue"] {
+        let path = Path::new("/usr/bin").join(name);
+        std::os::unix::fs::symlink(path, bench.path("bin").join(name)).expect("a link");
+    }
+    let run = [&BOOTS[..], &["--store", "far.db", "--fleet", "slurm:chunk=1"]].concat();
+    let mut program = bench.fairground(&run);
+    let assert = program.env("SLURM_CONF", cluster.conf()).env("PATH", bench.path("bin")).assert();
+    let said = stderr(&assert.code(3));
+    assert!(said.contains("chunk 4 (1 of 1 trials left, first "), "{said}");
+    assert!(said.contains("never came back: FAILED, NonZeroExitCode on n"), "{said}");
+    assert!(said.contains("qemu-system-x86_64"), "{said}");
+}
+
+#[test]
+fn each_kind_of_node_is_a_machine() {
+    let Some(cluster) = Cluster::start() else { return };
+    let bench = Bench::new();
+    let fleet = |kinds| [&LIVE[..], &["--fleet", kinds]].concat();
+    let run = fleet("slurm:kinds=small+large");
+    bench.fairground(&run).env("SLURM_CONF", cluster.conf()).assert().success();
+    let records = bench.records("fairground.db");
+    for machine in ["small", "large"] {
+        let own = records.iter().filter(|record| record.trial.machine.name == machine);
+        let ok = own.filter(|record| record.outcome.is_ok()).count();
+        assert_eq!(ok, 4, "two contestants, two blocks on {machine}");
+    }
+    let jobs = cluster.ask(&["scontrol", "show", "job", "-o"]);
+    let on = |kind: &str, node: &str| {
+        let own = |line: &&str| line.contains(&format!("Features={kind} "));
+        let jobs: Vec<&str> = jobs.lines().filter(own).collect();
+        assert!(!jobs.is_empty(), "{kind} has jobs");
+        assert!(jobs.iter().all(|job| job.contains(&format!(" NodeList={node} "))), "{jobs:?}");
+    };
+    on("small", "n1");
+    on("large", "n2");
+
+    let mut wrong = bench.fairground(&fleet("slurm:kinds=epyc"));
+    let said = stderr(&wrong.env("SLURM_CONF", cluster.conf()).assert().code(2));
+    assert!(said.contains("kinds=epyc: no node has this feature"), "{said}");
+    let simulated = [&slow_run("far.db")[..], &["--fleet", "slurm:kinds=small"]].concat();
+    let mut wrong = bench.fairground(&simulated);
+    let said = stderr(&wrong.env("SLURM_CONF", cluster.conf()).assert().code(2));
+    assert!(said.contains("write --on live, and no --machine"), "{said}");
+}
+
+/// Four trials on the running kernel, for which no privileges are needed.
+const LIVE: [&str; 13] = [
+    "run",
+    "--on",
+    "live",
+    "--scheduler",
+    "policy:other",
+    "--scheduler",
+    "policy:batch",
+    "--workload",
+    "tiny.toml",
+    "--blocks",
+    "2",
+    "--exploratory",
+    "--no-probes",
+];
+
+#[test]
+fn without_slurm_nothing_begins() {
+    let bench = Bench::new();
+    let plan = simulated("./tiny.toml", "fifo", "6");
+    let run = [&["run", "--fleet", "slurm"], &plan[..]].concat();
+    let said = stderr(&bench.fairground(&run).env("PATH", "/missing").assert().code(2));
+    assert!(said.contains("sinfo is not installed"), "{said}");
+    let said = stderr(&bench.run(&["run", "quick", "--fleet", "pbs"]).code(2));
+    assert!(said.contains("there is no fleet 'pbs'"), "{said}");
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What hostile schedulers try, and what becomes of it: each trial has an outcome that says what was
+//! tried, nothing happens outside its process, and the trials beside it measure what they always do.
+//!
+//! The attacks are one scheduler with a knob, so that it is compiled once.
+//! `FAIRGROUND_BLESS=1 cargo test --release -p fairground-sim --test it hostile` rewrites the table in
+//! the book.
+
+mod attacks;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Once, OnceLock, mpsc};
+use std::time::Duration;
+
+use compile::native::Native;
+use model::{KnobValue, Outcome, Record, Trial};
+use sim::native::{LabFault, sandbox_parts, start_fork_server};
+
+const SOURCE: &str = include_str!("../../hostile/scheduler.c");
+const LIMIT: Duration = Duration::from_secs(20);
+/// What the attacks would leave behind.
+const TRACES: [&str; 3] = ["constructor", "destructor", "library"];
+
+/// An attack: what it is, and its code.
+fn all() -> Vec<(String, String)> {
+    let call = |(what, name, number): &(&str, &str, i64)| {
+        (format!("{what} (`{name}`)"), format!("call({number}, 0, 0, 0, 0, 0, 0);"))
+    };
+    let other = |(what, code): &(&str, &str)| ((*what).to_owned(), (*code).to_owned());
+    attacks::OTHERS.iter().map(other).chain(attacks::CALLS.iter().map(call)).collect()
+}
+
+fn compiled(text: &str) -> Native {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("hostile.bpf.c");
+    std::fs::write(&path, text).expect("the folder can be written");
+    let source = compile::resolve(&path.display().to_string(), Path::new(""));
+    let native = source.and_then(|source| compile::native::native(&source));
+    native.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn hostile() -> &'static Native {
+    static HOSTILE: OnceLock<Native> = OnceLock::new();
+    HOSTILE.get_or_init(|| {
+        let cases =
+            all().into_iter().enumerate().fold(String::new(), |text, (number, (_, code))| {
+                format!("{text}\tcase {number}: {{ {code} break; }}\n")
+            });
+        compiled(&SOURCE.replace("@ATTACKS@", &cases))
+    })
+}
+
+fn trial(scheduler: &str, knobs: BTreeMap<String, KnobValue>) -> Trial {
+    let steps = serde_json::json!([{ "run_us": 200 }, { "sleep_us": 1000 }]);
+    serde_json::from_value(serde_json::json!({
+        "schema": model::trial::SCHEMA, "experiment": "hostile", "backend": "sim",
+        "contestant": { "name": scheduler, "scheduler": {
+            "kind": "file", "file": scheduler, "sha256": "", "knobs": knobs } },
+        "workload": { "name": "sleepers", "duration_us": 20_000,
+            "task": [{ "name": "sleeper", "count": 6, "steps": steps }] },
+        "machine": { "name": "two", "cpus": 2 },
+        "seed": 1, "block": 0, "boot": 0, "position": 0, "timeout_ms": 10_000,
+    }))
+    .expect("a trial")
+}
+
+/// As in the program: a fork server makes the processes. It dies with the thread that starts it.
+fn supervise(trial: &Trial, scheduler: &Native) -> Result<Record, LabFault> {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || {
+            tell.send(start_fork_server()).expect("somebody waits");
+            loop {
+                std::thread::park();
+            }
+        });
+        told.recv().expect("an answer").expect("a server");
+    });
+    sim::native::supervise(trial, Some(scheduler), LIMIT, &AtomicBool::new(false))
+}
+
+fn attacked(number: usize) -> Result<Record, LabFault> {
+    let knobs = BTreeMap::from([("attack".to_owned(), KnobValue::Int(number as i64))]);
+    supervise(&trial("hostile", knobs), hostile())
+}
+
+fn honest() -> Record {
+    let source = compile::resolve("fifo", Path::new("")).expect("it is built in");
+    let native = compile::native::native(&source).expect("it is compiled");
+    let trial = trial("fifo", BTreeMap::new());
+    supervise(&trial, &native).expect("a record")
+}
+
+/// The outcome in words, without what differs from build to build: addresses and lines.
+fn words(result: &Result<Record, LabFault>) -> String {
+    let text = match result {
+        Err(fault) => format!("no record, exit code 3: {}", fault.what),
+        Ok(record) if record.outcome == Outcome::Ok => "ok: nothing happened".into(),
+        Ok(record) => format!("{}: {}", record.outcome.word(), record.outcome.reason()),
+    };
+    let is_place = |word: &&str| word.starts_with('(') && word.contains("hostile.bpf.c:");
+    let plain = |word: &str| match word.starts_with("0x") {
+        true => "0x…".to_owned(),
+        false => word.to_owned(),
+    };
+    let words = text.split(' ').filter(|word| !is_place(word));
+    words.map(plain).collect::<Vec<_>>().join(" ")
+}
+
+/// All attacks, two at a time, beside an honest scheduler.
+fn outcomes() -> &'static [(String, String)] {
+    static OUTCOMES: OnceLock<Vec<(String, String)>> = OnceLock::new();
+    OUTCOMES.get_or_init(|| {
+        let alone = honest();
+        assert!(alone.outcome.is_ok(), "{:?}", alone.outcome);
+        let attacks: Vec<(usize, String)> =
+            all().into_iter().map(|(what, _)| what).enumerate().collect();
+        let half = |part: &[(usize, String)]| -> Vec<(String, String)> {
+            let one = |(number, what): &(usize, String)| {
+                let result = attacked(*number);
+                assert_eq!(honest(), alone, "beside: {what}");
+                (what.clone(), words(&result))
+            };
+            part.iter().map(one).collect()
+        };
+        let (first, second) = attacks.split_at(attacks.len() / 2);
+        let (mut outcomes, rest) = std::thread::scope(|scope| {
+            let rest = scope.spawn(|| half(second));
+            (half(first), rest.join().expect("the other half"))
+        });
+        outcomes.extend(rest);
+        outcomes
+    })
+}
+
+/// Attacks that come to nothing by themselves: what they look for is not there, or is refused with
+/// an error.
+const VAIN: &[&str] = &[
+    "nothing",
+    "block the signals",
+    "write to standard error",
+    "take a tebibyte",
+    "take memory",
+    "run a command",
+    "print through",
+    "find any function",
+    "read the environment",
+    "run code while",
+    "divide by zero",
+];
+
+#[test]
+fn every_attack_has_its_outcome_and_no_effect() {
+    let complete = sandbox_parts().seccomp;
+    for (what, outcome) in outcomes() {
+        let is_vain = VAIN.iter().any(|vain| what.starts_with(vain));
+        assert_eq!(outcome == "ok: nothing happened", is_vain, "{what}: {outcome}");
+        if let Some((_, call)) = what.strip_suffix("`)").and_then(|what| what.split_once(" (`")) {
+            let expected = format!(
+                "failed: the scheduler called {call}, which the sandbox forbids, in enqueue"
+            );
+            assert!(!complete || *outcome == expected, "{what}: {outcome}");
+        }
+    }
+    assert!(outcomes().len() >= 60);
+    for trace in TRACES {
+        assert!(!Path::new(trace).exists(), "{trace} was made");
+    }
+}
+
+#[test]
+fn an_answer_for_another_trial_is_no_record() {
+    let number = all().iter().position(|(what, _)| what.contains("for another trial"));
+    let fault = attacked(number.expect("it is listed")).expect_err("no record");
+    assert!(fault.what.contains("answered for trial 0000000000000000"), "{fault}");
+}
+
+#[test]
+fn a_function_that_is_chosen_at_loading_is_refused() {
+    let text = SOURCE.replace("@ATTACKS@", "\tcase 0: chosen(); break;\n").replace(
+        "static void attack_now",
+        "#ifndef __bpf__\nstatic void one(void) {}\n\
+         static void *choose(void) { call(2, (long)\"ifunc\", 02101, 0644, 0, 0, 0); return one; }\n\
+         void chosen(void) __attribute__((ifunc(\"choose\")));\n#endif\nstatic void attack_now",
+    );
+    let native = compiled(&text);
+    let knobs = BTreeMap::new();
+    let record = supervise(&trial("hostile", knobs), &native);
+    let outcome = record.expect("a record").outcome;
+    assert!(matches!(outcome, Outcome::Unsupported { .. }), "{outcome:?}");
+    assert!(!Path::new("ifunc").exists());
+}
+
+/// The outcome without what the host's load decides: whether an answer without end is too long
+/// before it is too late, and which function a wild jump is seen in.
+fn settled(what: &str, outcome: &str) -> String {
+    if what == "send an answer without end" {
+        let is_expected = outcome == "failed: an answer without end" || outcome.starts_with("hung");
+        assert!(is_expected, "{what}: {outcome}");
+        return "failed, for its answer has no end, or hung".into();
+    }
+    outcome.trim_end_matches(", in a kfunc that it calls").into()
+}
+
+fn table() -> String {
+    let mut text = String::from("| what was tried | what became of it |\n|---|---|\n");
+    for (what, outcome) in outcomes().iter().filter(|(what, _)| what != "nothing") {
+        writeln!(text, "| {what} | {} |", settled(what, outcome).replace('|', "\\|"))
+            .expect("text");
+    }
+    text
+}
+
+const BLESS: &str = "FAIRGROUND_BLESS=1 cargo test --release -p fairground-sim --test it hostile";
+
+#[test]
+fn the_table_in_the_book_is_this_one() {
+    if sandbox_parts().missing().is_some() {
+        println!("skipped: {}", sandbox_parts());
+        return;
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/method/hostile.md");
+    let text = std::fs::read_to_string(&path).expect("the chapter exists");
+    let opening = format!("<!-- generated: hostile; {BLESS} -->\n");
+    let (head, rest) = text.split_once(&opening).expect("the chapter has the opening mark");
+    let (part, tail) = rest.split_once("<!-- end -->").expect("the chapter has the closing mark");
+    let expected = table();
+    if std::env::var_os("FAIRGROUND_BLESS").is_some() {
+        let text = format!("{head}{opening}{expected}<!-- end -->{tail}");
+        std::fs::write(&path, text).expect("the chapter can be written");
+    } else {
+        assert_eq!(part, expected, "docs/src/method/hostile.md is out of date: {BLESS}");
+    }
+}

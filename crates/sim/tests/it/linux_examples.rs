@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The kernel's own example schedulers and self-tests, unmodified. They are not part of the
+//! project: the test wants `FAIRGROUND_LINUX` to name the folder that `fairground kernel examples`
+//! prints (or the sources of a 7.x kernel). Without it the test says that it is skipped; with `CI`
+//! set that is a failure.
+//!
+//! `FAIRGROUND_BLESS=1 cargo test --release -p fairground-sim --test it linux_examples` rewrites the
+//! list in the book's chapter on the simulator.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use compile::native::Native;
+use model::{KnobValue, Outcome, Seed, Trial};
+
+/// What is to happen.
+enum Expected {
+    /// It runs to the end.
+    Runs,
+    /// It is thrown out for a reason with these words, as in a kernel: that is what it tests.
+    Ends(&'static str),
+    /// It cannot be run, or is not treated as a kernel would; words of the reason, and why.
+    Not(&'static str, &'static str),
+}
+use Expected::{Ends, Not, Runs};
+
+const EXAMPLES: &str = "tools/sched_ext";
+const SELFTESTS: &str = "tools/testing/selftests/sched_ext";
+
+/// Folder, file, what the user-space program would set (`nr_cpu_ids` is the machine's), what is to
+/// happen.
+type Case = (&'static str, &'static str, &'static [(&'static str, KnobValue)], Expected);
+
+const NO_ARENA: &str = "it needs a BPF arena";
+
+const CASES: &[Case] = &[
+    (EXAMPLES, "scx_simple", &[], Runs),
+    (EXAMPLES, "scx_simple", &[("fifo_sched", KnobValue::Bool(true))], Runs),
+    (
+        EXAMPLES,
+        "scx_central",
+        &[("nr_cpu_ids", KnobValue::Int(4)), ("slice_ns", KnobValue::Int(20_000_000))],
+        Runs,
+    ),
+    (EXAMPLES, "scx_cpu0", &[], Runs),
+    (
+        EXAMPLES,
+        "scx_flatcg",
+        &[],
+        Not(
+            "scx_flatcg.bpf.c:135:",
+            "it defines a function that the ecosystem's newer header has as a macro, and it is \
+             about control groups, which are not modelled",
+        ),
+    ),
+    (
+        EXAMPLES,
+        "scx_pair",
+        &[],
+        Not(
+            "the model has no scx_bpf_task_cgroup() (line 266)",
+            "it pairs control groups, which are not modelled",
+        ),
+    ),
+    (EXAMPLES, "scx_qmap", &[], Not("scx/bpf_arena_common.bpf.h", NO_ARENA)),
+    (EXAMPLES, "scx_sdt", &[], Not("scx/bpf_arena_common.bpf.h", NO_ARENA)),
+    (
+        EXAMPLES,
+        "scx_userland",
+        &[],
+        Not("User scheduler pid uninitialized", "its policy is a program in user space"),
+    ),
+    (SELFTESTS, "allowed_cpus", &[], Runs),
+    (SELFTESTS, "create_dsq", &[], Runs),
+    (
+        SELFTESTS,
+        "cyclic_kick_wait",
+        &[],
+        Not(
+            "incompatible function pointer types",
+            "it uses a macro in a way that the ecosystem's header does not allow",
+        ),
+    ),
+    (SELFTESTS, "ddsp_bogus_dsq_fail", &[], Ends("non-existent DSQ 0xcafef00d")),
+    (SELFTESTS, "ddsp_vtimelocal_fail", &[], Ends("cannot use vtime ordering for built-in DSQs")),
+    (SELFTESTS, "dequeue", &[], Runs),
+    (SELFTESTS, "dequeue_iter", &[], Runs),
+    (SELFTESTS, "dequeue_remote", &[], Runs),
+    (SELFTESTS, "dsp_local_on", &[], Runs),
+    (
+        SELFTESTS,
+        "enable_cmask",
+        &[],
+        Not(
+            "the model has no scx_bpf_nr_cids()",
+            "it uses the cid form of the interface; the cpu form is modelled",
+        ),
+    ),
+    (SELFTESTS, "enq_last_no_enq_fails", &[], Ends("SCX_OPS_ENQ_LAST requires ops.enqueue()")),
+    (SELFTESTS, "enq_select_cpu", &[], Runs),
+    (SELFTESTS, "exit", &[], Ends("unregistered from BPF")),
+    (
+        SELFTESTS,
+        "hotplug",
+        &[],
+        Not(
+            "one scheduler to a file",
+            "it holds two schedulers, and CPUs that come and go are not modelled",
+        ),
+    ),
+    (SELFTESTS, "init_enable_count", &[], Runs),
+    (
+        SELFTESTS,
+        "maximal",
+        &[],
+        Not(
+            "maximal_sched_switch (tp_btf/sched_switch)",
+            "it has a program beside its callbacks, on a trace point",
+        ),
+    ),
+    (SELFTESTS, "maybe_null", &[], Runs),
+    (
+        SELFTESTS,
+        "maybe_null_fail_dsp",
+        &[],
+        Not(
+            "dispatch uses a null pointer",
+            "a kernel's verifier refuses it; here it is thrown out at the null pointer",
+        ),
+    ),
+    (
+        SELFTESTS,
+        "maybe_null_fail_yld",
+        &[],
+        Not("", "a kernel's verifier refuses it; here it runs, because nobody yields"),
+    ),
+    (SELFTESTS, "minimal", &[], Runs),
+    (SELFTESTS, "nohz_tick", &[], Runs),
+    (
+        SELFTESTS,
+        "non_scx_kfunc_deny",
+        &[],
+        Not("no struct sched_ext_ops", "it is no scheduler: it shows what others may not call"),
+    ),
+    (SELFTESTS, "numa", &[], Runs),
+    (SELFTESTS, "peek_dsq", &[], Runs),
+    (SELFTESTS, "prog_run", &[], Runs),
+    (SELFTESTS, "rt_stall", &[], Runs),
+    (SELFTESTS, "select_cpu_dfl", &[], Runs),
+    (SELFTESTS, "select_cpu_dfl_nodispatch", &[], Runs),
+    (SELFTESTS, "select_cpu_dispatch", &[], Runs),
+    (SELFTESTS, "select_cpu_dispatch_bad_dsq", &[], Ends("non-existent DSQ 0xcafef00d")),
+    (SELFTESTS, "select_cpu_dispatch_dbl_dsp", &[], Ends("already direct-dispatched")),
+    (SELFTESTS, "select_cpu_vtime", &[], Runs),
+];
+
+fn source() -> Option<PathBuf> {
+    let folder = std::env::var_os("FAIRGROUND_LINUX").map(PathBuf::from);
+    if folder.is_none() {
+        let what = "FAIRGROUND_LINUX does not name the kernel's examples";
+        assert!(std::env::var_os("CI").is_none(), "{what}, and CI must have them");
+        eprintln!("skipped: {what}");
+    }
+    folder
+}
+
+fn trial(file: &str, knobs: &[(&str, KnobValue)]) -> Trial {
+    let worker = |name: &str, steps: serde_json::Value| {
+        let count = 5;
+        serde_json::json!({ "name": name, "count": count, "steps": steps })
+    };
+    let sleeper = serde_json::json!([{ "run_us": 200 }, { "sleep_us": 1000 }]);
+    let hog = serde_json::json!([{ "run_us": 1000 }]);
+    let knobs: serde_json::Map<String, serde_json::Value> =
+        knobs.iter().map(|(name, value)| ((*name).into(), serde_json::json!(value))).collect();
+    serde_json::from_value(serde_json::json!({
+        "schema": model::trial::SCHEMA, "experiment": "examples", "backend": "sim",
+        "contestant": { "name": file, "scheduler": {
+            "kind": "file", "file": file, "sha256": "", "knobs": knobs } },
+        "workload": { "name": "mixed", "duration_us": 300_000,
+            "task": [worker("hog", hog), worker("sleeper", sleeper)] },
+        "machine": { "name": "four", "cpus": 4 },
+        "seed": Seed(1), "block": 0, "boot": 0, "position": 0, "timeout_ms": 10_000,
+    }))
+    .expect("a trial")
+}
+
+/// The native form, or what is wrong with the file.
+fn compiled(path: &Path) -> Result<Native, String> {
+    let source = compile::resolve(&path.display().to_string(), Path::new("."));
+    let native = source.and_then(|source| compile::native::native(&source));
+    native.map_err(|error| error.to_string())
+}
+
+/// Clang takes most of the time, so two of them run at once; the forks of the trials come later.
+fn compiled_all(paths: &[PathBuf]) -> Vec<Result<Native, String>> {
+    let half = paths.len().div_ceil(2);
+    std::thread::scope(|scope| {
+        let work = |part: &[PathBuf]| part.iter().map(|path| compiled(path)).collect::<Vec<_>>();
+        let first = scope.spawn(move || work(&paths[..half]));
+        let second = work(&paths[half..]);
+        let mut all = first.join().expect("compiling gives errors, not panics");
+        all.extend(second);
+        all
+    })
+}
+
+/// How it ends, in words; empty if it runs well.
+fn ending(native: Result<Native, String>, knobs: &[(&str, KnobValue)]) -> String {
+    let native = match native {
+        Ok(native) => native,
+        Err(error) => return error,
+    };
+    let trial = trial(&native.name, knobs);
+    let record = sim::native::supervise(
+        &trial,
+        Some(&native),
+        Duration::from_secs(20),
+        &AtomicBool::new(false),
+    );
+    match record.unwrap_or_else(|error| panic!("{error}")).outcome {
+        Outcome::Ok => String::new(),
+        other => format!("{}: {}", other.word(), other.reason()),
+    }
+}
+
+#[test]
+fn the_kernels_examples_run_or_are_refused_by_name() {
+    let Some(linux) = source() else { return };
+    let path = |case: &Case| linux.join(case.0).join(format!("{}.bpf.c", case.1));
+    let natives = compiled_all(&CASES.iter().map(path).collect::<Vec<_>>());
+    let mut surprises = Vec::new();
+    for ((_, file, knobs, expected), native) in CASES.iter().zip(natives) {
+        let ending = ending(native, knobs);
+        let is_expected = match expected {
+            Runs => ending.is_empty(),
+            Ends(words) => ending.contains(words),
+            Not("", _) => ending.is_empty(),
+            Not(words, _) => ending.contains(words),
+        };
+        if !is_expected {
+            surprises.push(format!("{file}: {ending}"));
+        }
+    }
+    assert!(surprises.is_empty(), "{}", surprises.join("\n"));
+}
+
+/// The list as the book has it.
+fn list() -> String {
+    let is = |wanted: fn(&Expected) -> bool| {
+        let mut names: Vec<String> = CASES
+            .iter()
+            .filter(|case| wanted(&case.3))
+            .map(|case| format!("`{}`", case.1))
+            .collect();
+        names.dedup();
+        format!("{}:\n{}", names.len(), wrapped(&names.join(", ")))
+    };
+    let mut text = format!(
+        "Run to the end, {}.\n\nEnd with the error that they are there to provoke, {}.\n\n\
+         | do not | why |\n|---|---|\n",
+        is(|expected| matches!(expected, Runs)),
+        is(|expected| matches!(expected, Ends(_))),
+    );
+    for (_, file, _, expected) in CASES {
+        if let Not(_, why) = expected {
+            writeln!(text, "| `{file}` | {why} |").expect("a string takes text");
+        }
+    }
+    text
+}
+
+/// Lines that fit the document.
+fn wrapped(words: &str) -> String {
+    const WIDTH: usize = 100;
+    let mut text = String::new();
+    let mut column = 0;
+    for word in words.split(' ') {
+        let breaks = column + word.len() >= WIDTH;
+        text.push_str(if column == 0 {
+            ""
+        } else if breaks {
+            "\n"
+        } else {
+            " "
+        });
+        column = word.len() + if breaks { 0 } else { column + 1 };
+        text.push_str(word);
+    }
+    text
+}
+
+const BLESS: &str =
+    "FAIRGROUND_BLESS=1 cargo test --release -p fairground-sim --test it linux_examples";
+
+#[test]
+fn the_list_in_the_method_is_this_one() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/method/simulator.md");
+    let text = std::fs::read_to_string(&path).expect("the method exists");
+    let opening = format!("<!-- generated: kernel examples; {BLESS} -->\n");
+    let (head, rest) = text.split_once(&opening).expect("the method has the opening mark");
+    let (part, tail) = rest.split_once("<!-- end -->").expect("the method has the closing mark");
+    let expected = list();
+    if std::env::var_os("FAIRGROUND_BLESS").is_some() {
+        let text = format!("{head}{opening}{expected}<!-- end -->{tail}");
+        std::fs::write(&path, text).expect("the method can be written");
+    } else {
+        assert_eq!(part, expected, "docs/src/method/simulator.md is out of date: {BLESS}");
+    }
+}

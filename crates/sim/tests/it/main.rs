@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The simulator, scene by scene.
+
+mod anything;
+mod common;
+mod decisions;
+mod determinism;
+mod errors;
+#[cfg(target_arch = "x86_64")]
+mod hostile;
+mod kfuncs;
+mod linux_examples;
+mod native;
+mod order;
+mod realtime;
+mod series;
+mod speed;
+mod start_up;
+mod steps;
+mod tapes;

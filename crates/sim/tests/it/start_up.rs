@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How tasks come to the common start: one after the other, each with a past of its own.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use crate::common::reference::Fifo;
+use crate::common::{run, trial};
+use model::{Costs, Record};
+use serde_json::{Value, json};
+use sim::{Core, Ops, OpsPresent, TaskId};
+
+/// Notes which tasks run before the common start, where, and for how long.
+#[derive(Default)]
+struct Before(RefCell<Vec<(String, i32, u64)>>, RefCell<u64>);
+
+impl Ops for Before {
+    fn present(&self) -> OpsPresent {
+        OpsPresent { running: true, stopping: true, ..OpsPresent::default() }
+    }
+    fn running(&self, core: &mut Core, _: TaskId) {
+        *self.1.borrow_mut() = core.now();
+    }
+    fn stopping(&self, core: &mut Core, task: TaskId, _: bool) {
+        if !core.has_begun() {
+            let ran_us = (core.now() - *self.1.borrow()) / 1_000;
+            self.0.borrow_mut().push((core.comm(task), core.task_cpu(task), ran_us));
+        }
+    }
+}
+
+fn before(cpus: u32, tasks: Value) -> (Record, Vec<(String, i32, u64)>) {
+    let ops = Rc::new(Before::default());
+    let mut trial = trial(cpus, 5, tasks);
+    trial.machine.costs = Costs { thread_ns: 100_000, thread_start_ns: 50_000, ..Costs::FREE };
+    let record = run(&trial, ops.clone());
+    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+    (record, ops.0.take())
+}
+
+fn places(cpus: u32) -> Vec<i32> {
+    let tasks = json!([{"name": "a", "count": 6, "repeat": 1, "steps": [{"run_us": 10}]}]);
+    let all = before(cpus, tasks).1;
+    all.iter().filter(|(comm, _, _)| comm == "a").map(|&(_, cpu, _)| cpu).collect()
+}
+
+#[test]
+fn the_starter_s_cpu_is_the_only_one_on_which_none_has_run() {
+    assert_eq!(places(1), [0; 6]);
+    assert_eq!(places(2), [0; 6]);
+    assert_eq!(places(4), [2, 3, 0, 2, 3, 0]);
+}
+
+#[test]
+fn very_many_tasks_have_no_past() {
+    let tasks =
+        |count| json!([{"name": "a", "count": count, "repeat": 1, "steps": [{"run_us": 1}]}]);
+    let with_past = |count| before(4, tasks(count)).1.iter().filter(|one| one.0 == "a").count();
+    assert_eq!((with_past(512), with_past(513)), (512, 0));
+}
+
+#[test]
+fn the_starter_works_for_each_and_nothing_of_it_is_measured() {
+    let tasks = json!([
+        {"name": "a", "count": 2, "repeat": 3, "steps": [{"run_us": 10}]},
+        {"name": "b", "repeat": 1, "steps": [{"run_us": 10}]}]);
+    let (record, all) = before(1, tasks);
+    let pieces: Vec<(&str, u64)> =
+        all.iter().map(|(comm, _, us)| (comm.as_str(), *us)).filter(|&(_, us)| us > 0).collect();
+    let starter = ("fairground", 100);
+    // The last one plays no part, and never gets another name.
+    let extra = ("fairground", 50);
+    assert_eq!(
+        pieces,
+        [starter, ("a", 50), starter, ("a", 50), starter, ("b", 50), starter, extra]
+    );
+    assert_eq!(record.measured.value("cpu_time_ns", "a"), Some(60_000.0));
+    assert_eq!(record.measured.value("completion_ns", "all"), Some(70_000.0));
+    let trace = record.trace.as_ref().expect("a trace");
+    assert_eq!(trace.events[0].time_ns, 0);
+}
+
+#[test]
+fn pages_of_a_file_and_of_its_reader_s_buffer_cost_once() {
+    let cost_us = |steps: Value| {
+        let tasks = json!([{"name": "a", "repeat": 5, "steps": steps}]);
+        let mut trial = trial(1, 5, tasks);
+        trial.machine.costs = Costs { touch_ns: 1_000, ..Costs::FREE };
+        run(&trial, Rc::new(Fifo::default())).measured.value("cpu_time_ns", "a").unwrap() / 1e3
+    };
+    assert_eq!(cost_us(json!([{"write_file": {"bytes": 16_384}}])), 4.0);
+    assert_eq!(cost_us(json!([{"read_file": {"bytes": 4_096}}])), 2.0);
+    let both = json!([{"write_file": {"bytes": 8_192}}, {"read_file": {"bytes": 16_384}}]);
+    assert_eq!(cost_us(both), 8.0);
+    // Reads of more than the file's 64 KiB begin at its start again.
+    assert_eq!(cost_us(json!([{"read_file": {"bytes": 1_000_000}}])), 20.0);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tasks that the tape of another one makes.
+
+use std::rc::Rc;
+
+use crate::common::reference::Fifo;
+use crate::common::{ran, run, trial};
+use model::tape::{Recorded, Tapes};
+use model::trace::What;
+use model::{Costs, Record, Trace};
+use serde_json::{Value, json};
+
+/// Plays tapes, each as the only one of its group: `a`, `b`, …
+fn play(duration_ms: u64, costs: Costs, policies: [Value; 2], tapes: &str) -> Record {
+    let [first, second] = policies;
+    let tasks = json!([
+        {"name": "a", "repeat": 1, "steps": ["tape"], "policy": first},
+        {"name": "b", "repeat": 1, "steps": ["tape"], "policy": second},
+    ]);
+    let mut trial = trial(1, duration_ms, tasks);
+    trial.machine.costs = costs;
+    let tapes = Tapes(Some(tapes.into()));
+    trial.workload.recording = Some(Recorded { tapes, ..Recorded::default() });
+    let record = run(&trial, Rc::new(Fifo::default()));
+    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+    record
+}
+
+fn pid_of(trace: &Trace, group: &str) -> u32 {
+    trace.tasks.iter().find(|task| task.group == group).expect("a task").pid
+}
+
+fn other() -> Value {
+    json!({"class": "other"})
+}
+
+fn plain() -> [Value; 2] {
+    [other(), other()]
+}
+
+const MAKES: &str = "task 1 a\nr1000000 f1 r2000000\ntask 2 b\nw0 r500000\n";
+
+#[test]
+fn a_made_task_begins_where_its_maker_is() {
+    let record = play(20, Costs::FREE, plain(), MAKES);
+    assert_eq!((ran(&record, "a"), ran(&record, "b")), (vec![(0, 3_000)], vec![(3_000, 3_500)]));
+    let trace = record.trace.as_ref().expect("a trace");
+    let forks = trace.events.iter().filter(|event| matches!(event.what, What::Fork { .. }));
+    assert_eq!(forks.map(|event| event.time_ns).collect::<Vec<_>>(), [1_000_000]);
+    let b = pid_of(trace, "b");
+    let is_woken = |what: &What| matches!(what, What::Waking { pid, .. } if *pid == b);
+    assert!(!trace.events.iter().any(|event| is_woken(&event.what)), "it was never asleep");
+    assert_eq!(record.measured.value("completion_ns", "all"), Some(3_500_000.0));
+}
+
+#[test]
+fn making_a_thread_takes_its_time() {
+    let costs = Costs { thread_ns: 100_000, ..Costs::FREE };
+    let record = play(20, costs, plain(), MAKES);
+    let trace = record.trace.as_ref().expect("a trace");
+    let fork = trace.events.iter().find(|event| matches!(event.what, What::Fork { .. }));
+    assert_eq!(fork.map(|event| event.time_ns), Some(1_100_000));
+    // What the maker has computed less, it computes later.
+    assert_eq!(ran(&record, "a"), [(0, 3_000)]);
+}
+
+#[test]
+fn a_nice_value_changes_where_the_tape_says() {
+    let text = "task 1 a\nr1000000 u2000000 n-8 r1000000\ntask 2 b\nu1500000 r100000\n";
+    let record = play(20, Costs::FREE, plain(), text);
+    let trace = record.trace.as_ref().expect("a trace");
+    let a = pid_of(trace, "a");
+    let seen = trace.events.iter().filter_map(|event| match event.what {
+        What::Switch { prev, prev_prio, .. } if prev == a => Some((event.time_ns, prev_prio)),
+        _ => None,
+    });
+    assert_eq!(seen.collect::<Vec<_>>(), [(1_000_000, 120), (3_000_000, 112)]);
+}
+
+#[test]
+fn a_made_task_inherits_a_policy_and_takes_its_own() {
+    let fifo = || json!({"class": "fifo", "priority": 5});
+    // The kernel's priorities when it begins and when it ends.
+    let prios = |policies: [Value; 2]| {
+        let record = play(20, Costs::FREE, policies, MAKES);
+        let trace = record.trace.as_ref().expect("a trace");
+        let pid = pid_of(trace, "b");
+        let first = trace.events.iter().find_map(|event| match event.what {
+            What::Switch { next, next_prio, .. } if next == pid => Some(next_prio),
+            _ => None,
+        });
+        let last = trace.events.iter().rev().find_map(|event| match event.what {
+            What::Switch { prev, prev_prio, .. } if prev == pid => Some(prev_prio),
+            _ => None,
+        });
+        (first, last)
+    };
+    assert_eq!(prios([other(), fifo()]), (Some(120), Some(94)));
+    assert_eq!(prios([fifo(), other()]), (Some(94), Some(120)));
+}
+
+#[test]
+fn what_is_not_made_in_time_is_no_task() {
+    let record = play(2, Costs::FREE, plain(), "task 1 a\nr3000000 f1\ntask 2 b\nw0 r1\n");
+    assert!(record.outcome.is_ok());
+    assert_eq!(ran(&record, "b"), []);
+}
+
+#[test]
+fn the_message_that_comes_first_is_handled_first() {
+    // c reads b's message first where b sends first.
+    let play = |a_us: u64, b_us: u64| {
+        let tape = |at_us: u64| format!("u{} r100000 p2.1", at_us * 1000);
+        let c = "m0.1 r3000000 m1.1 r5000000";
+        let text = format!("task 1 a\n{}\ntask 2 b\n{}\ntask 3 c\n{c}\n", tape(a_us), tape(b_us));
+        let tasks =
+            ["a", "b", "c"].map(|name| json!({"name": name, "repeat": 1, "steps": ["tape"]}));
+        let mut trial = trial(1, 20, json!(tasks));
+        trial.machine.costs = Costs::FREE;
+        trial.workload.recording =
+            Some(Recorded { tapes: Tapes(Some(text.into())), ..Recorded::default() });
+        let record = run(&trial, Rc::new(Fifo::default()));
+        assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+        ran(&record, "c")
+    };
+    assert_eq!(play(0, 6_000), [(100, 3_100), (6_100, 11_100)]);
+    assert_eq!(play(6_000, 0), [(100, 5_100), (6_100, 9_100)]);
+}

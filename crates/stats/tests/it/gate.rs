@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The gate: planted regressions are found, and where nothing has changed it says so as often as it
+//! promises.
+
+use crate::common::{record, with};
+use model::{Clock, Outcome, Record, Seed};
+use stats::Verdict;
+use stats::decide::gate::{Gate, gate};
+
+/// As in the field: where a change of two per cent is worth a look.
+const MARGIN: f64 = 1.0;
+
+fn trials(values: impl IntoIterator<Item = f64>, clock: Clock) -> Vec<Record> {
+    let trial = |(value, block): (f64, u32)| {
+        let mut record = with(record("mine", block), "completion_ns", value);
+        record.trial.machine.clock = clock;
+        record
+    };
+    values.into_iter().zip(0..).map(trial).collect()
+}
+
+/// What the gate says of the only line that has a number.
+fn change(gate: &Gate) -> Verdict {
+    gate.lines[0].change
+}
+
+/// Standard normal, by Box and Muller.
+fn normal(seed: &mut Seed) -> f64 {
+    let mut uniform = || (seed.below(1 << 52) as f64 + 1.0) / (1u64 << 52) as f64;
+    let (radius, turn) = (uniform(), uniform());
+    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * turn).cos()
+}
+
+/// Boots whose times scatter by 5 %.
+fn noisy(seed: &mut Seed, boots: usize, factor: f64) -> Vec<Record> {
+    let values: Vec<f64> = (0..boots).map(|_| 1e6 * factor * (0.05 * normal(seed)).exp()).collect();
+    trials(values, Clock::Real)
+}
+
+#[test]
+fn three_per_cent_are_found_where_every_number_is_exact() {
+    // Seeds differ by far more than what was planted.
+    let before: Vec<f64> = (0..8).map(|seed| 1e6 * 1.3_f64.powi(seed)).collect();
+    let now = before.iter().map(|value| value * 1.03);
+    let said = gate(&trials(before.clone(), Clock::Virtual), &trials(now, Clock::Virtual), MARGIN);
+    assert_eq!(change(&said), Verdict::Worse);
+    assert!(said.is_shut());
+    assert!((said.lines[0].percent.unwrap() - 3.0).abs() < 1e-9);
+    let back = before.iter().map(|value| value / 1.03);
+    let said = gate(&trials(before.clone(), Clock::Virtual), &trials(back, Clock::Virtual), MARGIN);
+    assert_eq!(change(&said), Verdict::Better);
+    assert!(!said.is_shut());
+}
+
+#[test]
+fn exact_numbers_are_equal_or_not_and_small_changes_are_none() {
+    let values: Vec<f64> = (1..=6).map(|n| 1e6 * f64::from(n)).collect();
+    let said = |factor: f64| {
+        let now = values.iter().map(|value| value * factor);
+        let before = trials(values.clone(), Clock::Virtual);
+        change(&gate(&before, &trials(now, Clock::Virtual), MARGIN))
+    };
+    assert_eq!(
+        [said(1.0), said(1.005), said(1.02)],
+        [Verdict::Equal, Verdict::Unchanged, Verdict::Worse]
+    );
+}
+
+#[test]
+fn a_chaotic_number_does_not_pass_for_worse() {
+    let before = trials([1.0; 6], Clock::Virtual);
+    let now = trials([2.0, 0.5, 1.9, 1.8, 1.7, 1.6], Clock::Virtual);
+    assert_eq!(change(&gate(&before, &now, MARGIN)), Verdict::Unchanged);
+    let one = gate(&trials([1.0], Clock::Virtual), &trials([1.1], Clock::Virtual), MARGIN);
+    assert_eq!(change(&one), Verdict::Worse, "the only trial there is, and it is exact");
+}
+
+#[test]
+fn fifteen_per_cent_are_found_in_noise() {
+    let mut seed = Seed(3);
+    let found = (0..200).filter(|_| {
+        let (before, now) = (noisy(&mut seed, 10, 1.0), noisy(&mut seed, 10, 1.15));
+        change(&gate(&before, &now, MARGIN)) == Verdict::Worse
+    });
+    let found = found.count();
+    assert!(found >= 190, "{found} of 200");
+}
+
+#[test]
+fn where_nothing_has_changed_it_keeps_its_promise() {
+    let mut seed = Seed(4);
+    let gates = 600;
+    let mut said = 0;
+    for _ in 0..gates {
+        // Three contestants: one gate has several chances to be wrong.
+        let mut side = || {
+            let named = |name: &str, records: Vec<Record>| {
+                records
+                    .into_iter()
+                    .map(|mut record| {
+                        record.trial.contestant.name = name.into();
+                        record
+                    })
+                    .collect::<Vec<_>>()
+            };
+            ["a", "b", "c"].map(|name| named(name, noisy(&mut seed, 8, 1.0))).concat()
+        };
+        let (before, now) = (side(), side());
+        let gate = gate(&before, &now, 0.0);
+        let changes = [Verdict::Worse, Verdict::Better];
+        said += u32::from(gate.lines.iter().any(|line| changes.contains(&line.change)));
+    }
+    let rate = f64::from(said) / f64::from(gates);
+    assert!(rate <= 0.05, "{rate}");
+}
+
+#[test]
+fn few_boots_say_nothing_and_missing_numbers_are_said() {
+    let (before, now) = (trials([1.0; 5], Clock::Real), trials([9.0; 5], Clock::Real));
+    assert_eq!(change(&gate(&before, &now, MARGIN)), Verdict::TooFewTrials);
+    let without = vec![record("mine", 0)];
+    assert_eq!(change(&gate(&before, &without, MARGIN)), Verdict::NotMeasured);
+}
+
+#[test]
+fn who_does_not_end_well_any_more_shuts_the_gate() {
+    let before = trials([1.0; 6], Clock::Virtual);
+    let mut now = before.clone();
+    now[2].outcome = Outcome::Timeout { reason: "no end".into() };
+    let said = gate(&before, &now, MARGIN);
+    assert!(said.is_shut());
+    assert_eq!((said.broken.len(), said.broken[0].failed), (1, (1, 6)));
+    let already = gate(&now, &now, MARGIN);
+    assert!(!already.is_shut(), "it was so before");
+}
+
+#[test]
+fn what_only_one_side_has_is_named() {
+    let before = trials([1.0; 6], Clock::Virtual);
+    let mut now = before.clone();
+    now.iter_mut().for_each(|record| record.trial.workload.name = "other".into());
+    let said = gate(&before, &now, MARGIN);
+    assert!(said.lines.is_empty());
+    assert_eq!(said.one_sided.len(), 2, "{:?}", said.one_sided);
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Records in, answers out; and what statistics promise.
+
+mod across;
+mod agreement;
+mod apart;
+mod common;
+mod compare;
+mod critical_difference;
+mod error_rates;
+mod experiments;
+mod gate;
+mod identical;
+mod known_answers;
+mod recommend;
+mod reference;
+mod replication;
+mod survival;

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is damaged is named and set aside; what can be repaired is, and the old file stays.
+
+use std::path::Path;
+
+use model::Metric;
+use rusqlite::Connection;
+use store::{Filter, Store, StoreError};
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn filled(path: &Path, records: u32) {
+    let store = Store::open(path).expect("a new store");
+    let session = store.begin(&crate::sample::session()).expect("a session");
+    for position in 0..records {
+        store.append(session, &crate::sample::record(position)).expect("a record");
+    }
+}
+
+fn all() -> Filter {
+    Filter { traces: true, ..Filter::default() }
+}
+
+fn damage(path: &Path, sql: &str) {
+    Connection::open(path).and_then(|file| file.execute_batch(sql)).expect("damage");
+}
+
+/// Records 1 to 4 with one whose number was changed, one whose hash was of −0, and one that is no
+/// JSON.
+fn damaged(path: &Path) {
+    filled(path, 4);
+    let mut measured = crate::sample::record(2).measured;
+    measured.metrics[0] = Metric::number("completion_ns", "all", -0.0);
+    damage(
+        path,
+        &format!(
+            "DROP TRIGGER metrics_no_update; DROP TRIGGER records_no_update;
+             UPDATE metrics SET value = 1 WHERE record = 2 AND name = 'completion_ns';
+             UPDATE metrics SET value = 0 WHERE record = 3 AND name = 'completion_ns';
+             UPDATE records SET measured_hash = '{}' WHERE record = 3;
+             UPDATE records SET trial = 'no trial' WHERE record = 4",
+            measured.hash()
+        ),
+    );
+}
+
+#[test]
+fn damaged_records_are_named_and_the_others_are_read() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    damaged(&path);
+    let read = Store::open_readonly(&path).and_then(|store| store.read(&all())).expect("read");
+    assert_eq!(read.records, [crate::sample::record(0)]);
+    let ids: Vec<i64> = read.damaged.iter().map(|damage| damage.id).collect();
+    assert_eq!(ids, [2, 3, 4]);
+    let words = read.damaged[0].to_string();
+    assert!(words.contains("record 2 (trial ") && words.contains("not the ones"), "{words}");
+}
+
+#[test]
+fn a_damaged_session_hides_no_other() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 1);
+    filled(&path, 1);
+    damage(
+        &path,
+        "DROP TRIGGER sessions_no_update;
+         UPDATE sessions SET experiment_json = 'x' WHERE session = 1",
+    );
+    let store = Store::open_readonly(&path).expect("the store");
+    let (whole, damaged) = store.read_sessions().expect("sessions");
+    assert_eq!((whole.len(), damaged.len(), damaged[0].id), (1, 1, 1));
+}
+
+#[test]
+fn repair_keeps_what_is_whole_and_mends_the_sign_of_zero() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    damaged(&path);
+    damage(&path, "DROP INDEX metrics_by_record");
+    let bytes = std::fs::read(&path).expect("bytes");
+    let checked = store::check(&path).expect("a look");
+    assert_eq!((checked.records, checked.sessions), (1, 1));
+    let mends: Vec<&str> =
+        checked.findings.iter().filter(|one| one.mends).map(|one| one.what.as_str()).collect();
+    assert!(mends.iter().any(|what| what.contains("sign of a zero")), "{mends:?}");
+    assert!(mends.contains(&"the index metrics_by_record is missing"), "{mends:?}");
+    assert!(mends.contains(&"the trigger metrics_no_update is missing"), "{mends:?}");
+    assert_eq!(checked.findings.iter().filter(|one| !one.mends).count(), 2);
+
+    let repaired = store::repair(&path).expect("repaired");
+    assert_eq!((repaired.records, repaired.mended), (2, 1));
+    assert_eq!(repaired.lost.iter().map(|damage| damage.id).collect::<Vec<_>>(), [2, 4]);
+    assert_eq!(std::fs::read(&repaired.kept).expect("the old file"), bytes);
+    let read = Store::open_readonly(&path).and_then(|store| store.read(&all())).expect("read");
+    assert!(read.damaged.is_empty());
+    assert_eq!(read.records[0], crate::sample::record(0));
+    assert_eq!(read.records[1].measured.value("completion_ns", "all"), Some(0.0));
+    assert!(store::check(&path).expect("a look").findings.is_empty());
+    assert!(store::repair(&path).is_ok_and(|second| second.kept != repaired.kept));
+}
+
+#[test]
+fn numbers_that_cannot_be_kept_are_missing_and_zero_has_no_sign() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 0);
+    let bad = [-0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e308, 5e-324];
+    let mut record = crate::sample::record(0);
+    record.measured.metrics = bad.map(|value| Metric::number("x", "all", value)).into();
+    record.measured.series[0].values[0] = -0.0;
+    record.measured.series[1].values[0] = f64::NAN;
+    let store = Store::open(&path).expect("the store");
+    store.append(1, &record).expect("a record");
+    let read = store.read(&all()).expect("read");
+    assert!(read.damaged.is_empty(), "{:?}", read.damaged);
+    let measured = &read.records[0].measured;
+    let values: Vec<Option<f64>> = measured.metrics.iter().map(|metric| metric.value).collect();
+    assert_eq!(values, [Some(0.0), None, None, None, None, None]);
+    assert!(measured.metrics[1..].iter().all(|metric| metric.missing.is_some()));
+    assert!(measured.series[1].missing.is_some());
+}
+
+#[test]
+fn a_trial_has_one_record_in_a_campaign() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 2);
+    let store = Store::open(&path).expect("the store");
+    store.append(1, &crate::sample::record(1)).expect("again");
+    let resumed = store::Session { family: Some(1), ..crate::sample::session() };
+    let second = store.begin(&resumed).expect("a session");
+    store.append(second, &crate::sample::record(1)).expect("again");
+    assert_eq!(store.records(&all()).expect("records").len(), 2);
+    let other = store.begin(&crate::sample::session()).expect("a session");
+    store.append(other, &crate::sample::record(1)).expect("another campaign's");
+    assert_eq!(store.records(&all()).expect("records").len(), 3);
+}
+
+#[test]
+fn doubled_records_of_older_stores_are_kept_and_count_once() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 1);
+    let columns = "session, trial_id, experiment, backend, contestant, workload, cell, machine,
+        block, boot, boot_id, boot_position, position, seed, kernel_release, outcome, reason,
+        measured_hash, trial, outcome_json, provenance";
+    damage(
+        &path,
+        &format!(
+            "DROP TABLE answers; PRAGMA user_version = 3;
+             INSERT INTO records ({columns}) SELECT {columns} FROM records"
+        ),
+    );
+    let count = || Store::open_readonly(&path).and_then(|store| store.records(&all()));
+    assert_eq!(count().expect("records"), [crate::sample::record(0)]);
+    let findings = store::check(&path).expect("a look").findings;
+    assert!(findings.iter().any(|one| one.what.starts_with("1 records are of trials")));
+    drop(Store::open(&path).expect("migrated"));
+    assert_eq!(count().expect("records"), [crate::sample::record(0)]);
+    let rows = Connection::open(&path)
+        .and_then(|file| file.query_row("SELECT count(*) FROM records", [], |row| row.get(0)));
+    assert_eq!(rows, Ok(2), "nothing is thrown away");
+    assert_eq!(store::repair(&path).expect("repaired").records, 1);
+}
+
+#[test]
+fn a_store_that_is_deleted_is_noticed_at_the_next_record() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 1);
+    let store = Store::open(&path).expect("the store");
+    std::fs::remove_file(&path).expect("deleted");
+    let error = store.append(1, &crate::sample::record(1)).expect_err("noticed");
+    assert!(matches!(error, StoreError::Gone { .. }), "{error}");
+    filled(&path, 1);
+    let error = store.append(1, &crate::sample::record(1)).expect_err("another file");
+    assert!(matches!(error, StoreError::Gone { .. }), "{error}");
+}
+
+#[test]
+fn messages_about_damage_have_no_sql_in_them() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 3);
+    damage(&path, "DROP TABLE metrics");
+    let read = Store::open_readonly(&path).and_then(|store| store.read(&all()));
+    let said = match read {
+        Ok(read) => format!("{:?}", read.damaged),
+        Err(error) => error.to_string(),
+    };
+    assert!(!said.contains("no such table") && !said.contains("SELECT"), "{said}");
+    let findings = store::check(&path).expect("a look").findings;
+    assert!(findings.iter().any(|one| one.what == "the table metrics is missing"), "{findings:?}");
+}
+
+#[test]
+fn cut_off_files_never_panic() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 20);
+    let bytes = std::fs::read(&path).expect("bytes");
+    for cut in (0..bytes.len()).step_by(bytes.len() / 23) {
+        let cut_off = folder.path().join(format!("{cut}.db"));
+        std::fs::write(&cut_off, &bytes[..cut]).expect("a file");
+        let _ = Store::open_readonly(&cut_off).and_then(|store| store.read(&all()));
+        let _ = store::check(&cut_off);
+        if store::repair(&cut_off).is_ok() {
+            assert!(store::check(&cut_off).expect("a look").findings.is_empty(), "{cut}");
+        }
+    }
+}

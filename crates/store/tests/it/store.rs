@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the store promises: everything comes back, nothing changes, nothing that was appended is
+//! lost.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rusqlite::Connection;
+use store::{Filter, SCHEMA_VERSION, Store, StoreError};
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn filled(path: &Path, records: u32) -> i64 {
+    let store = Store::open(path).expect("a new store");
+    let session = store.begin(&crate::sample::session()).expect("a session");
+    for position in 0..records {
+        store.append(session, &crate::sample::record(position)).expect("a record");
+    }
+    session
+}
+
+fn all() -> Filter {
+    Filter { traces: true, ..Filter::default() }
+}
+
+#[test]
+fn records_that_come_together_are_each_there_once() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    let session = filled(&path, 2);
+    let store = Store::open(&path).expect("the store");
+    let together: Vec<_> = [1, 3, 2, 3].map(crate::sample::record).into();
+    store.append_all(session, &together).expect("records");
+    store.append_all(session, &[]).expect("nothing");
+    let expected: Vec<_> = (0..4).map(crate::sample::record).collect();
+    assert!(store.records(&all()).expect("records") == expected);
+}
+
+#[test]
+fn records_come_back_exactly() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 5);
+    let store = Store::open_readonly(&path).expect("the store");
+    let expected: Vec<_> = (0..5).map(crate::sample::record).collect();
+    assert_eq!(store.records(&all()).expect("records"), expected);
+    let without = store.records(&Filter::default()).expect("records");
+    assert!(without.iter().all(|record| record.trace.is_none()));
+}
+
+#[test]
+fn reading_leaves_no_trace() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 2);
+    let before = std::fs::read(&path).expect("bytes");
+    drop(Store::open_readonly(&path).and_then(|store| store.records(&all())).expect("records"));
+    let files = std::fs::read_dir(folder.path()).expect("the folder").count();
+    assert_eq!((files, std::fs::read(&path).expect("bytes")), (1, before));
+}
+
+#[test]
+fn sessions_come_back_and_resumed_ones_form_a_family() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    let first = filled(&path, 1);
+    let store = Store::open(&path).expect("the store");
+    let resumed = store::Session { family: Some(first), ..crate::sample::session() };
+    let second = store.begin(&resumed).expect("a session");
+    store.append(second, &crate::sample::record(1)).expect("a record");
+    let other = store.begin(&crate::sample::session()).expect("a session");
+    store.append(other, &crate::sample::record(2)).expect("a record");
+
+    let families: Vec<_> =
+        store.sessions().expect("sessions").into_iter().map(|s| (s.id, s.family)).collect();
+    assert_eq!(families, [(first, None), (second, Some(first)), (other, None)]);
+    let filter = Filter { family: Some(first), ..Filter::default() };
+    let done = store.trial_ids_done(&filter).expect("identities");
+    assert_eq!(done, [0, 1].map(|p| crate::sample::record(p).trial.id()).into());
+    assert_eq!(
+        store.sessions().expect("sessions")[0],
+        store::Session { id: first, ..crate::sample::session() }
+    );
+}
+
+#[test]
+fn filters_choose() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 3);
+    let store = Store::open_readonly(&path).expect("the store");
+    let count = |filter: Filter| store.records(&filter).expect("records").len();
+    let id = crate::sample::record(2).trial.id();
+    assert_eq!(count(Filter { experiment: Some("sample".into()), ..Filter::default() }), 3);
+    assert_eq!(count(Filter { experiment: Some("other".into()), ..Filter::default() }), 0);
+    assert_eq!(count(Filter { trial_id: Some(id[..8].into()), ..Filter::default() }), 1);
+}
+
+#[test]
+fn nothing_can_be_changed_or_deleted() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 1);
+    let connection = Connection::open(&path).expect("the file");
+    for table in ["sessions", "records", "metrics", "histograms", "series", "traces", "answers"] {
+        let column = if table == "answers" { "family" } else { "rowid" };
+        for sql in [format!("DELETE FROM {table}"), format!("UPDATE {table} SET {column} = 99")] {
+            let error = connection.execute(&sql, []).expect_err(&sql).to_string();
+            assert!(error.contains("append-only"), "{sql}: {error}");
+        }
+    }
+}
+
+#[test]
+fn the_views_agree_with_the_model() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 1);
+    let connection = Connection::open(&path).expect("the file");
+    let record = crate::sample::record(0);
+    let histogram = &record.measured.histograms[0];
+    let mut select =
+        connection.prepare("SELECT quantile, value FROM percentiles ORDER BY 1").expect("the view");
+    let rows =
+        select.query_map([], |row| Ok((row.get::<_, f64>(0)?, row.get::<_, i64>(1)? as u64)));
+    let rows: Vec<_> = rows.expect("rows").map(|row| row.expect("a row")).collect();
+    assert_eq!(rows.len(), 5);
+    for (quantile, value) in rows {
+        assert_eq!(histogram.quantile(quantile), Some(value), "{quantile}");
+    }
+    let mut select = connection
+        .prepare("SELECT begin_ns, value FROM over_time WHERE name = 'busy_share' ORDER BY 1")
+        .expect("the view");
+    let rows = select.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, f64>(1)?)));
+    let rows: Vec<_> = rows.expect("rows").map(|row| row.expect("a row")).collect();
+    let series = record.measured.series("busy_share").expect("it is there");
+    let expected = series.values.iter().enumerate();
+    let expected = expected.map(|(at, &value)| (series.interval(at).0 as i64, value));
+    assert_eq!(rows, expected.collect::<Vec<_>>());
+    let missing: String = connection
+        .query_row("SELECT missing FROM results WHERE value IS NULL", [], |row| row.get(0))
+        .expect("the missing metric");
+    assert_eq!(missing, "no probes here");
+}
+
+#[test]
+fn kill_loses_no_record_that_was_appended() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    for kill_after in [1, 7, 30] {
+        let acknowledged = append_until_killed(&path, kill_after);
+        let store = Store::open(&path).expect("the store opens after a kill");
+        let last = store.sessions().expect("sessions").len() as i64;
+        let filter = Filter { family: Some(last), traces: true, ..Filter::default() };
+        let records = store.records(&filter).expect("undamaged records");
+        assert!(records.len() > acknowledged, "{} <= {acknowledged}", records.len());
+        for (position, record) in records.iter().enumerate() {
+            assert_eq!(*record, crate::sample::record(position as u32));
+        }
+    }
+}
+
+/// Starts the appender, kills it (SIGKILL) after `kill_after` records, and returns the last one's
+/// number.
+fn append_until_killed(path: &Path, kill_after: usize) -> usize {
+    let mut child = Command::new(example("append_forever"))
+        .arg(path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the appender starts");
+    let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let mut last = 0;
+    for line in lines {
+        last = line.expect("a line").parse().expect("a number");
+        if last == kill_after {
+            child.kill().expect("SIGKILL");
+        }
+    }
+    child.wait().expect("its end");
+    last
+}
+
+/// Cargo builds examples next to the tests.
+fn example(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("this test's path");
+    let profile = test.ancestors().nth(2).expect("the profile's folder");
+    profile.join("examples").join(name)
+}
+
+#[test]
+fn a_newer_file_is_refused_with_both_versions() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 1);
+    let connection = Connection::open(&path).expect("the file");
+    connection.pragma_update(None, "user_version", SCHEMA_VERSION + 1).expect("a newer version");
+    for error in [Store::open(&path).err(), Store::open_readonly(&path).err()] {
+        let message = error.expect("refused").to_string();
+        assert!(message.contains("version 5") && message.contains("up to 4"), "{message}");
+    }
+}
+
+/// As a file was before there were series: its records have none.
+fn of_the_first_version(path: &Path, records: u32) {
+    filled(path, 0);
+    let connection = Connection::open(path).expect("the file");
+    connection
+        .execute_batch(
+            "DROP VIEW over_time; DROP TABLE series; DROP TABLE sources; DROP TABLE answers;
+             ALTER TABLE sessions DROP COLUMN origin; PRAGMA user_version = 1",
+        )
+        .expect("the first version");
+    for position in 0..records {
+        let record = older(position);
+        let json = |value: serde_json::Value| value.to_string();
+        connection
+            .execute(
+                "INSERT INTO records (session, trial_id, experiment, backend, contestant, workload,
+                     cell, machine, block, boot, boot_id, boot_position, position, seed,
+                     kernel_release, outcome, reason, measured_hash, trial, outcome_json, provenance)
+                 VALUES (1, ?1, 'sample', 'live', 'kernel', 'nothing', 'nothing', 'one', 0, 0, '',
+                     0, ?2, '1', '', 'ok', '', ?3, ?4, ?5, ?6)",
+                rusqlite::params![
+                    record.trial.id(),
+                    position,
+                    record.measured.hash(),
+                    json(serde_json::to_value(&record.trial).expect("JSON")),
+                    json(serde_json::to_value(&record.outcome).expect("JSON")),
+                    json(serde_json::to_value(&record.provenance).expect("JSON")),
+                ],
+            )
+            .expect("a record");
+    }
+}
+
+fn older(position: u32) -> model::Record {
+    let record = crate::sample::record(position);
+    let measured = model::Measured::default();
+    model::Record { measured, trace: None, ..record }
+}
+
+#[test]
+fn older_files_are_read_as_they_are_and_written_as_new_ones() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    of_the_first_version(&path, 2);
+    let before = std::fs::read(&path).expect("bytes");
+    let read = || Store::open_readonly(&path).and_then(|store| store.records(&all()));
+    assert_eq!(read().expect("records"), [older(0), older(1)]);
+    let old = Store::open_readonly(&path).expect("the store");
+    assert_eq!(
+        old.sessions().expect("sessions"),
+        [store::Session { id: 1, ..crate::sample::session() }]
+    );
+    assert!(old.sources().expect("texts").is_empty());
+    drop(old);
+    assert_eq!(std::fs::read(&path).expect("bytes"), before, "reading changes nothing");
+
+    let store = Store::open(&path).expect("it is brought up to date");
+    let session = store.begin(&crate::sample::session()).expect("a session");
+    store.append(session, &crate::sample::record(2)).expect("a record");
+    drop(store);
+    assert_eq!(read().expect("records"), [older(0), older(1), crate::sample::record(2)]);
+}
+
+#[test]
+fn what_is_not_a_store_is_refused_and_left_alone() {
+    let folder = folder();
+    let text = folder.path().join("notes.txt");
+    std::fs::write(&text, "dear diary, this is not a database, not even a small one".repeat(20))
+        .expect("a file");
+    let foreign = folder.path().join("foreign.db");
+    Connection::open(&foreign)
+        .and_then(|c| c.execute_batch("CREATE TABLE cheese (name TEXT)"))
+        .expect("another program's database");
+    for path in [text, foreign] {
+        let before = std::fs::read(&path).expect("bytes");
+        for error in [Store::open(&path).err(), Store::open_readonly(&path).err()] {
+            let error = error.expect("refused");
+            assert!(matches!(error, StoreError::NotAStore { .. }), "{error}");
+        }
+        assert_eq!(std::fs::read(&path).expect("bytes"), before);
+    }
+}
+
+#[test]
+fn missing_files_and_folders_say_what_to_do() {
+    let folder = folder();
+    let missing = folder.path().join("none.db");
+    let message = Store::open_readonly(&missing).err().expect("refused").to_string();
+    assert!(message.contains("fairground run"), "{message}");
+    let nowhere = folder.path().join("no/such/folder/a.db");
+    let error = Store::open(&nowhere).err().expect("refused");
+    assert!(matches!(error, StoreError::Unwritable { .. }), "{error}");
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Boots real kernels with this crate's test guest. Kernels come from `$FAIRGROUND_HOME`, or are
+//! pulled; without QEMU or kernels a test says what it left out.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use model::trial::SCHEMA;
+use model::{
+    Backend, Clock, Contestant, Machine, Outcome, Record, SchedulerChoice, Seed, Trial, Workload,
+};
+use vm::emulator::{self, Emulator};
+use vm::{Accelerator, BootRequest, Event, Kernel, Resume, home, kernels, qemu, run_trials};
+
+mod saved;
+
+/// The outermost limit of a trial here: short, because one test waits for it.
+const TIMEOUT_MS: u64 = 200;
+
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// A boot on the real clock has the machine to itself: the hung one is told by the time that it
+/// takes.
+fn alone() -> RwLockWriteGuard<'static, ()> {
+    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Boots on the virtual clock are the same beside others.
+fn shared() -> RwLockReadGuard<'static, ()> {
+    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn kernel(name: &str) -> Option<Kernel> {
+    static HOME: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let home = HOME.get_or_init(|| prepare().map_err(|error| format!("{error:#}")));
+    match home {
+        Ok(home) => Some(kernels::find(home, name).unwrap()),
+        Err(why) => {
+            println!("skipped: no virtual machine can be booted here: {why}");
+            None
+        }
+    }
+}
+
+fn prepare() -> anyhow::Result<PathBuf> {
+    qemu::version()?;
+    let home = std::env::var_os("FAIRGROUND_HOME").map(PathBuf::from);
+    let home = home.unwrap_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("home"));
+    kernels::pull(&home, &["6.1", "6.12", "7"], &mut |note| println!("{note}"))?;
+    Ok(home)
+}
+
+/// The emulator of the user's data folder. Without it a test of equal bytes is skipped: the
+/// installed QEMU gives them nearly always, the emulator always.
+fn emulator() -> Option<&'static Emulator> {
+    static FOUND: OnceLock<Option<Emulator>> = OnceLock::new();
+    let find = || emulator::find(&home::data_folder()?).expect("an emulator that is as it was");
+    let found = FOUND.get_or_init(find).as_ref();
+    if found.is_none() {
+        println!("skipped: there is no emulator (`{}`)", emulator::COMMAND);
+    }
+    found
+}
+
+fn machine(clock: Clock, cpus: u32) -> Machine {
+    Machine { name: "test".into(), cpus, memory_mib: 512, clock, ..Machine::default() }
+}
+
+fn trials(machine: &Machine, names: &[&str]) -> Vec<Trial> {
+    let trial = |(position, name): (usize, &&str)| Trial {
+        schema: SCHEMA,
+        experiment: "boot".into(),
+        backend: Backend::Vm,
+        contestant: Contestant {
+            name: "kernel".into(),
+            kernel: None,
+            scheduler: SchedulerChoice::Kernel,
+        },
+        workload: Workload { name: (*name).to_owned(), ..Workload::default() },
+        machine: machine.clone(),
+        seed: Seed(position as u64),
+        block: 0,
+        boot: 3,
+        position: position as u32,
+        timeout_ms: TIMEOUT_MS,
+        probes: false,
+        trace: false,
+    };
+    names.iter().enumerate().map(trial).collect()
+}
+
+fn request<'a>(kernel: &'a Kernel, machine: &'a Machine, trials: &'a [Trial]) -> BootRequest<'a> {
+    BootRequest {
+        kernel,
+        machine,
+        boot: 3,
+        trials,
+        executable: Path::new(env!("CARGO_BIN_EXE_vm-test-guest")),
+        programs: Vec::new(),
+        parts: Vec::new(),
+        files: vec![("/objects/test".into(), b"from the host".to_vec())],
+        accelerator: Accelerator::Auto,
+        emulator: None,
+        saved: None,
+        resume: Resume::default(),
+    }
+}
+
+/// Runs the request and returns the records in the order of their trials; each trial must have one.
+fn records(request: &BootRequest) -> anyhow::Result<Vec<Record>> {
+    let mut records: Vec<Option<Record>> = vec![None; request.trials.len()];
+    run_trials(request, &AtomicBool::new(false), &mut |event| match event {
+        Event::Record(index, record) => {
+            assert!(records[index].is_none(), "trial {index} has two records");
+            records[index] = Some(*record);
+        }
+        Event::Booted { boot_ms, .. } => println!("{} booted in {boot_ms} ms", request.kernel.name),
+        Event::TrialStarted(_) => {}
+        Event::Repeated(index, _) => panic!("trial {index} had no record"),
+        Event::Note(note) => println!("{note}"),
+    })?;
+    Ok(records.into_iter().map(|record| record.expect("every trial has a record")).collect())
+}
+
+fn outcomes(records: &[Record]) -> Vec<&'static str> {
+    records.iter().map(|record| record.outcome.word()).collect()
+}
+
+/// What must be equal between boots: measurement and, from this guest, everything the kernel
+/// counted.
+fn answers(records: &[Record]) -> Vec<(String, Vec<String>)> {
+    let answer = |r: &Record| (format!("{:?}", r.measured), r.provenance.notes.clone());
+    records.iter().map(answer).collect()
+}
+
+/// Says how two boots differ, if they do.
+fn assert_same(one: &[Record], two: &[Record], what: &str) {
+    let lines = |records: &[Record]| -> Vec<String> {
+        let all = answers(records).into_iter().flat_map(|(measured, mut notes)| {
+            notes.insert(0, measured);
+            notes
+        });
+        all.flat_map(|note| note.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
+    };
+    let (one, two) = (lines(one), lines(two));
+    let differ = one.iter().zip(&two).filter(|(one, two)| one != two);
+    let differ: Vec<_> = differ.map(|(one, two)| format!("{one}\n{two}")).take(20).collect();
+    assert!(one == two, "{what} differ:\n{}", differ.join("\n"));
+}
+
+#[test]
+fn every_kernel_boots_on_the_real_clock_and_its_guest_is_furnished() {
+    let _turn = alone();
+    for name in kernels::NAMES {
+        let Some(kernel) = kernel(name) else { return };
+        let machine = machine(Clock::Real, 2);
+        let trials = trials(&machine, &["environment", "large", "ok"]);
+        let records = records(&request(&kernel, &machine, &trials)).unwrap();
+        assert_eq!(outcomes(&records), ["ok"; 3]);
+        let notes = records[0].provenance.notes.join("\n");
+        for fact in ["objects=from the host", "tracing=true", "config=true", "bpf=true"] {
+            assert!(notes.contains(fact), "kernel {name}: {fact} is missing from {notes}");
+        }
+        assert!(notes.contains("loopback=true"), "{notes}");
+        assert!(notes.contains("clock_is_final=true"), "{notes}");
+        assert_eq!(records[1].provenance.notes[0].len(), 500_000);
+        let provenance = &records[2].provenance;
+        assert_eq!(provenance.kernel_sha256, kernel.sha256);
+        assert_eq!(provenance.kernel_facts["HZ"], kernel.facts["HZ"]);
+        assert!(provenance.kernel_facts["command_line"].contains("tsc=reliable"));
+        assert_eq!(provenance.boot_position, 2);
+        assert_eq!(provenance.boot_id.len(), 36, "{}", provenance.boot_id);
+    }
+}
+
+#[test]
+fn virtual_boots_give_identical_records_whichever_way_they_come() {
+    let _turn = shared();
+    for (name, cpus) in [("6.1", 1), ("6.12", 2), ("7", 1), ("7", 4)] {
+        let (Some(kernel), Some(emulator)) = (kernel(name), emulator()) else { return };
+        let machine = machine(Clock::Virtual, cpus);
+        let trials = trials(&machine, &["busy", "large", "programs", "busy"]);
+        let folder = tempfile::tempdir().unwrap();
+        let run = |saved: Option<PathBuf>| {
+            let emulator = Some(emulator);
+            let request = request(&kernel, &machine, &trials);
+            let mut request = BootRequest { saved, emulator, ..request };
+            request.programs = ["seq", "sort", "sha256sum"].map(str::to_owned).to_vec();
+            records(&request).unwrap()
+        };
+        let place = Some(folder.path().to_owned());
+        // Nobody keeps the one, and the other is kept meanwhile.
+        let (one, two) = thread::scope(|scope| {
+            let other = scope.spawn(|| run(place.clone()));
+            (run(None), other.join().unwrap())
+        });
+        let mut three = run(place.clone());
+        assert_eq!(outcomes(&one), ["ok"; 4]);
+        assert_same(&one, &two, &format!("kernel {name}: two fresh boots"));
+        assert_eq!(saved::take_notes(&mut three), 4);
+        assert_same(&one, &three, &format!("kernel {name}: a fresh and a saved boot"));
+        assert_eq!(one[0].provenance.boot_id, "virtual-3");
+        // The comparison above is worth something only if there was work to compare.
+        assert!(one[0].measured.value("completion_ns", "all").unwrap() > 1e6);
+    }
+}
+
+#[test]
+fn a_repeated_boot_gives_the_records_of_an_uninterrupted_one() {
+    let _turn = shared();
+    let (Some(kernel), Some(emulator)) = (kernel("7"), emulator()) else { return };
+    let machine = machine(Clock::Virtual, 1);
+    let trials = trials(&machine, &["busy", "panic", "busy", "busy", "busy"]);
+    let request =
+        || BootRequest { emulator: Some(emulator), ..request(&kernel, &machine, &trials) };
+    let whole = records(&request()).unwrap();
+    assert_eq!(outcomes(&whole), ["ok", "crashed", "ok", "ok", "ok"]);
+    // Killed during the last trial: the guest that began after the crash begins again.
+    let why = whole[2].provenance.notes.last().cloned();
+    let resume = Resume { first: 2, answered: 4, attempt: 1, note: why };
+    let request = BootRequest { resume, ..request() };
+    let mut heard = Vec::new();
+    run_trials(&request, &AtomicBool::new(false), &mut |event| match event {
+        Event::Record(index, record) => heard.push((false, index, *record)),
+        Event::Repeated(index, record) => heard.push((true, index, *record)),
+        _ => {}
+    })
+    .unwrap();
+    let order: Vec<_> = heard.iter().map(|(again, index, _)| (*again, *index)).collect();
+    assert_eq!(order, [(true, 2), (true, 3), (false, 4)]);
+    for (_, index, record) in heard {
+        let [again, before] = [&record.measured, &whole[index].measured].map(|m| format!("{m:?}"));
+        assert_eq!(again, before, "trial {index}");
+        assert_eq!(record.provenance.boot_id, "virtual-3.1");
+        assert_eq!(record.provenance.boot_position, index as u32 - 2);
+        assert_eq!(record.provenance.kernel_facts["guest_image"].len(), 64);
+    }
+}
+
+#[test]
+fn a_panic_is_a_record_and_harms_no_other_trial() {
+    let _turn = alone();
+    let Some(kernel) = kernel("7") else { return };
+    let machine = machine(Clock::Real, 2);
+    let trials = trials(&machine, &["ok", "panic", "ok", "rust_panic", "ok"]);
+    let records = records(&request(&kernel, &machine, &trials)).unwrap();
+    assert_eq!(outcomes(&records), ["ok", "crashed", "ok", "failed", "ok"]);
+    assert!(records[1].outcome.reason().starts_with("Kernel panic - not syncing: sysrq"));
+    let Outcome::Crashed { text } = &records[1].outcome else { panic!("{:?}", records[1].outcome) };
+    assert!(text.contains("Call Trace"), "{text}");
+    assert_eq!(records[1].provenance.boot_id, records[0].provenance.boot_id);
+    assert_ne!(records[2].provenance.boot_id, records[0].provenance.boot_id);
+    assert_eq!(records[2].provenance.boot_position, 0);
+    assert!(records[2].provenance.notes[0].contains("in a fresh boot"));
+}
+
+#[test]
+fn a_guest_that_spins_is_killed_and_harms_no_other_trial() {
+    let _turn = alone();
+    let Some(kernel) = kernel("6.1") else { return };
+    let machine = machine(Clock::Real, 2);
+    let trials = trials(&machine, &["ok", "spin", "ok"]);
+    let records = records(&request(&kernel, &machine, &trials)).unwrap();
+    assert_eq!(outcomes(&records), ["ok", "hung", "ok"]);
+    assert!(records[1].provenance.wall_ms >= 2 * TIMEOUT_MS + 20_000);
+    let reason = records[1].outcome.reason();
+    assert!(reason.contains("killed from outside") && !reason.contains('\n'), "{reason}");
+}
+
+#[test]
+fn stop_kills_the_machine_at_once() {
+    let _turn = alone();
+    let Some(kernel) = kernel("6.1") else { return };
+    let machine = machine(Clock::Real, 1);
+    let trials = trials(&machine, &["spin", "ok"]);
+    let stop = AtomicBool::new(false);
+    let mut stopped_at = None;
+    run_trials(&request(&kernel, &machine, &trials), &stop, &mut |event| match event {
+        Event::TrialStarted(_) => {
+            stop.store(true, Ordering::Relaxed);
+            stopped_at = Some(Instant::now());
+        }
+        Event::Record(index, _) | Event::Repeated(index, _) => panic!("trial {index} got a record"),
+        Event::Booted { .. } | Event::Note(_) => {}
+    })
+    .unwrap();
+    assert!(stopped_at.unwrap().elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn failures_of_the_lab_are_errors() {
+    let _turn = shared();
+    let Some(kernel) = kernel("6.1") else { return };
+    let machine = machine(Clock::Virtual, 1);
+    let trials = trials(&machine, &["ok"]);
+    let error = |request: &BootRequest| format!("{:#}", records(request).unwrap_err());
+    let plain = || request(&kernel, &machine, &trials);
+
+    let program = BootRequest { programs: vec!["no-such-program".into()], ..plain() };
+    assert!(error(&program).contains("no-such-program"), "{}", error(&program));
+
+    let kvm = BootRequest { accelerator: Accelerator::Kvm, ..plain() };
+    assert!(error(&kvm).contains("cannot count instructions"), "{}", error(&kvm));
+
+    // An init that ends at once: the kernel panics before any trial, in both boots.
+    let fast = self::machine(Clock::Real, 1);
+    let no_init = BootRequest { executable: Path::new("/bin/true"), machine: &fast, ..plain() };
+    let message = error(&no_init);
+    assert!(message.contains("Attempted to kill init"), "{message}");
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The book (`docs/`) stays true: its commands run, its generated parts equal what generates them,
+//! and it can be read and searched without a network.
+//!
+//! `FAIRGROUND_BLESS=1 cargo test --release --test book` rewrites the generated parts and the
+//! output of commands.
+
+mod built;
+#[path = "../../crates/report/tests/it/chromium/mod.rs"]
+mod chromium;
+mod commands;
+mod fields;
+mod lines;
+mod page;
+#[path = "../project.rs"]
+mod project;
+mod reference;
+mod rtapp;
+#[path = "../rtapp_examples.rs"]
+mod rtapp_examples;
+
+pub use project::{expect_none, files, is_blessing, root};
