@@ -97,19 +97,46 @@ fn the_chapter_on_schedulers_is_the_headers() {
         writeln!(text, "| [`{name}`](#{name}) | {queue} | {slice} | {wake_up} | {balancing} |")
             .expect("a string takes text");
     }
-    for Source { name, header, .. } in &all {
-        write!(text, "\n## {name}\n\n{}\n\n{}\n\n", header.title, header.idea)
-            .expect("a string takes text");
-        for (what, answer) in [
-            ("Good at", &header.good_at),
-            ("Bad at", &header.bad_at),
-            ("Origin", &header.origin),
-            ("Differs from its original", &header.differs),
-        ] {
-            writeln!(text, "- **{what}**: {answer}").expect("a string takes text");
-        }
-    }
+    all.iter().for_each(|source| text += &scheduler(source));
     expect_generated("reference/schedulers.md", "schedulers", &text);
+}
+
+/// A scheduler's section, from its header.
+fn scheduler(source: &Source) -> String {
+    let Source { name, header, .. } = source;
+    let knobs: Vec<String> =
+        knobs(&source.text).iter().map(|(knob, value)| format!("`{knob}` ({value})")).collect();
+    let mut section = format!("\n## {name}\n\n{}\n\n{}\n\n", header.title, header.idea);
+    for (what, answer) in [
+        ("Good at", header.good_at.as_str()),
+        ("Bad at", &header.bad_at),
+        ("Origin", &header.origin),
+        ("Knobs, with their defaults", &knobs.join(", ")),
+        ("Differs from its original", &header.differs),
+    ] {
+        writeln!(section, "- **{what}**: {answer}").expect("a string takes text");
+    }
+    section
+}
+
+/// The knobs of a scheduler and their defaults: `const volatile u64 slice_us = 4000;`.
+fn knobs(text: &str) -> Vec<(&str, &str)> {
+    let declared = text.lines().filter_map(|line| line.strip_prefix("const volatile "));
+    let values = declared.flat_map(|line| {
+        let list = line.split_once(' ').map_or("", |(_, list)| list);
+        list.trim_end().trim_end_matches(';').split(',')
+    });
+    values
+        .filter_map(|value| value.split_once('='))
+        .map(|(knob, value)| (knob.trim(), value.trim()))
+        .collect()
+}
+
+#[test]
+fn knobs_are_found_one_by_one_and_in_lists() {
+    let text =
+        "const volatile u64 a = 1;\nstatic int b = 2;\nconst volatile bool c = true, d = no;\n";
+    assert_eq!(knobs(text), [("a", "1"), ("c", "true"), ("d", "no")]);
 }
 
 #[test]

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Style as a test: what can be enforced is enforced here, so that nobody has to remember it.
-//!
-//! `FAIRGROUND_BLESS=1 cargo test --release --test tidy` rewrites the generated index of the
-//! schedulers; the generated parts of the book belong to the test `book`.
 
 mod closure;
 mod counterparts;
@@ -15,6 +12,5 @@ mod portable;
 mod project;
 mod schedulers;
 mod text;
-mod words;
 
 pub use project::{File, expect_none, files, root};

@@ -43,9 +43,6 @@ pub mod ui;
 
 use std::panic;
 use std::process::ExitCode;
-use std::thread;
-
-use nix::sys::resource::{Resource, getrlimit};
 
 /// The whole program: from the command line to the exit code.
 pub fn start() -> ExitCode {
@@ -57,26 +54,6 @@ pub fn start() -> ExitCode {
         execution::in_guest::serve();
     }
     exit::hook_panics();
-    if stack_is_small() {
-        let roomy = thread::Builder::new().stack_size(STACK).spawn(whole);
-        if let Ok(ended) = roomy.map(thread::JoinHandle::join) {
-            return ended.unwrap_or(ExitCode::from(exit::LAB_FAILED));
-        }
-    }
-    whole()
-}
-
-/// Enough for everything that the program does.
-const STACK: usize = 8 << 20;
-
-/// Whether the first thread's stack is smaller than any other's (`ulimit -s`).
-fn stack_is_small() -> bool {
-    const USUAL: u64 = 2 << 20;
-    getrlimit(Resource::RLIMIT_STACK).is_ok_and(|(most, _)| most < USUAL)
-}
-
-/// Reads the command line and does what it says.
-fn whole() -> ExitCode {
     match panic::catch_unwind(|| cmd::Cli::read().run()) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => exit::report(&error),

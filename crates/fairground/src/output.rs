@@ -92,11 +92,6 @@ pub fn notes(progress: &Progress<'_>) {
     }
 }
 
-/// Tells the new name of a verb that was called by its old name.
-pub fn renamed(old: &str, new: &str) {
-    tell(format_args!("{old} is now: {new}"));
-}
-
 /// Writes a line to standard error unless the same was written before.
 pub fn tell_once(text: &str) {
     static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());

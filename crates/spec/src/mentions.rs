@@ -3,16 +3,14 @@
 //! was deleted.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::Resolve;
 use crate::assets::{self, Asset, Kind};
 use crate::experiment::restricted;
-use crate::source::line_and_column;
+use crate::source::{line_and_column, walk_table};
 
 /// A name that definitions refer to and that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,10 +26,9 @@ pub struct Missing {
 /// The next step after an error about one such name.
 pub const HINT: &str = "if it was deleted: `fairground check` names every file that mentions it";
 
-/// A file that may mention names.
+/// Every string and every key of a definition.
 struct Text {
     label: String,
-    /// Every string and every key of a definition, every line of another file.
     words: Vec<Word>,
 }
 
@@ -43,24 +40,19 @@ struct Word {
     line: usize,
 }
 
-/// Every name that an experiment, a care, a claim or a source file of `oracles` refers to and that
-/// does not exist. `resolve` finds schedulers. Files that are not TOML are skipped; reading them
-/// reports the error.
-pub fn missing(resolve: &Resolve<'_>, oracles: &Path) -> Vec<Missing> {
+/// Every name that an experiment, a care or a claim refers to and that does not exist. `resolve`
+/// finds schedulers. Files that are not TOML are skipped; reading them reports the error.
+pub fn missing(resolve: &Resolve<'_>) -> Vec<Missing> {
     let kinds = [Kind::Experiment, Kind::Care, Kind::Claim];
     let definitions = kinds.into_iter().flat_map(|kind| {
         let names = assets::names(kind).into_iter();
         names.filter_map(move |name| Some((kind, assets::find(kind, &name, Path::new("")).ok()?)))
     });
     let definitions: Vec<(Kind, Asset)> = definitions.collect();
-    among(&definitions, &source_files(oracles), resolve)
+    among(&definitions, resolve)
 }
 
-fn among(
-    definitions: &[(Kind, Asset)],
-    sources: &[(String, String)],
-    resolve: &Resolve<'_>,
-) -> Vec<Missing> {
+fn among(definitions: &[(Kind, Asset)], resolve: &Resolve<'_>) -> Vec<Missing> {
     let mut wanted = BTreeSet::new();
     let mut texts = Vec::new();
     for (kind, asset) in definitions {
@@ -74,15 +66,6 @@ fn among(
                 wanted.insert((noun, name.to_owned()));
             }
         }
-        texts.push(text);
-    }
-    for (label, content) in sources {
-        let text = source_file(label, content);
-        let runs = text.words.iter().filter(|word| word.path == RUN).map(|word| named(&word.text));
-        // A path is a scheduler that belongs to the test; `kernel:6.1` and the like are not files.
-        let names = runs.filter(|name| !name.contains(['/', ':']));
-        let unknown = names.filter(|name| resolve(name, Path::new("")).is_err());
-        wanted.extend(unknown.map(|name| (Noun::Scheduler, name.to_owned())));
         texts.push(text);
     }
     let missing = |(noun, name): (Noun, String)| {
@@ -143,64 +126,25 @@ fn definition(asset: &Asset) -> Text {
     let label = asset.label.trim_start_matches("<built-in>/").to_owned();
     let mut words = Vec::new();
     if let Ok(table) = DeTable::parse(&asset.text) {
-        walk_table("", table.get_ref(), &asset.text, &mut words);
+        walk_table("", table.get_ref(), &mut |path, key, at, value| {
+            let line = |at| line_and_column(&asset.text, at).0;
+            if let Some(key) = key {
+                words.push(Word { path: String::new(), text: key.to_owned(), line: line(at) });
+            }
+            if let DeValue::String(string) = value.get_ref() {
+                let (path, text) = (without_positions(path), string.to_string());
+                words.push(Word { path, text, line: line(value.span().start) });
+            }
+        });
     }
     Text { label, words }
 }
 
-fn walk_table(path: &str, table: &DeTable<'_>, text: &str, words: &mut Vec<Word>) {
-    for (key, value) in table {
-        let (line, _) = line_and_column(text, key.span().start);
-        let name = key.get_ref().to_string();
-        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-        words.push(Word { path: String::new(), text: name, line });
-        walk(&path, value, text, words);
-    }
-}
-
-fn walk(path: &str, value: &Spanned<DeValue<'_>>, text: &str, words: &mut Vec<Word>) {
-    match value.get_ref() {
-        DeValue::Table(table) => walk_table(path, table, text, words),
-        DeValue::Array(items) => {
-            let path = format!("{path}[]");
-            items.iter().for_each(|item| walk(&path, item, text, words));
-        }
-        DeValue::String(string) => {
-            let (line, _) = line_and_column(text, value.span().start);
-            words.push(Word { path: path.to_owned(), text: string.to_string(), line });
-        }
-        _ => {}
-    }
-}
-
-/// The place of a scheduler in an oracle: `Run::new("NAME …`.
-const RUN: &str = "run";
-
-/// The strings of a Rust file.
-fn source_file(label: &str, content: &str) -> Text {
-    let mut words = Vec::new();
-    for (line, text) in (1..).zip(content.lines()) {
-        let mut pieces = text.split('"');
-        let mut before = pieces.next().unwrap_or_default();
-        while let (Some(string), Some(after)) = (pieces.next(), pieces.next()) {
-            let is_run = before.ends_with("Run::new(") || before.ends_with("Run::unlimited(");
-            let path = if is_run { RUN } else { "" };
-            words.push(Word { path: path.into(), text: string.into(), line });
-            before = after;
-        }
-    }
-    Text { label: label.trim_start_matches("../").into(), words }
-}
-
-/// The Rust files of a folder with their texts, by name; none if there is no such folder.
-fn source_files(folder: &Path) -> Vec<(String, String)> {
-    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
-    let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
-    let mut files: Vec<(String, String)> = files
-        .filter_map(|path| Some((path.display().to_string(), fs::read_to_string(&path).ok()?)))
-        .collect();
-    files.sort();
-    files
+/// A path without positions in lists: `scheduler[].file`.
+fn without_positions(path: &str) -> String {
+    let is_digit = |letter: char| letter.is_ascii_digit();
+    let pieces = path.split('[').map(|piece| piece.trim_start_matches(is_digit));
+    pieces.collect::<Vec<_>>().join("[")
 }
 
 #[cfg(test)]
@@ -222,8 +166,6 @@ pub(crate) mod tests {
                           file = \"vtime\"\n[pairs]\nlost = \"vtime\"\n";
         let care = "schedulers = [\n  \"vtime\",\n  \"lost quick=1\", \"policy:rr\",\n]\n";
         let claim = "[[test]]\n[[test.expect]]\nof = \"lost\"\nover = \"vtime\"\n";
-        let oracle = "const OWN: &str = \"lost quick=1\";\nRun::new(\"lost\", HOGS)\n\
-                      Run::new(\"./own.bpf.c\", HOGS)\nRun::new(\"kernel:6.1\", HOGS)\n";
         let definitions = [
             definition(Kind::Experiment, "experiments/a.toml", experiment),
             definition(Kind::Care, "cares/b.toml", care),
@@ -235,16 +177,13 @@ pub(crate) mod tests {
             "experiments/a.toml:7",
             "cares/b.toml:3",
             "claims/c.toml:3",
-            "oracles/lost.rs:1",
-            "oracles/lost.rs:2",
         ];
         let expected = Missing {
             noun: "scheduler",
             name: "lost".into(),
             places: places.map(str::to_owned).to_vec(),
         };
-        let sources = [("../oracles/lost.rs".to_owned(), oracle.to_owned())];
-        assert_eq!(among(&definitions, &sources, &resolve), [expected]);
+        assert_eq!(among(&definitions, &resolve), [expected]);
     }
 
     #[test]
@@ -256,7 +195,7 @@ pub(crate) mod tests {
             definition(Kind::Experiment, "experiments/a.toml", experiment),
             definition(Kind::Claim, "claims/c.toml", claim),
         ];
-        let found = among(&definitions, &[], &resolve);
+        let found = among(&definitions, &resolve);
         let found: Vec<_> =
             found.iter().map(|missing| (missing.noun, missing.name.as_str())).collect();
         let expected = [("workload", "opera"), ("machine", "mainframe"), ("experiment", "nothing")];
@@ -271,9 +210,7 @@ pub(crate) mod tests {
             let found = builtin.iter().find(|source| source.name == file);
             found.map(|missing| (missing.name.clone(), String::new())).ok_or_else(String::new)
         };
-        let oracles = Path::new("../../crates/fairground/tests/oracles");
-        assert!(!source_files(oracles).is_empty(), "no oracles in {}", oracles.display());
-        let missing = missing(&exists, oracles);
+        let missing = missing(&exists);
         let list = |missing: &Missing| {
             format!("no {} '{}':\n  {}\n", missing.noun, missing.name, missing.places.join("\n  "))
         };

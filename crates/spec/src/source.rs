@@ -109,7 +109,15 @@ impl Document {
             places.error_at(at, one_line(error.message()))
         })?;
         let mut expressions = Vec::new();
-        walk_table("", tree.get_ref(), &mut places, &mut expressions);
+        walk_table("", tree.get_ref(), &mut |path, _, at, value| {
+            places.insert(path.to_owned(), at);
+            if let DeValue::String(text) = value.get_ref()
+                && let Some(text) = text.strip_prefix('=')
+            {
+                let (path, text) = (path.to_owned(), text.to_owned());
+                expressions.push(Expression { path, span: value.span(), text });
+            }
+        });
         Ok(Document { places, edits: Vec::new(), expressions })
     }
 
@@ -205,34 +213,36 @@ fn listed(names: &Names) -> String {
     names.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
 }
 
-fn walk_table(path: &str, table: &DeTable, places: &mut Places, found: &mut Vec<Expression>) {
+/// Calls `seen` for each value below a table, from the outside in: with its path, the key it has in
+/// a table, the byte of that key or else of the value, and the value itself.
+pub(crate) fn walk_table<'t, 'v>(
+    path: &str,
+    table: &'t DeTable<'v>,
+    seen: &mut dyn FnMut(&str, Option<&'t str>, usize, &'t Spanned<DeValue<'v>>),
+) {
     for (key, value) in table {
-        let path = if path.is_empty() {
-            key.get_ref().to_string()
-        } else {
-            format!("{path}.{}", key.get_ref())
-        };
+        let name: &str = key.get_ref();
+        let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
         // A table's own span begins at its header; a field's error belongs to its key.
-        places.insert(path.clone(), key.span().start);
-        walk(&path, value, places, found);
+        seen(&path, Some(name), key.span().start, value);
+        walk(&path, value, seen);
     }
 }
 
-fn walk(path: &str, value: &Spanned<DeValue>, places: &mut Places, found: &mut Vec<Expression>) {
+fn walk<'t, 'v>(
+    path: &str,
+    value: &'t Spanned<DeValue<'v>>,
+    seen: &mut dyn FnMut(&str, Option<&'t str>, usize, &'t Spanned<DeValue<'v>>),
+) {
     match value.get_ref() {
-        DeValue::Table(table) => walk_table(path, table, places, found),
+        DeValue::Table(table) => walk_table(path, table, seen),
         DeValue::Array(items) => {
             for (index, item) in items.iter().enumerate() {
                 let path = format!("{path}[{index}]");
-                places.insert(path.clone(), item.span().start);
-                walk(&path, item, places, found);
+                seen(&path, None, item.span().start, item);
+                walk(&path, item, seen);
             }
         }
-        DeValue::String(text) if text.starts_with('=') => found.push(Expression {
-            path: path.to_owned(),
-            span: value.span(),
-            text: text[1..].to_owned(),
-        }),
         _ => {}
     }
 }

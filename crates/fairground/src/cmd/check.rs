@@ -26,9 +26,6 @@ use spec::assets::{self, Kind};
 use spec::mentions::{self, Missing};
 use spec::plan;
 
-/// Where tests of a checkout name schedulers.
-const ORACLES: &str = "crates/fairground/tests/oracles";
-
 /// Options of `check`.
 #[derive(clap::Args)]
 pub struct Args {
@@ -89,7 +86,7 @@ fn table(findings: &[Finding]) -> String {
 }
 
 /// The schedulers, workloads, machines and experiments that definitions mention and that do not
-/// exist; in a checkout also the schedulers of oracles.
+/// exist.
 fn missing() -> Vec<Finding> {
     let resolve = |file: &str, base: &Path| {
         let source = compile::resolve(file, base).map_err(|error| error.to_string())?;
@@ -100,7 +97,7 @@ fn missing() -> Vec<Finding> {
         let result = Err(format!("does not exist, and is mentioned in {places}"));
         Finding { kind: missing.noun, name: missing.name, result }
     };
-    let missing = mentions::missing(&resolve, Path::new(ORACLES));
+    let missing = mentions::missing(&resolve);
     missing.into_iter().map(finding).collect()
 }
 

@@ -29,13 +29,6 @@ pub struct Args {
 /// What to do with kernels.
 #[derive(Subcommand)]
 enum Action {
-    /// Now `fairground list kernels`
-    #[command(hide = true)]
-    List {
-        /// How to print it: table or json
-        #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
-        format: Format,
-    },
     /// Get kernels from the mirror that this machine's package sources name
     Pull {
         /// Names as in `list kernels`; all known ones when none is given
@@ -74,10 +67,6 @@ enum Action {
 pub fn run(args: Args) -> Result<ExitCode> {
     let home = data_folder()?;
     match args.action {
-        Action::List { format } => {
-            output::renamed("kernel list", "list kernels");
-            print(&kernels::list(&home)?, format)?;
-        }
         Action::Pull { names } => {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let names = if names.is_empty() { kernels::NAMES } else { &names };

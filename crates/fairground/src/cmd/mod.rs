@@ -2,7 +2,7 @@
 //! The verbs: one file each, with the same two parts in the same order: `Args`, `run`.
 //!
 //! Help, completions and the manual page are generated from this table and the `Args`. [`groups`]
-//! sorts the verbs for help; [`old_names`] has the names that verbs had before.
+//! sorts the verbs for help.
 
 mod campaign_options;
 pub mod check;
@@ -21,7 +21,6 @@ pub mod kernel;
 pub mod list;
 pub mod load;
 mod margin;
-pub mod old_names;
 pub mod plan;
 pub mod recommend;
 pub mod record;
@@ -39,7 +38,6 @@ use anyhow::Result;
 use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::output;
-use old_names::OldName;
 
 /// Compare Linux CPU schedulers under the same rules.
 #[derive(Parser)]
@@ -102,8 +100,6 @@ enum Verb {
     /// Be the first process of a virtual machine
     #[command(hide = true)]
     Guest(guest::Args),
-    #[command(flatten)]
-    Old(OldName),
 }
 
 impl Cli {
@@ -148,7 +144,6 @@ impl Cli {
             Verb::Store(args) => store::run(args),
             Verb::Generate(args) => generate::run(args),
             Verb::Guest(args) => guest::run(args),
-            Verb::Old(old) => old_names::run(old),
         }
     }
 }

@@ -105,8 +105,6 @@ fn counterparts_need_pairs_and_a_kernel() {
     bench.write("alike.toml", EXPERIMENT);
     let said = stderr(&bench.run(&["fidelity", "--counterparts", "alike.toml"]).code(2));
     assert!(said.contains("pairs = {"), "{said}");
-    let old = stderr(&bench.run(&["control", "alike.toml"]).code(2));
-    assert_eq!(old, format!("control is now: fidelity --counterparts\n{said}"));
     bench.write("strangers.toml", &TWINS.replace("other = \"one\"", "other = \"on\""));
     let said = stderr(&bench.run(&["fidelity", "--counterparts", "strangers.toml"]).code(2));
     assert!(said.contains("did you mean 'one'"), "{said}");

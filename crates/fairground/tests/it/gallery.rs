@@ -105,6 +105,4 @@ fn a_folder_without_shared_files_is_bad_input() {
     std::fs::create_dir(bench.path("empty")).expect("a folder");
     let said = stderr(&bench.run(&["report", "empty/"]).code(2));
     assert!(said.contains("no file in it ends in .fairground"), "{said}");
-    let old = stderr(&bench.run(&["gallery", "empty/"]).code(2));
-    assert_eq!(old, format!("gallery is now: report FOLDER\n{said}"));
 }

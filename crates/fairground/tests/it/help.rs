@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The verbs as users meet them: the table, help, old names, completions and the manual page.
+//! The verbs as users meet them: the table, help, completions and the manual page.
 
 use expect_test::expect;
 
-use crate::common::{Bench, stderr, stdout};
+use crate::common::{Bench, stdout};
 
 #[test]
 fn alone_it_shows_its_verbs() {
@@ -60,28 +60,6 @@ fn help_has_the_verbs_in_groups() {
     let (_, rows) = verbs.split_once("Ask:\n").expect("a group");
     let (rows, _) = rows.split_once("\n\n").expect("examples");
     assert!(help.contains(rows), "{help}");
-}
-
-#[test]
-fn old_verbs_say_their_new_names() {
-    let bench = Bench::new();
-    for (old, new) in [
-        (&["completions", "bash"][..], &["generate", "completions", "bash"][..]),
-        (&["man"][..], &["generate", "manual"][..]),
-    ] {
-        let (was, is) = (bench.run(old).success(), bench.run(new).success());
-        assert_eq!(stdout(&was), stdout(&is));
-        assert_eq!(stderr(&was), format!("{} is now: {} {}\n", old[0], new[0], new[1]));
-    }
-    let said = stderr(&bench.run(&["calibrate", "two_cpus"]).code(2));
-    assert!(said.starts_with("calibrate is now: kernel calibrate\n"), "{said}");
-    let mut kernels = bench.fairground(&["kernel", "list"]);
-    let kernels = kernels.env("FAIRGROUND_HOME", bench.path("home")).assert().success();
-    assert_eq!(stderr(&kernels), "kernel list is now: list kernels\n");
-    let help = stdout(&bench.run(&["--help"]).success());
-    for old in ["control", "gate", "gallery", "calibrate", "completions", "man", "guest"] {
-        assert!(!help.contains(&format!("\n  {old} ")), "{old}: {help}");
-    }
 }
 
 #[test]

@@ -20,16 +20,6 @@ fn limited(bench: &Bench, limit: &str, arguments: &[&str]) -> std::process::Outp
 }
 
 #[test]
-fn a_small_stack_is_enough() {
-    let bench = Bench::new();
-    let arguments = [&TINY[..], &["--scheduler", "rr"]].concat();
-    let output = limited(&bench, "ulimit -s 64", &arguments);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{:?} {said}", output.status);
-    assert_eq!(bench.records("fairground.db").len(), 2);
-}
-
-#[test]
 fn a_machine_without_descriptors_is_the_lab_s_fault() {
     let bench = Bench::new();
     let arguments = [&TINY[..], &["--scheduler", "rr", "--resume"]].concat();
