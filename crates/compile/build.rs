@@ -22,6 +22,7 @@ mod identity;
 mod scan;
 
 mod build_native;
+mod build_types;
 #[path = "src/native/facts.rs"]
 #[allow(dead_code)]
 mod facts;
@@ -57,7 +58,14 @@ fn main() {
 }
 
 fn build() -> Result {
-    let own = ["build.rs", "src/clang.rs", "src/guarded.rs", "src/identity.rs", "src/scan.rs"];
+    let own = [
+        "build.rs",
+        "build_types.rs",
+        "src/clang.rs",
+        "src/guarded.rs",
+        "src/identity.rs",
+        "src/scan.rs",
+    ];
     for watched in own.iter().chain(&[SCHEDULERS, PROBES, RECORDER]).chain(&HEADERS) {
         println!("cargo::rerun-if-changed={watched}");
     }
@@ -85,9 +93,11 @@ fn build() -> Result {
         write_builtin(&mut code, &clang, &headers, file, &out)?;
     }
     writeln!(code, "];")?;
-    for (name, file) in [("PROBES", PROBES), ("RECORDER", RECORDER)] {
+    for (name, file, prefix) in [("PROBES", PROBES, "probe_"), ("RECORDER", RECORDER, "record_")] {
+        let object = compile(&clang, &headers, Path::new(file))?;
         writeln!(code, "pub const {name}: &[u8] = include_bytes!(\"{name}.bpf.o\");")?;
-        fs::write(out.join(format!("{name}.bpf.o")), compile(&clang, &headers, Path::new(file))?)?;
+        fs::write(out.join(format!("{name}.rs")), build_types::shared_types(&object, prefix)?)?;
+        fs::write(out.join(format!("{name}.bpf.o")), object)?;
     }
     fs::write(out.join("embedded.rs"), code)?;
     let read = |name: &str| fs::read_to_string(Path::new(SCHEDULERS).join(name)).ok();

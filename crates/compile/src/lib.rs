@@ -143,6 +143,16 @@ pub fn compiler() -> Result<String, NoCompiler> {
     }
 }
 
+/// What the probes share with the `live` crate, see `probes.h`.
+pub mod probe_types {
+    include!(concat!(env!("OUT_DIR"), "/PROBES.rs"));
+}
+
+/// What the recorder shares with the `live` crate, see `recorder.h`.
+pub mod recorder_types {
+    include!(concat!(env!("OUT_DIR"), "/RECORDER.rs"));
+}
+
 /// The object of the probes that the `live` crate loads.
 pub fn probes_object() -> &'static [u8] {
     embedded::PROBES

@@ -97,8 +97,17 @@ static __always_inline bool knows_reasons(void)
 #define recorded(p) ((p)->pid)
 #include "wakers.h"
 
-/* So that the object's BTF describes it, and a test can compare it with the reader's. */
-struct probe_event *event_in_btf __attribute__((unused));
+/* The object's BTF describes only the types of variables. */
+struct {
+	enum probe_size size;
+	enum probe_measure measure;
+	enum probe_activity activity;
+	enum probe_spent spent;
+	enum probe_event_kind event_kind;
+	enum probe_detail detail;
+	struct probe_task task;
+	struct probe_event event;
+} *shared_with_reader __attribute__((unused));
 
 static __always_inline struct probe_task *slot(u32 pid)
 {

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the probes and their reader share. Every structure is mirrored in probes/layout.rs, and a
- * test compares the two.
+ * What the probes and their reader share. The build makes Rust's view of it from the
+ * BTF of what `shared_with_reader` in probes.bpf.c names.
  */
 #ifndef FAIRGROUND_PROBES_H
 #define FAIRGROUND_PROBES_H
-
-/* The most task groups. */
-#define MAX_GROUPS 64
 
 /*
  * HdrHistogram's layout with three significant digits: 2048 buckets of width 1, then 1024 for each
@@ -16,12 +13,20 @@
 #define SUB_BUCKETS 2048
 #define HALF_SUB_BUCKETS 1024
 #define HIGHEST_BIT 40
-#define BUCKETS ((HIGHEST_BIT - 11) * HALF_SUB_BUCKETS + SUB_BUCKETS)
+
+enum probe_size {
+	/* The most task groups. */
+	MAX_GROUPS = 64,
+	/* Of one histogram. */
+	BUCKETS = (HIGHEST_BIT - 11) * HALF_SUB_BUCKETS + SUB_BUCKETS,
+};
 
 /* The two histograms of a group, one after the other. */
-#define WAKEUPS 0
-#define OTHER_WAITS 1
-#define MEASURES 2
+enum probe_measure {
+	WAKEUPS = 0,
+	OTHER_WAITS = 1,
+	MEASURES = 2,
+};
 
 enum probe_activity {
 	/* Nobody uses the slot. */
@@ -87,8 +92,10 @@ struct probe_totals {
 #define INTERVALS (HALF_INTERVALS * (LAST_LEVEL + 2))
 
 /* What tasks spend time with, in an interval. */
-#define BUSY 0
-#define WAITED 1
+enum probe_spent {
+	BUSY = 0,
+	WAITED = 1,
+};
 
 /* What a CPU has counted in one interval. */
 struct probe_interval {
@@ -144,7 +151,10 @@ struct probe_event {
 	char comm[16];
 };
 
-/* In `event.detail`: it could have run on. */
-#define PREEMPTED (1u << 31)
+/* In `event.detail`. */
+enum probe_detail {
+	/* It could have run on. */
+	PREEMPTED = 1u << 31,
+};
 
 #endif /* FAIRGROUND_PROBES_H */

@@ -26,8 +26,8 @@ use crate::loader::log::{Listener, explain, warnings};
 use crate::loader::variable::{self, Variable};
 use crate::recorder::reason;
 use layout::{
-    BUCKETS, CpuSeries, MAX_GROUPS, MEASURES, OTHER_WAITS, Tally, TaskSlot, Totals, WAKEUPS,
-    activity,
+    BUCKETS, MAX_GROUPS, MEASURES, OTHER_WAITS, ProbeSeries, ProbeTally, ProbeTask, ProbeTotals,
+    WAKEUPS, activity, add_totals,
 };
 use maps::{Use, bss_bytes, find_map, is_older, map_memory, size, slots};
 pub use reading::{GroupReadings, Window};
@@ -39,14 +39,14 @@ pub struct Probes {
     links: Vec<Link>,
     object: Object,
     groups: Vec<String>,
-    tasks: SharedMap<TaskSlot>,
+    tasks: SharedMap<ProbeTask>,
     histograms: SharedMap<u64>,
-    series: SharedMap<CpuSeries>,
+    series: SharedMap<ProbeSeries>,
     /// By CPU and group, on kernels that `probes_older.h` is for.
-    retired_older: Option<SharedMap<Totals>>,
+    retired_older: Option<SharedMap<ProbeTotals>>,
     /// Copies of the tasks and of all groups' retired ones, from the end of the counting.
-    stopped: SharedMap<TaskSlot>,
-    stopped_retired: SharedMap<Totals>,
+    stopped: SharedMap<ProbeTask>,
+    stopped_retired: SharedMap<ProbeTotals>,
     globals: SharedMap<u8>,
     variables: Vec<Variable>,
     trace: bool,
@@ -73,7 +73,7 @@ fn load(variables: &[Variable], needed: Use) -> Result<Object, String> {
 /// async-signal-safe.
 #[derive(Clone, Copy)]
 pub struct Announcer {
-    first: *mut TaskSlot,
+    first: *mut ProbeTask,
     mask: usize,
 }
 
@@ -150,7 +150,7 @@ impl Probes {
             trace,
         };
         // Number 0 is every CPU's idle task, which must not match an empty slot.
-        probes.tasks.set(0, TaskSlot { pid: u32::MAX, ..TaskSlot::default() });
+        probes.tasks.set(0, ProbeTask { pid: u32::MAX, ..ProbeTask::default() });
         (0..groups.len()).try_for_each(|group| probes.set_fork_group(group, group))?;
         for program in probes.object.progs_mut().filter(|program| program.autoload()) {
             probes.links.extend(maps::attach(&program).map_err(because)?);
@@ -174,17 +174,17 @@ impl Probes {
         if taken {
             return Err(format!("the probes have one slot for tasks {tid} and {}", before.pid));
         }
-        let task = TaskSlot {
+        let task = ProbeTask {
             group: group as u32,
             activity: present_activity(tid)?,
             cpu: -1,
             since_ns: monotonic_ns(),
-            ..TaskSlot::default()
+            ..ProbeTask::default()
         };
         self.tasks.set(index, task);
         // The task number is written last: from then on the kernel writes to the slot.
         fence(Ordering::SeqCst);
-        self.tasks.set(index, TaskSlot { pid: tid, ..task });
+        self.tasks.set(index, ProbeTask { pid: tid, ..task });
         Ok(())
     }
 
@@ -247,7 +247,7 @@ impl Probes {
     /// What was counted until [`stop`](Self::stop), which has answered with this window. Intervals
     /// that went on at its end are closed.
     pub fn readings(&self, window: Window) -> Readings {
-        let tasks: Vec<TaskSlot> = self.stopped.iter().collect();
+        let tasks: Vec<ProbeTask> = self.stopped.iter().collect();
         Readings {
             groups: (0..self.groups.len()).map(|group| self.group(&tasks, group, window)).collect(),
             series: reading::over_time(self.series.iter(), tasks.iter(), window),
@@ -258,13 +258,13 @@ impl Probes {
         }
     }
 
-    fn group(&self, tasks: &[TaskSlot], group: usize, window: Window) -> GroupReadings {
+    fn group(&self, tasks: &[ProbeTask], group: usize, window: Window) -> GroupReadings {
         let is_member =
-            |task: &&TaskSlot| task.activity != activity::FREE && task.group as usize == group;
+            |task: &&ProbeTask| task.activity != activity::FREE && task.group as usize == group;
         let members = tasks.iter().filter(is_member);
         let retired = self.stopped_retired.get(group);
         let (mut sum, wakeups, other_waits) = reading::group(members, &retired, window);
-        let read = |measure, tally: &Tally| Histogram {
+        let read = |measure, tally: &ProbeTally| Histogram {
             group: self.groups[group].clone(),
             ..reading::histogram(&self.histograms, group, measure, tally)
         };
@@ -277,17 +277,17 @@ impl Probes {
     }
 
     /// What tasks of a group had counted whose slots are in use again.
-    fn retired(&self, group: usize) -> Totals {
-        let of_all = self.offset("retired") + group * size_of::<Totals>();
-        let mut sum: Totals = self.globals.read(of_all);
+    fn retired(&self, group: usize) -> ProbeTotals {
+        let of_all = self.offset("retired") + group * size_of::<ProbeTotals>();
+        let mut sum: ProbeTotals = self.globals.read(of_all);
         if let Some(by_cpu) = &self.retired_older {
             let of_group = (group..by_cpu.len()).step_by(MAX_GROUPS);
-            of_group.for_each(|at| sum.add(&by_cpu.get(at)));
+            of_group.for_each(|at| add_totals(&mut sum, &by_cpu.get(at)));
         }
         sum
     }
 
-    fn events(&self, tasks: &[TaskSlot], start_ns: u64) -> Trace {
+    fn events(&self, tasks: &[ProbeTask], start_ns: u64) -> Trace {
         let lost: u64 = self.globals.read(self.offset("lost_events"));
         let events = find_map(&self.object, "events").and_then(|ring| trace::drain(&ring));
         let group = |pid: u32| {
@@ -388,7 +388,7 @@ mod tests {
             assert!(variables.iter().any(|v| v.name == name && v.section == ".bss"), "{name}");
         }
         let retired = variables.iter().find(|v| v.name == "retired").expect("checked above");
-        assert_eq!(retired.size, MAX_GROUPS * size_of::<Totals>());
+        assert_eq!(retired.size, MAX_GROUPS * size_of::<ProbeTotals>());
     }
 
     #[test]

@@ -61,8 +61,17 @@ struct {
 	__type(value, u8);
 } cgroups SEC(".maps");
 
-/* So that the object's BTF describes it, and a test can compare it with the reader's. */
-struct record_task *task_in_btf __attribute__((unused));
+/* The object's BTF describes only the types of variables. */
+struct {
+	enum record_kind kind;
+	enum record_leaves leaves;
+	enum record_waker waker;
+	enum record_file file;
+	enum record_limit limit;
+	enum record_only only;
+	struct record_task task;
+	struct record_cpu cpu;
+} *shared_with_reader __attribute__((unused));
 
 #include "recorder_kernel.h"
 #include "recorder_only.h"

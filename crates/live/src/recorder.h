@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the recorder's programs and their reader share. Every structure is mirrored in
- * recorder/wire.rs, and a test compares the two.
+ * What the recorder's programs and their reader share. The build makes Rust's view of it from the
+ * BTF of what `shared_with_reader` in recorder.bpf.c names.
  */
 #ifndef FAIRGROUND_RECORDER_H
 #define FAIRGROUND_RECORDER_H
@@ -57,8 +57,14 @@ enum record_file {
 	FILE_OTHER = 7,
 };
 
-/* In `detail`: the task sleeps outside of a system call, or of one that is not known. */
-#define NO_SYSCALL 0xffff
+enum record_limit {
+	/* Of 64 CPUs each. */
+	CPU_WORDS = 16,
+	/* How many have a place in the table `takes_file`. */
+	SYSCALLS = 1024,
+	/* In `detail`: the task sleeps outside of a system call, or of one that is not known. */
+	NO_SYSCALL = 0xffff,
+};
 
 struct record_event {
 	u64 time_ns;
@@ -77,9 +83,6 @@ struct record_event {
 	u16 cpu;
 	u16 kind;
 };
-
-/* 1,024 CPUs. */
-#define CPU_WORDS 16
 
 struct record_task {
 	struct record_event event;

@@ -164,7 +164,6 @@ static __always_inline u32 file_of(struct task_struct *p, u64 number)
 }
 
 /* The system calls whose first argument is a file. */
-#define SYSCALLS 1024
 const volatile u8 takes_file[SYSCALLS] = {};
 
 /* The system call that the task is in, and what its first argument is. */

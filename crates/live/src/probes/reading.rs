@@ -6,7 +6,8 @@ use model::histogram::filled_buckets;
 use model::series::{self, Counts, PLACES, bounds};
 
 use super::layout::{
-    BUCKETS, BUSY, CpuSeries, MEASURES, Tally, TaskSlot, Totals, WAITED, activity,
+    BUCKETS, BUSY, MEASURES, ProbeSeries, ProbeTally, ProbeTask, ProbeTotals, WAITED, activity,
+    add_tally, smallest_ns,
 };
 use super::shared::SharedMap;
 
@@ -53,10 +54,10 @@ impl Window {
 /// Adds up a group: the counts of its tasks, and of tasks whose slots are in use again. Besides
 /// the sums, the tallies of its waits: after wake-ups, and for other reasons.
 pub fn group<'a>(
-    tasks: impl Iterator<Item = &'a TaskSlot>,
-    retired: &Totals,
+    tasks: impl Iterator<Item = &'a ProbeTask>,
+    retired: &ProbeTotals,
     window: Window,
-) -> (GroupReadings, Tally, Tally) {
+) -> (GroupReadings, ProbeTally, ProbeTally) {
     let (mut wakeups, mut other_waits) = (retired.wakeups, retired.other_waits);
     let mut sum = GroupReadings {
         voluntary_switches: retired.voluntary_switches,
@@ -73,8 +74,8 @@ pub fn group<'a>(
         sum.migrations += task.migrations;
         sum.cpu_time_ns += cpu_time_ns;
         sum.longest_wait_ns = sum.longest_wait_ns.max(open_wait(task, window));
-        wakeups.add(&task.wakeups);
-        other_waits.add(&task.other_waits);
+        add_tally(&mut wakeups, &task.wakeups);
+        add_tally(&mut other_waits, &task.other_waits);
         if cpu_time_ns > 0 || task.wakeups.count + task.other_waits.count > 0 {
             sum.tasks += 1;
             sum.cpu_times_ns.push(cpu_time_ns);
@@ -86,15 +87,15 @@ pub fn group<'a>(
 }
 
 /// A task's CPU time, with that of an unfinished interval.
-pub fn cpu_time_ns(task: &TaskSlot, window: Window) -> u64 {
+pub fn cpu_time_ns(task: &ProbeTask, window: Window) -> u64 {
     let is_running = task.activity == activity::RUNNING;
     task.cpu_time_ns + if is_running { window.open_interval(task.since_ns) } else { 0 }
 }
 
 /// Adds up the counts of all CPUs over time, and the unfinished intervals.
 pub fn over_time<'a>(
-    cpus: impl Iterator<Item = CpuSeries>,
-    tasks: impl Iterator<Item = &'a TaskSlot>,
+    cpus: impl Iterator<Item = ProbeSeries>,
+    tasks: impl Iterator<Item = &'a ProbeTask>,
     window: Window,
 ) -> Counts {
     let mut sums = vec![series::Interval::default(); PLACES];
@@ -131,7 +132,7 @@ pub fn over_time<'a>(
 }
 
 /// The time that a runnable task has waited so far.
-fn open_wait(task: &TaskSlot, window: Window) -> u64 {
+fn open_wait(task: &ProbeTask, window: Window) -> u64 {
     match task.activity {
         activity::WAITING | activity::ASLEEP if task.woken_ns != 0 => {
             window.open_interval(task.woken_ns)
@@ -146,13 +147,13 @@ pub fn histogram(
     buckets: &SharedMap<u64>,
     group: usize,
     measure: usize,
-    tally: &Tally,
+    tally: &ProbeTally,
 ) -> Histogram {
     let first = (group * MEASURES + measure) * BUCKETS;
     let samples = (0..BUCKETS).map(|bucket| buckets.get(first + bucket));
     Histogram {
         count: tally.count,
-        min: tally.min_ns(),
+        min: smallest_ns(tally),
         max: tally.max_ns,
         buckets: filled_buckets(samples),
         ..Histogram::default()
@@ -162,16 +163,16 @@ pub fn histogram(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probes::layout::Interval;
+    use compile::probe_types::ProbeInterval;
 
     const WINDOW: Window = Window { start_ns: 100, finish_ns: 1000 };
 
-    fn task(activity: u32, since_ns: u64, woken_ns: u64) -> TaskSlot {
-        TaskSlot { pid: 1, activity, since_ns, woken_ns, ..TaskSlot::default() }
+    fn task(activity: u32, since_ns: u64, woken_ns: u64) -> ProbeTask {
+        ProbeTask { pid: 1, activity, since_ns, woken_ns, ..ProbeTask::default() }
     }
 
-    fn sum(task: TaskSlot) -> GroupReadings {
-        group([task].iter(), &Totals::default(), WINDOW).0
+    fn sum(task: ProbeTask) -> GroupReadings {
+        group([task].iter(), &ProbeTotals::default(), WINDOW).0
     }
 
     #[test]
@@ -191,11 +192,12 @@ mod tests {
     #[test]
     fn spans_that_fill_intervals_are_added_up_over_cpus() {
         const MS: u64 = 1_000_000;
-        let none = CpuSeries {
-            present_ns: [0; 2],
+        let none = ProbeSeries {
+            begin_ns: 0,
+            end_ns: 0,
             place: 0,
             padding: [0; 5],
-            intervals: [Interval::default(); PLACES],
+            intervals: [ProbeInterval::default(); PLACES],
         };
         // One CPU saw the end of a wait from 4 to 47 ms, the other a task that ran from 10 to 12
         // ms.
@@ -206,17 +208,17 @@ mod tests {
         other.intervals[1].forks = 3;
         let window = Window { start_ns: 5 * MS, finish_ns: 55 * MS };
         let still = [
-            TaskSlot {
+            ProbeTask {
                 pid: 1,
                 since_ns: 53 * MS,
                 activity: activity::RUNNING,
-                ..TaskSlot::default()
+                ..ProbeTask::default()
             },
-            TaskSlot {
+            ProbeTask {
                 pid: 2,
                 since_ns: 51 * MS,
                 activity: activity::WAITING,
-                ..TaskSlot::default()
+                ..ProbeTask::default()
             },
         ];
         let counts = over_time([one, other].into_iter(), still.iter(), window);
@@ -229,14 +231,14 @@ mod tests {
 
     #[test]
     fn reused_slots_are_not_forgotten() {
-        let retired = Totals {
+        let retired = ProbeTotals {
             tasks: 2,
             cpu_time_ns: 40,
-            other_waits: Tally { count: 3, max_ns: 9, min_complement: !2 },
-            ..Totals::default()
+            other_waits: ProbeTally { count: 3, max_ns: 9, min_complement: !2 },
+            ..ProbeTotals::default()
         };
         let (sum, _, delay) = group([].iter(), &retired, WINDOW);
         assert_eq!((sum.tasks, sum.cpu_time_ns, sum.longest_wait_ns), (2, 40, 9));
-        assert_eq!((delay.count, delay.min_ns()), (3, 2));
+        assert_eq!((delay.count, smallest_ns(&delay)), (3, 2));
     }
 }

@@ -9,7 +9,7 @@ use model::trace::{SleepsFor, TraceTask, What, WokenBy};
 use model::{Trace, TraceEvent};
 use recording::event::{Reason, TaskIndex, Waker};
 
-use super::layout::{Event, PREEMPTED, event_kind};
+use super::layout::{PREEMPTED, ProbeEvent, event_kind};
 use crate::recorder::reason::{Sleep, decided, sleep};
 use crate::recorder::wire::{leaves, waker};
 
@@ -17,14 +17,14 @@ use crate::recorder::wire::{leaves, waker};
 ///
 /// # Errors
 /// When the ring cannot be mapped or read.
-pub fn drain(ring: &dyn MapCore) -> Result<Vec<Event>, String> {
+pub fn drain(ring: &dyn MapCore) -> Result<Vec<ProbeEvent>, String> {
     let mut events = Vec::new();
     {
         let mut builder = RingBufferBuilder::new();
         let keep = |bytes: &[u8]| {
-            if bytes.len() >= size_of::<Event>() {
+            if bytes.len() >= size_of::<ProbeEvent>() {
                 // SAFETY: long enough, and any bytes are an event.
-                events.push(unsafe { bytes.as_ptr().cast::<Event>().read_unaligned() });
+                events.push(unsafe { bytes.as_ptr().cast::<ProbeEvent>().read_unaligned() });
             }
             0
         };
@@ -38,7 +38,7 @@ pub fn drain(ring: &dyn MapCore) -> Result<Vec<Event>, String> {
 /// Sorts the events, makes their times relative to the start, and collects the tasks. `group`
 /// returns the group of a task, empty for tasks outside the workload.
 pub fn trace(
-    mut events: Vec<Event>,
+    mut events: Vec<ProbeEvent>,
     start_ns: u64,
     lost: u64,
     group: impl Fn(u32) -> String,
@@ -62,7 +62,7 @@ pub fn trace(
 }
 
 /// What a task slept for that anything could have ended, its wake-up says. Messages are the rule.
-fn decide(events: &[Event], converted: &mut [TraceEvent]) {
+fn decide(events: &[ProbeEvent], converted: &mut [TraceEvent]) {
     let mut undecided: BTreeMap<u32, usize> = BTreeMap::new();
     for (place, event) in events.iter().enumerate() {
         match (event.kind, event.exit_state) {
@@ -92,7 +92,7 @@ fn comm(bytes: &[u8; 16]) -> String {
 }
 
 /// `streams` are numbered in the order of their first messages.
-fn convert(event: &Event, start_ns: u64, streams: &mut BTreeMap<u32, u32>) -> TraceEvent {
+fn convert(event: &ProbeEvent, start_ns: u64, streams: &mut BTreeMap<u32, u32>) -> TraceEvent {
     let mut stream = || {
         let next = streams.len() as u32;
         *streams.entry(event.prev).or_insert(next)
@@ -144,7 +144,7 @@ fn sleeps_for(detail: u32) -> Option<SleepsFor> {
 }
 
 /// `enum record_waker`, with the task in `prev`.
-fn woken_by(event: &Event) -> Option<WokenBy> {
+fn woken_by(event: &ProbeEvent) -> Option<WokenBy> {
     match event.exit_state {
         waker::TASK => Some(WokenBy::Task(event.prev)),
         waker::TIMER => Some(WokenBy::Timer),
@@ -182,12 +182,12 @@ mod tests {
     use super::*;
     use crate::recorder::wire::file;
 
-    fn event(time_ns: u64, kind: u32, prev: u32, next: u32, detail: u32) -> Event {
+    fn event(time_ns: u64, kind: u32, prev: u32, next: u32, detail: u32) -> ProbeEvent {
         let mut comm = [0; 16];
         comm[..3].copy_from_slice(b"hog");
         let (cpu, prev_prio, next_prio, exit_state) = (1, 120, 120, 0);
         let (reason, padding) = (leaves::IO, 0);
-        Event {
+        ProbeEvent {
             time_ns,
             kind,
             cpu,
@@ -219,9 +219,9 @@ mod tests {
     fn who_wakes_a_task_says_whether_it_polled_for_a_message() {
         let polls = leaves::WAITING | (libc::SYS_ppoll as u32) << 16;
         let reasons = |how: u32, means: u32| {
-            let asleep = Event { reason: polls, ..event(20, event_kind::SWITCH, 8, 7, 1) };
+            let asleep = ProbeEvent { reason: polls, ..event(20, event_kind::SWITCH, 8, 7, 1) };
             let woken = event(30, event_kind::WAKING, 7, 8, 0);
-            let woken = Event { exit_state: how, reason: means << 8, ..woken };
+            let woken = ProbeEvent { exit_state: how, reason: means << 8, ..woken };
             match trace(vec![asleep, woken], 0, 0, |_| String::new()).events[0].what {
                 What::Switch { reason, .. } => reason,
                 _ => None,

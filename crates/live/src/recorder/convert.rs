@@ -98,7 +98,7 @@ impl Making {
     }
 
     fn take(&mut self, event: &RawEvent, facts: &[TaskFacts]) {
-        match event.kind {
+        match event.kind.into() {
             kind::SWITCH => self.switch(event),
             kind::WAKE => self.wake(event),
             kind::FORK => self.fork(event),
@@ -272,7 +272,7 @@ impl Making {
         let (task, bytes) = (self.task(event.task), event.detail);
         let next = self.streams.len() as u32;
         let stream = *self.streams.entry(event.other).or_insert(next);
-        match event.kind {
+        match event.kind.into() {
             kind::SENT => What::Send { task, stream, bytes },
             _ => What::Take { task, stream, bytes },
         }

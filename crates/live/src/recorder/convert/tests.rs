@@ -10,8 +10,8 @@ const NAP: u32 = (libc::SYS_clock_nanosleep as u32) << 16;
 const FRAME: Frame =
     Frame { source: String::new(), cpus: 2, start_ns: 100, end_ns: 1_000, lost_events: 0 };
 
-fn raw(time_ns: u64, cpu: u16, kind: u16, task: u32, other: u32, detail: u32) -> RawEvent {
-    RawEvent { time_ns, task, other, detail, cpu, kind }
+fn raw(time_ns: u64, cpu: u16, kind: u32, task: u32, other: u32, detail: u32) -> RawEvent {
+    RawEvent { time_ns, task, other, detail, cpu, kind: kind as u16 }
 }
 
 fn switch(time_ns: u64, cpu: u16, out: u32, next: u32, detail: u32) -> RawEvent {
