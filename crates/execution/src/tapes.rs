@@ -12,7 +12,7 @@ use model::{Recorded, Trial, tape_text};
 const GUEST_FOLDER: &str = "/tapes";
 
 /// What the tapes take of a guest's memory while they are played, for each byte of their text:
-/// the archive, the file, the text and the beats.
+/// the archive, the file, the text and the operations.
 pub const MEMORY_FACTOR: u64 = 12;
 
 /// The tapes that these trials play, each once.

@@ -53,7 +53,7 @@ pub use progress::Progress;
 pub use record::{ActiveScheduler, Measured, Outcome, Provenance, Record};
 pub use seed::Seed;
 pub use series::Series;
-pub use tape::{Beat, Recorded, Tape};
+pub use tape::{Recorded, Tape, TapeOp};
 pub use total::Total;
 pub use trace::{Trace, TraceEvent};
 pub use trial::Trial;

@@ -118,7 +118,7 @@ mod tests {
         let changed = TapeText { text: "task 1 a\nr6\n".into(), ..named("task 1 a\nr5\n") };
         assert!(changed.check().is_err_and(|why| why.contains("not what its SHA-256 says")));
         let said = named("task 1 a\nrm\n").check().unwrap_err();
-        assert!(said.starts_with("the tapes, line 2: 'rm' is no beat"), "{said}");
+        assert!(said.starts_with("the tapes, line 2: 'rm' is no operation"), "{said}");
         let long = TapeText { text: " ".repeat(BYTES_MAX + 1), ..changed };
         assert_eq!(long.check(), Err("tapes of more than 160 MiB".into()));
     }

@@ -2,14 +2,14 @@
 //! A workload that can be played: every name is a number, so that playing it neither searches nor
 //! allocates, not even in a forked process.
 
-use model::tape::Beat;
+use model::tape::TapeOp;
 use model::workload::barrier_users;
 use model::{Channel, Policy, SchedulerChoice, Seed, TaskGroup, Trial, Workload};
 
 use crate::limits::{self, ROUNDS_MAX};
 use crate::names::{Names, Timers};
 use crate::op::Resolver;
-use crate::tapes::{self, Parts, Tapes};
+use crate::tapes::{self, Tapes};
 use crate::{Op, PROGRAM, Refusal, TimerPlan, policy};
 
 /// A resolved workload.
@@ -35,12 +35,8 @@ pub struct Script {
     pub policies: Vec<Policy>,
     /// Lists of CPUs that tasks change to; none is empty.
     pub affinities: Vec<Vec<u32>>,
-    /// The tapes of a recording; see [`Tapes::beats`].
-    pub tapes: Vec<Vec<Beat>>,
-    /// What each tape may do in another order.
-    pub parts: Vec<Parts>,
-    /// How many counts of letters there are.
-    pub letters: usize,
+    /// The tapes of a recording; see [`Tapes::ops`].
+    pub tapes: Vec<Vec<TapeOp>>,
     /// Whether another task makes a tape's, while it plays.
     pub made: Vec<bool>,
     /// For each semaphore: the number of the tape whose task receives there, and so may sleep in a
@@ -151,9 +147,7 @@ impl Script {
             timers: names.timers.len(),
             policies: names.policies,
             affinities: names.affinities,
-            tapes: tapes.beats,
-            parts: tapes.parts,
-            letters: tapes.letters,
+            tapes: tapes.ops,
             made: tapes.made,
             mailboxes: tapes.mailboxes,
         };
@@ -194,15 +188,10 @@ impl Script {
     }
 
     /// The tape of a group's task; none where its tasks do other things.
-    pub fn tape(&self, group: usize, number: u32) -> &[Beat] {
+    pub fn tape(&self, group: usize, number: u32) -> &[TapeOp] {
         let plan = &self.groups[group];
         let tape = self.tapes.get(plan.first_tape + number as usize).filter(|_| plan.has_tape());
         tape.map_or(&[], Vec::as_slice)
-    }
-
-    /// What the tape of a group's task may do in another order.
-    pub fn parts(&self, group: usize, number: u32) -> &Parts {
-        &self.parts[self.groups[group].first_tape + number as usize]
     }
 
     /// The semaphore on which a task's tape begins with a wait. The task waits there for the common

@@ -3,37 +3,29 @@
 //!
 //! Each pair of a waker and a task that it wakes has a semaphore of its own. So a task goes on when
 //! exactly those have woken it that woke it in the recording, however late or early others are. A
-//! stream has one semaphore for all senders, one task that reads it, and for each sender a count of
-//! the letters that are in it: the reader goes on with whatever comes first ([`course`]). Tapes
-//! that can be played to their ends in one order can be so in every one.
+//! stream has one semaphore for all senders, and its only reader goes on with whatever comes first.
+//! One task waits at each semaphore, so how far a task comes depends on the numbers of posts alone:
+//! tapes that can be played to their ends in one order can be played so in every order.
 //!
 //! A task that another one makes is not there before. So it needs no semaphore to wait for that.
 
 use std::collections::BTreeMap;
 
-use model::tape::{self, Beat, Posts, Stream, Tape, TapeFault};
+use model::tape::{self, SemaphoreKey, Stream, Tape, TapeFault, TapeOp};
 use model::workload::{Step, TaskGroup, Workload};
 
 use crate::Refusal;
-pub use course::{Course, Parts, letters};
-
-mod course;
 
 /// The tapes of a workload, by number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tapes {
     /// What each does; the numbers of waits and posts are those of semaphores, of forks those of
-    /// tapes, and streams stand for [`letters`]. Of one that is made, the beats that follow its
-    /// wait for that.
-    pub beats: Vec<Vec<Beat>>,
-    /// Of each, what it may do in another order.
-    pub parts: Vec<Parts>,
+    /// tapes. Of a tape whose task is made, the operations after its wait for that.
+    pub ops: Vec<Vec<TapeOp>>,
     /// Whether a tape's task is made by another one.
     pub made: Vec<bool>,
     /// The number after the last semaphore.
     pub semaphores: usize,
-    /// How many counts of letters there are.
-    pub letters: usize,
     /// See [`crate::Script::mailboxes`].
     pub mailboxes: Vec<Option<usize>>,
 }
@@ -55,7 +47,7 @@ impl Tapes {
             })?,
         };
         let tapes = tape::read(text)
-            .and_then(|tapes| played(&tapes).map(|()| tapes))
+            .and_then(|tapes| check(&tapes).map(|()| tapes))
             .map_err(|fault| Refusal::new(fault.to_string(), "import the trace again"))?;
         if tapes.len() as u64 != players {
             let message = format!("{} tapes for {players} tasks", tapes.len());
@@ -85,27 +77,27 @@ fn has_tape(steps: &[Step]) -> bool {
     steps.iter().any(|step| *step == Step::Tape || has_tape(step.inner()))
 }
 
-/// Tapes can be played to their ends, whatever the scheduler does.
+/// Whether tapes can be played to their ends.
 ///
 /// # Errors
 /// A task would wait for ever, or is made by mistake.
-pub fn played(tapes: &[Tape]) -> Result<(), TapeFault> {
+pub fn check(tapes: &[Tape]) -> Result<(), TapeFault> {
     check_forks(tapes)?;
     let (mut at, mut posted) = (vec![0; tapes.len()], BTreeMap::new());
     let mut open: Vec<usize> = (0..tapes.len()).rev().collect();
     while let Some(tape) = open.pop() {
-        while let Some(beat) = tapes[tape].beats.get(at[tape]) {
-            if let Some(key) = beat.posts_to(tape as u32) {
+        while let Some(op) = tapes[tape].ops.get(at[tape]) {
+            if let Some(key) = op.posts_to(tape as u32) {
                 let posts = posted.entry(key).or_insert(0_u64);
                 *posts += 1;
                 let other = key.to as usize;
-                let next = tapes[other].beats.get(at[other]);
-                let waits_for = next.and_then(|beat| beat.waits_for(key.to));
+                let next = tapes[other].ops.get(at[other]);
+                let waits_for = next.and_then(|op| op.waits_for(key.to));
                 if *posts == 1 && waits_for == Some(key) {
                     open.push(other);
                 }
             }
-            if let Some(key) = beat.waits_for(tape as u32) {
+            if let Some(key) = op.waits_for(tape as u32) {
                 let posts = posted.entry(key).or_insert(0);
                 match posts.checked_sub(1) {
                     Some(left) => *posts = left,
@@ -115,17 +107,17 @@ pub fn played(tapes: &[Tape]) -> Result<(), TapeFault> {
             at[tape] += 1;
         }
     }
-    let stuck = (0..tapes.len()).find(|&tape| at[tape] < tapes[tape].beats.len());
-    stuck.map_or(Ok(()), |tape| {
-        let message = match tapes[tape].beats[at[tape]] {
-            Beat::Wait(other, _) | Beat::Receive(other, _) | Beat::Take(other, _) => format!(
-                "tape {tape} waits for tape {other} at its beat {}, and would wait for ever",
-                at[tape] + 1
-            ),
-            _ => format!("tape {tape} does not end"),
-        };
-        Err(TapeFault { line: tapes[tape].line, message })
-    })
+    let stuck = (0..tapes.len()).find(|&tape| at[tape] < tapes[tape].ops.len());
+    stuck.map_or(Ok(()), |tape| Err(waits_for_ever(tape, &tapes[tape], at[tape])))
+}
+
+fn waits_for_ever(number: usize, tape: &Tape, at: usize) -> TapeFault {
+    let waker = tape.ops[at].waker().unwrap_or_default();
+    let message = format!(
+        "tape {number} waits for tape {waker} at its operation {}, and would wait for ever",
+        at + 1
+    );
+    TapeFault { line: tape.line, message }
 }
 
 /// A task is made once, by the one that its tape waits for first.
@@ -133,7 +125,7 @@ fn check_forks(tapes: &[Tape]) -> Result<(), TapeFault> {
     let mut made = vec![false; tapes.len()];
     for (maker, tape) in tapes.iter().enumerate() {
         for new in forks(tape) {
-            let waits = tapes[new].beats.first() == Some(&Beat::Wait(maker as u32, Stream::NONE));
+            let waits = tapes[new].ops.first() == Some(&TapeOp::Wait(maker as u32, Stream::NONE));
             let message = match std::mem::replace(&mut made[new], true) {
                 false if waits => continue,
                 false => {
@@ -149,62 +141,42 @@ fn check_forks(tapes: &[Tape]) -> Result<(), TapeFault> {
 
 /// The tapes whose tasks a tape's task makes.
 fn forks(tape: &Tape) -> impl Iterator<Item = usize> {
-    tape.beats.iter().filter_map(|beat| match *beat {
-        Beat::Fork(new) => Some(new as usize),
+    tape.ops.iter().filter_map(|op| match *op {
+        TapeOp::Fork(new) => Some(new as usize),
         _ => None,
     })
 }
 
-fn receives(beats: &[Beat]) -> bool {
-    beats.iter().any(|beat| matches!(beat, Beat::Receive(..) | Beat::Take(..)))
+fn receives(ops: &[TapeOp]) -> bool {
+    ops.iter().any(|op| matches!(op, TapeOp::Receive(..)))
 }
 
 fn resolve(mut tapes: Vec<Tape>, first: usize) -> Tapes {
     let mut made = vec![false; tapes.len()];
     tapes.iter().flat_map(forks).for_each(|new| made[new] = true);
-    for (tape, _) in tapes.iter_mut().zip(&made).filter(|(_, made)| **made) {
-        tape.beats.remove(0);
+    for (tape, made) in tapes.iter_mut().zip(&made) {
+        if *made {
+            tape.ops.remove(0);
+        }
     }
-    let mut numbers = Numbers::default();
-    let mut beats = Vec::with_capacity(tapes.len());
-    for (own, mut tape) in (0..).zip(tapes) {
-        for beat in tape.beats.iter_mut().filter(|beat| !matches!(beat, Beat::Fork(_))) {
-            if let Some(key) = beat.posts_to(own).or_else(|| beat.waits_for(own)) {
-                let (semaphore, letters) = numbers.of(key);
-                *beat = beat.with_other(|_| first as u32 + semaphore).with_stream(letters);
+    let mut numbers: BTreeMap<SemaphoreKey, usize> = BTreeMap::new();
+    for (own, tape) in (0..).zip(&mut tapes) {
+        for op in tape.ops.iter_mut().filter(|op| !matches!(op, TapeOp::Fork(_))) {
+            if let Some(key) = op.posts_to(own).or_else(|| op.waits_for(own)) {
+                let next = first + numbers.len();
+                let number = *numbers.entry(key).or_insert(next);
+                *op = op.with_other(|_| number as u32);
             }
         }
-        beats.push(tape.beats);
     }
-    let parts = beats.iter().map(|beats| Parts::of(beats)).collect();
-    let semaphores = first + numbers.semaphores.len();
+    let semaphores = first + numbers.len();
+    let ops: Vec<Vec<TapeOp>> = tapes.into_iter().map(|tape| tape.ops).collect();
     let mut mailboxes = vec![None; semaphores];
-    let waiters = numbers.semaphores.iter().map(|(key, &number)| (first + number as usize, key.1));
-    for (semaphore, woken) in waiters.filter(|(_, woken)| receives(&beats[*woken as usize])) {
-        mailboxes[semaphore] = Some(woken as usize);
+    for (key, number) in numbers {
+        let waiter = key.to as usize;
+        mailboxes[number] = receives(&ops[waiter]).then_some(waiter);
     }
-    Tapes { beats, parts, made, semaphores, letters: numbers.letters.len(), mailboxes }
-}
-
-/// The numbers of semaphores and of counts of letters.
-#[derive(Default)]
-struct Numbers {
-    /// By the waker, which does not matter in a stream, the woken and the stream.
-    semaphores: BTreeMap<(Option<u32>, u32, Stream), u32>,
-    letters: BTreeMap<Posts, u32>,
-}
-
-impl Numbers {
-    fn of(&mut self, key: Posts) -> (u32, Stream) {
-        let waker = (key.stream == Stream::NONE).then_some(key.from);
-        let next = self.semaphores.len() as u32;
-        let semaphore = *self.semaphores.entry((waker, key.to, key.stream)).or_insert(next);
-        if waker.is_some() {
-            return (semaphore, Stream::NONE);
-        }
-        let next = self.letters.len() as u32 + 1;
-        (semaphore, Stream(*self.letters.entry(key).or_insert(next)))
-    }
+    Tapes { ops, made, semaphores, mailboxes }
 }
 
 #[cfg(test)]
@@ -230,24 +202,19 @@ mod tests {
         let text = "task 1 a\np1 r5 p2\ntask 2 b\nw0 p2\ntask 3 c\nw1 w0";
         let tapes = Tapes::of(&workload(text, 3), 7).expect("playable");
         let expected = [
-            vec![Beat::Post(7, NONE), Beat::Run(5), Beat::Post(8, NONE)],
-            vec![Beat::Wait(7, NONE), Beat::Post(9, NONE)],
-            vec![Beat::Wait(9, NONE), Beat::Wait(8, NONE)],
+            vec![TapeOp::Post(7, NONE), TapeOp::Run(5), TapeOp::Post(8, NONE)],
+            vec![TapeOp::Wait(7, NONE), TapeOp::Post(9, NONE)],
+            vec![TapeOp::Wait(9, NONE), TapeOp::Wait(8, NONE)],
         ];
-        assert_eq!((tapes.beats.as_slice(), tapes.semaphores), (&expected[..], 10));
+        assert_eq!((tapes.ops.as_slice(), tapes.semaphores), (&expected[..], 10));
     }
 
     #[test]
     fn who_receives_has_a_mailbox() {
         let text = "task 1 a\np1 r5 p2\ntask 2 b\nm0 p2\ntask 3 c\nw1 w0";
         let tapes = Tapes::of(&workload(text, 3), 0).expect("playable");
-        assert_eq!(tapes.beats[1], [Beat::Receive(0, NONE), Beat::Post(2, NONE)]);
+        assert_eq!(tapes.ops[1], [TapeOp::Receive(0, NONE), TapeOp::Post(2, NONE)]);
         assert_eq!(tapes.mailboxes, [Some(1), None, None]);
-        let may = Tapes::of(&workload("task 1 a\ny p1\ntask 2 b\nt0", 2), 0).expect("playable");
-        assert_eq!(
-            (may.beats[1].as_slice(), may.mailboxes),
-            (&[Beat::Take(0, NONE)][..], vec![Some(1)])
-        );
         let script = crate::Script::new(
             &workload(text, 3),
             crate::Setting { policy: Default::default(), seed: model::Seed(1), cpus: 1 },
@@ -258,21 +225,16 @@ mod tests {
 
     #[test]
     fn a_stream_has_one_semaphore_for_all_of_its_senders() {
-        let text = "task 1 a\np2.1 p2\ntask 2 b\np2.1 p2.2\ntask 3 c\nm1.1 t0.1 t1.2 w0";
+        let text = "task 1 a\np2.1 p2\ntask 2 b\np2.1 p2.2\ntask 3 c\nm1.1 m0.1 m1.2 w0";
         let tapes = Tapes::of(&workload(text, 3), 0).expect("playable");
-        let semaphore = |task: usize, beat: usize| tapes.beats[task][beat].other();
+        let semaphore = |task: usize, at: usize| tapes.ops[task][at].other();
         assert_eq!((tapes.semaphores, semaphore(0, 0)), (3, semaphore(1, 0)));
         assert_eq!(
-            [0, 1, 2, 3].map(|beat| semaphore(2, beat)),
+            [0, 1, 2, 3].map(|at| semaphore(2, at)),
             [semaphore(0, 0), semaphore(0, 0), semaphore(1, 1), semaphore(0, 1)]
         );
-        // And counts of letters for each of them.
-        let counts = |task: usize| tapes.beats[task].iter().map(|beat| letters(*beat));
-        assert_eq!(tapes.letters, 3);
-        assert!(counts(0).eq([Some(0), None]) && counts(1).eq([Some(1), Some(2)]));
-        assert!(counts(2).eq([Some(1), Some(0), Some(2), None]));
-        // The second one's message is none of the first one's.
-        assert!(refusal("task 1 a\nr1\ntask 2 b\np2.1\ntask 3 c\nt0.1 t0.1", 3).contains("beat 1"));
+        let one_message = "task 1 a\nr1\ntask 2 b\np2.1\ntask 3 c\nm0.1 m0.1";
+        assert!(refusal(one_message, 3).contains("operation 2"));
     }
 
     #[test]
@@ -280,10 +242,10 @@ mod tests {
         let text = "task 1 a\nr5 f1 p1\ntask 2 b\nw0 w0 r7";
         let tapes = Tapes::of(&workload(text, 2), 3).expect("playable");
         let expected = [
-            vec![Beat::Run(5), Beat::Fork(1), Beat::Post(3, NONE)],
-            vec![Beat::Wait(3, NONE), Beat::Run(7)],
+            vec![TapeOp::Run(5), TapeOp::Fork(1), TapeOp::Post(3, NONE)],
+            vec![TapeOp::Wait(3, NONE), TapeOp::Run(7)],
         ];
-        assert_eq!((tapes.beats.as_slice(), tapes.made), (&expected[..], vec![false, true]));
+        assert_eq!((tapes.ops.as_slice(), tapes.made), (&expected[..], vec![false, true]));
         let setting = crate::Setting { policy: Default::default(), seed: model::Seed(1), cpus: 1 };
         let script = crate::Script::new(&workload(text, 2), setting).expect("playable");
         assert_eq!((script.starting_tasks(), script.tasks()), (1, 2));
@@ -304,7 +266,7 @@ mod tests {
     #[test]
     fn a_wait_for_ever_is_refused_with_its_line() {
         let lonely = "task 1 a\nr5 w1\ntask 2 b\nr1";
-        let why = "line 1: tape 0 waits for tape 1 at its beat 2, and would wait for ever; import \
+        let why = "line 1: tape 0 waits for tape 1 at its operation 2, and would wait for ever; import \
                    the trace again";
         assert_eq!(refusal(lonely, 2), why);
         let circle = "task 1 a\nw1 p1\ntask 2 b\nw0 p0";

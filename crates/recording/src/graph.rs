@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use model::tape::Posts;
-use model::{Beat, Step, Tape, Workload};
+use model::tape::SemaphoreKey;
+use model::{Step, Tape, TapeOp, Workload};
 use serde::Serialize;
 
 /// A workload's groups as far as their tapes tell.
@@ -28,7 +28,7 @@ pub struct GroupUse {
     pub tasks: u32,
     /// The CPU time of all of them.
     pub cpu_ns: u64,
-    /// Sleeps that other tasks end.
+    /// Waits for other tasks, messages that had come before included.
     pub waits: u64,
     /// Sleeps that timers end.
     pub timers: u64,
@@ -103,14 +103,14 @@ fn uses(tapes: &[Tape], groups: &[(String, u32)], group_of: &[usize]) -> Vec<Gro
     let mut uses: Vec<GroupUse> = groups.iter().map(named).collect();
     for (tape, group) in tapes.iter().zip(group_of) {
         let group = &mut uses[*group];
-        for beat in &tape.beats {
-            match *beat {
-                Beat::Run(ns) => group.cpu_ns = group.cpu_ns.saturating_add(ns),
-                Beat::Wait(..) | Beat::Receive(..) => group.waits += 1,
-                Beat::Until(_) => group.timers += 1,
-                Beat::Sleep(_) => group.delays += 1,
-                Beat::Post(..) | Beat::Fork(_) | Beat::Take(..) => {}
-                Beat::Nice(_) | Beat::Yield => {}
+        for op in &tape.ops {
+            match *op {
+                TapeOp::Run(ns) => group.cpu_ns = group.cpu_ns.saturating_add(ns),
+                TapeOp::Wait(..) | TapeOp::Receive(..) => group.waits += 1,
+                TapeOp::Until(_) => group.timers += 1,
+                TapeOp::Sleep(_) => group.delays += 1,
+                TapeOp::Post(..) | TapeOp::Fork(_) => {}
+                TapeOp::Nice(_) | TapeOp::Yield => {}
             }
         }
     }
@@ -120,8 +120,8 @@ fn uses(tapes: &[Tape], groups: &[(String, u32)], group_of: &[usize]) -> Vec<Gro
 fn edges(tapes: &[Tape], groups: &[(String, u32)], group_of: &[usize]) -> Vec<Edge> {
     let mut wakes: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     for (tape, to) in tapes.iter().zip(group_of) {
-        for beat in &tape.beats {
-            if let Some(from) = beat.slept_for() {
+        for op in &tape.ops {
+            if let Some(from) = op.waker() {
                 *wakes.entry((group_of[from as usize], *to)).or_default() += 1;
             }
         }
@@ -138,13 +138,13 @@ fn named(wakes: BTreeMap<(usize, usize), u64>, groups: &[(String, u32)]) -> Vec<
     edges
 }
 
-/// A beat, by its tape and its place there.
+/// An operation, by its tape and its place there.
 type Place = (usize, usize);
 
-/// What decided when a task went on after a beat.
+/// What decided when a task went on after an operation.
 #[derive(Clone, Copy, Default)]
 enum Cause {
-    /// The beat before.
+    /// The operation before.
     #[default]
     Itself,
     /// A post: it came after the task had begun to wait.
@@ -165,9 +165,9 @@ struct Moment {
 struct Forward {
     /// How far each tape is, and when the chain began that led there.
     at: Vec<Moment>,
-    /// The end of the longest chain: its length, the tape, and the place after its last beat.
+    /// The end of the longest chain: its length, the tape, and the place after its last operation.
     longest: (u64, usize, usize),
-    /// Only the beats whose cause is not the beat before.
+    /// Only the operations whose cause is not the one before.
     causes: BTreeMap<Place, Cause>,
 }
 
@@ -175,32 +175,32 @@ impl Forward {
     fn play(tapes: &[Tape]) -> Forward {
         let moments = vec![Moment::default(); tapes.len()];
         let mut forward = Forward { at: moments, ..Forward::default() };
-        let mut posts: BTreeMap<Posts, VecDeque<(Moment, Place)>> = BTreeMap::new();
+        let mut posts: BTreeMap<SemaphoreKey, VecDeque<(Moment, Place)>> = BTreeMap::new();
         let mut at = vec![0; tapes.len()];
         let mut open: Vec<usize> = (0..tapes.len()).rev().collect();
         while let Some(own) = open.pop() {
-            while let Some(beat) = tapes[own].beats.get(at[own]) {
-                if let Some(key) = beat.posts_to(own as u32) {
+            while let Some(op) = tapes[own].ops.get(at[own]) {
+                if let Some(key) = op.posts_to(own as u32) {
                     let queue = posts.entry(key).or_default();
                     queue.push_back((forward.at[own], (own, at[own])));
                     let other = key.to as usize;
-                    let next = tapes[other].beats.get(at[other]);
-                    let waits_for = next.and_then(|beat| beat.waits_for(key.to));
+                    let next = tapes[other].ops.get(at[other]);
+                    let waits_for = next.and_then(|op| op.waits_for(key.to));
                     if queue.len() == 1 && waits_for == Some(key) {
                         open.push(other);
                     }
                 }
-                if let Some(key) = beat.waits_for(own as u32) {
+                if let Some(key) = op.waits_for(own as u32) {
                     let queue = posts.entry(key).or_default();
                     let Some((posted, post)) = queue.pop_front() else { break };
                     forward.not_before(own, at[own], posted, Cause::Post(post));
                 }
-                match *beat {
-                    Beat::Until(ns) => {
+                match *op {
+                    TapeOp::Until(ns) => {
                         let timer = Moment { ns, began_ns: ns };
                         forward.not_before(own, at[own], timer, Cause::Timer);
                     }
-                    Beat::Run(ns) | Beat::Sleep(ns) => forward.spend(own, at[own], ns),
+                    TapeOp::Run(ns) | TapeOp::Sleep(ns) => forward.spend(own, at[own], ns),
                     _ => {}
                 }
                 at[own] += 1;
@@ -237,21 +237,21 @@ impl Forward {
         let (mut cpu_ns, mut wakes) = (vec![0; groups.len()], BTreeMap::new());
         while let Some(before) = place.checked_sub(1) {
             place = before;
-            match (tapes[own].beats[place], self.causes.get(&(own, place))) {
+            match (tapes[own].ops[place], self.causes.get(&(own, place))) {
                 (_, Some(&Cause::Post((waker, post)))) => {
                     *wakes.entry((group_of[waker], group_of[own])).or_insert(0) += 1;
                     (own, place) = (waker, post);
                     path.handovers += 1;
                 }
-                (Beat::Until(ns), Some(Cause::Timer)) => {
+                (TapeOp::Until(ns), Some(Cause::Timer)) => {
                     path.timer_ns = ns;
                     break;
                 }
-                (Beat::Run(ns), _) => {
+                (TapeOp::Run(ns), _) => {
                     let sum: &mut u64 = &mut cpu_ns[group_of[own]];
                     *sum = sum.saturating_add(ns);
                 }
-                (Beat::Sleep(ns), _) => path.delays_ns = path.delays_ns.saturating_add(ns),
+                (TapeOp::Sleep(ns), _) => path.delays_ns = path.delays_ns.saturating_add(ns),
                 _ => {}
             }
         }

@@ -3,14 +3,13 @@
 //! that plays it again.
 //!
 //! ```text
-//! trace ─► text, perfetto ─► Recording ─► exact (a tape for each task)
-//! exact ─► groups ─► workload (its file)
+//! trace ─► text, perfetto ─► Recording ─► tapes (one for each task) ─► workload (its file)
 //! ```
 //!
 //! Read in this order: [`event`] is the form: tasks and what happened to them. [`text`] reads it
 //! from ftrace, trace-cmd and perf, [`perfetto`] from the files of that program, [`traced`] from
-//! the trace of a trial. [`exact`] makes
-//! tapes of it, [`naps`] tells timers apart, [`groups`] finds like tasks, [`workload`] writes the
+//! the trace of a trial. [`tapes`] makes
+//! tapes of it, [`groups`] finds like tasks, [`workload`] writes the
 //! file.
 //! [`graph`] reads from tapes who waits for whom. [`export`] writes the kernel's own text for other
 //! tools.
@@ -19,12 +18,11 @@
 
 mod collect;
 pub mod event;
-pub mod exact;
 pub mod export;
 pub mod graph;
 pub mod groups;
-pub mod naps;
 pub mod perfetto;
+pub mod tapes;
 pub mod text;
 pub mod traced;
 pub mod workload;

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use model::tape::{self, TIME_NS_MAX};
-use model::{Beat, Policy, PolicyClass, Tape};
+use model::{Policy, PolicyClass, Tape, TapeOp};
 use toml::Value;
 
 use crate::event::{Recording, TaskIndex};
-use crate::exact::{self, Counts, Scripts};
 use crate::groups::{self, Group};
+use crate::tapes::{self, Counts, Written};
 
 /// The most groups that are judged: those that were woken most often.
 const JUDGED: usize = 3;
@@ -45,7 +45,7 @@ pub struct Empty(String);
 /// What of a recording is played.
 struct Played {
     groups: Vec<Group>,
-    scripts: Scripts,
+    written: Written,
     tapes: Vec<Tape>,
 }
 
@@ -58,7 +58,7 @@ pub fn exact(recording: &Recording, choice: &Choice) -> Result<String, Empty> {
     let mut text = String::new();
     head(&mut text, recording, &played);
     tasks(&mut text, &played.groups);
-    facts(&mut text, recording, &played.scripts.counts);
+    facts(&mut text, recording, &played.written.counts);
     let _ = write!(text, "tapes = '''\n{}'''\n", tape::write(&played.tapes));
     Ok(text)
 }
@@ -67,8 +67,8 @@ fn played(recording: &Recording, choice: &Choice) -> Result<Played, Empty> {
     if recording.length_ns > TIME_NS_MAX {
         return Err(Empty("the trace is longer than a day; cut out a part of it".into()));
     }
-    let scripts = exact::scripts(recording, |task| choice.keeps(recording, task));
-    let played = (0..scripts.beats.len()).filter(|&task| !scripts.beats[task].is_empty());
+    let written = tapes::write(recording, |task| choice.keeps(recording, task));
+    let played = (0..written.tapes.len()).filter(|&task| !written.tapes[task].is_empty());
     let groups = groups::groups(recording, played.map(|task| TaskIndex(task as u32)));
     if groups.is_empty() {
         let why = match choice.only.is_empty() {
@@ -77,22 +77,22 @@ fn played(recording: &Recording, choice: &Choice) -> Result<Played, Empty> {
         };
         return Err(Empty(why));
     }
-    let tapes = tapes(recording, &scripts, &groups);
-    Ok(Played { groups, scripts, tapes })
+    let tapes = in_order(recording, &written, &groups);
+    Ok(Played { groups, written, tapes })
 }
 
-/// The tapes in the order of the groups; beats name them by their numbers.
-fn tapes(recording: &Recording, scripts: &Scripts, groups: &[Group]) -> Vec<Tape> {
+/// The tapes in the order of the groups; operations name them by their numbers.
+fn in_order(recording: &Recording, written: &Written, groups: &[Group]) -> Vec<Tape> {
     let order: Vec<TaskIndex> = groups.iter().flat_map(|group| group.tasks.clone()).collect();
-    let mut numbers = vec![0; scripts.beats.len()];
+    let mut numbers = vec![0; written.tapes.len()];
     for (number, task) in (0..).zip(&order) {
         numbers[task.0 as usize] = number;
     }
-    let beat = |beat: &Beat| beat.with_other(|task| numbers[task as usize]);
+    let numbered = |op: &TapeOp| op.with_other(|task| numbers[task as usize]);
     let tape = |task: &TaskIndex| {
         let recorded = &recording.tasks[task.0 as usize];
-        let beats = scripts.beats[task.0 as usize].iter().map(beat).collect();
-        Tape { tid: recorded.tid, name: recorded.name.clone(), beats, line: 0 }
+        let ops = written.tapes[task.0 as usize].iter().map(numbered).collect();
+        Tape { tid: recorded.tid, name: recorded.name.clone(), ops, line: 0 }
     };
     order.iter().map(tape).collect()
 }
@@ -103,7 +103,7 @@ fn head(text: &mut String, recording: &Recording, played: &Played) {
     let about =
         format!("a recording of {seconds:.1} s with {tasks} tasks, from {}", recording.source);
     let headline: Vec<Value> =
-        headline(&played.groups, &played.scripts).into_iter().map(Value::from).collect();
+        headline(&played.groups, &played.written).into_iter().map(Value::from).collect();
     let _ = writeln!(text, "about = {}", Value::from(about));
     let _ = writeln!(text, "headline = {}", Value::from(headline));
 }
@@ -154,10 +154,10 @@ fn facts(text: &mut String, recording: &Recording, counts: &Counts) {
 }
 
 /// How long everything takes, and how long those tasks wait for a CPU that wake up most often.
-fn headline(groups: &[Group], scripts: &Scripts) -> Vec<String> {
+fn headline(groups: &[Group], written: &Written) -> Vec<String> {
     let sleeps = |group: &Group| {
-        let beats = group.tasks.iter().flat_map(|task| &scripts.beats[task.0 as usize]);
-        beats.filter(|beat| beat.is_sleep()).count()
+        let ops = group.tasks.iter().flat_map(|task| &written.tapes[task.0 as usize]);
+        ops.filter(|op| op.may_sleep()).count()
     };
     let mut busy: Vec<(usize, &Group)> =
         groups.iter().map(|group| (sleeps(group), group)).collect();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use model::tape::{self, Recorded, TapeFault, Tapes};
 use model::trial::sha256_hex;
 use model::{Step, Tape, Trial, Workload};
-use play::tapes::played;
+use play::tapes::check as check_tapes;
 
 use super::SpecError;
 use super::expression::Names;
@@ -22,8 +22,8 @@ use crate::check::TASKS_MAX;
 const COPIES_MAX: i64 = 1_000;
 /// The fastest timers and devices, per cent of those of the recording.
 const SPEED_MAX: i64 = 100_000;
-/// The most beats of all copies together.
-const SCALED_BEATS_MAX: usize = 8_000_000;
+/// The most operations of all copies together.
+const SCALED_OPS_MAX: usize = 8_000_000;
 
 /// The line before the tapes.
 const OPENS: &str = "tapes = '''";
@@ -167,12 +167,12 @@ impl Scale {
     }
 
     fn refuse_large(&self, tapes: &[Tape], places: &Places) -> Result<(), SpecError> {
-        let beats: usize = tapes.iter().map(|tape| tape.beats.len()).sum();
-        if beats.saturating_mul(self.copies as usize) <= SCALED_BEATS_MAX {
+        let ops: usize = tapes.iter().map(|tape| tape.ops.len()).sum();
+        if ops.saturating_mul(self.copies as usize) <= SCALED_OPS_MAX {
             return Ok(());
         }
-        let error = places.error("recording", format!("{} copies of {beats} beats", self.copies));
-        Err(error.hint(format!("at most {SCALED_BEATS_MAX} together")))
+        let error = places.error("recording", format!("{} copies of {ops} operations", self.copies));
+        Err(error.hint(format!("at most {SCALED_OPS_MAX} together")))
     }
 
     fn keep(&self, recorded: &mut Recorded, asset: &Asset, copies: Vec<Vec<Tape>>, counts: &[u32]) {
@@ -191,7 +191,7 @@ fn keep(recorded: &mut Recorded, asset: &Asset, text: &str) {
 fn read(text: &str, first: usize, asset: &Asset) -> Result<Vec<Tape>, SpecError> {
     let place = |fault: TapeFault| at(asset, first + fault.line - 1, fault.message);
     let tapes = tape::read(text).map_err(place)?;
-    played(&tapes).map_err(place)?;
+    check_tapes(&tapes).map_err(place)?;
     Ok(tapes)
 }
 

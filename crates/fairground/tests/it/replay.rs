@@ -173,13 +173,13 @@ fn who_is_early_for_a_message_sleeps_and_who_is_late_does_not() {
         let record = two_tapes(&Bench::new(), "r5000000 p1 r1000000", reader, "[0, 1]");
         value(&record, "voluntary_switches", "reader")
     };
-    assert_eq!(sleeps("r1000000 t0 r1000000") - sleeps("r8000000 t0 r1000000"), 1.0);
+    assert_eq!(sleeps("r1000000 m0 r1000000") - sleeps("r8000000 m0 r1000000"), 1.0);
 }
 
 #[test]
 fn a_yield_gives_the_cpu_away() {
-    let yields = |beats: &str| {
-        let record = two_tapes(&Bench::new(), beats, beats, "[0]");
+    let yields = |ops: &str| {
+        let record = two_tapes(&Bench::new(), ops, ops, "[0]");
         value(&record, "involuntary_switches", "all")
     };
     let without = yields("r1000000 r1000000");
@@ -236,8 +236,8 @@ fn a_file_with_broken_tapes_is_refused_at_its_line() {
         assert!(why.contains(said), "{said}: {why}");
     };
     let mut broken = text.clone();
-    let beat = tapes + 1 + text[tapes + 1..].find('\n').expect("a beat") + 1;
-    broken.replace_range(beat..beat + 1, "x");
+    let op = tapes + 1 + text[tapes + 1..].find('\n').expect("an operation") + 1;
+    broken.replace_range(op..op + 1, "x");
     refused(&broken, &format!("./broken.toml:{line}: 'x"));
     let closing = text.trim_end().strip_suffix("'''").expect("an end");
     refused(closing, "the file is cut off: the tapes do not end; copy or import it again");

@@ -15,11 +15,11 @@ use model::Workload;
 use play::Script;
 
 use crate::custody;
-use crate::player::apart::Apart;
 use crate::player::attributes::{Errno, rise_above};
 use crate::player::children::ProcessGroup;
 use crate::player::clock::{now_ns, timespec};
 use crate::player::descriptors::silence;
+use crate::player::fork_isolation::ForkIsolation;
 use crate::player::run_state::{Fault, RunState, TaskSlot};
 use crate::player::{Options, Periodic, PlayError, Played, futex, memory, played, threads};
 use crate::probes::Probes;
@@ -46,7 +46,7 @@ pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> 
         forks.then(|| ProcessGroup::start(&run)).transpose().map_err(system("forking"))?;
     let program = hold_program(workload, &options)?;
     // In a process with other threads these may fork, too, and their children need every stack.
-    let _apart = is_only_thread().then(Apart::from_forks);
+    let _isolation = is_only_thread().then(ForkIsolation::begin);
     let threads = match threads::start_all(&run) {
         Ok(threads) => threads,
         Err(error) => {
@@ -237,7 +237,7 @@ fn dismiss(run: &RunState, threads: Vec<JoinHandle<()>>) {
         // A panic would be a defect of Fairground; its task has no results.
         let _ = thread.join();
     }
-    run.births.join();
+    run.made_threads.join();
 }
 
 /// Ends the threads that wait for a start that will not come.

@@ -9,8 +9,9 @@
 //! A [`task`] is one thread or forked process; [`steps`] performs its operations, with
 //! [`messages`], [`files`], [`memory`], [`children`] and [`tapes`] for the larger ones. All of them
 //! rest on [`futex`], [`shared_memory`], [`clock`], [`busy`], [`attributes`] and [`usage`].
-//! [`periodic`] acts on the scheduler during the trial, e.g. reloads it. Nothing is allocated or
-//! printed between the common start and the end of the trial.
+//! [`periodic`] acts on the scheduler during the trial, e.g. reloads it. Nothing is printed
+//! between the common start and the end of the trial, and nothing allocated but for threads that
+//! tapes make.
 //!
 //! What is not here: what a workload means (the crate `play`), the scheduler under test, metrics by
 //! name, files of results.
@@ -24,15 +25,15 @@ use play::Setting;
 use crate::probes::{Probes, Readings};
 use crate::program::Finished;
 
-pub mod apart;
 pub mod attributes;
-pub mod births;
 pub mod busy;
 pub mod children;
 pub mod clock;
 mod descriptors;
 pub mod files;
+pub mod fork_isolation;
 pub mod futex;
+pub mod made_threads;
 mod main_thread;
 pub mod memory;
 pub mod messages;

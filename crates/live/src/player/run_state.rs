@@ -12,11 +12,11 @@ use play::{Group, Script, Tally};
 use worker::Pipe;
 
 use crate::player::attributes::{Errno, cpu_set};
-use crate::player::births::Births;
 use crate::player::busy::BusyLoop;
 use crate::player::clock::own_cpu_ns;
 use crate::player::descriptors;
 use crate::player::futex::{Barrier, Condition, Lock, Semaphore};
+use crate::player::made_threads::MadeThreads;
 use crate::player::shared_memory::{Recorder, Shareable, Shared};
 use crate::probes::Announcer;
 
@@ -151,8 +151,6 @@ pub struct RunState {
     pub conditions: Shared<Condition>,
     /// By number.
     pub semaphores: Shared<Semaphore>,
-    /// What is in the streams of tapes, by senders.
-    pub letters: Shared<AtomicU32>,
     /// By number.
     pub barriers: Shared<Barrier>,
     /// By number: the last release of each timer that tasks share; 0: none yet.
@@ -161,8 +159,7 @@ pub struct RunState {
     pub pipes: Vec<Pipe>,
     /// By the number of a tape: the pipe in which its task sleeps, if it receives.
     mailboxes: Vec<Option<Pipe>>,
-    /// The threads that tapes make.
-    pub births: Births,
+    pub made_threads: MadeThreads,
     /// The lists of CPUs that tasks change to, in the kernel's form.
     pub affinities: Vec<libc::cpu_set_t>,
     /// Tells the probes to which group a child will belong, once they are there.
@@ -188,12 +185,11 @@ impl RunState {
             locks: Shared::new(script.locks)?,
             conditions: Shared::new(script.conditions)?,
             semaphores: Shared::new(script.semaphores)?,
-            letters: Shared::new(script.letters)?,
             barriers: Shared::new(script.barriers.len())?,
             releases: Shared::new(script.timers)?,
             pipes,
             mailboxes: descriptors::mailboxes(&script)?,
-            births: Births::new(&script).map_err(io::Error::from_raw_os_error)?,
+            made_threads: MadeThreads::new(&script),
             affinities: script
                 .affinities
                 .iter()
@@ -205,23 +201,11 @@ impl RunState {
             children: AtomicI32::new(0),
             script,
         };
-        if run.script.starting_tasks() < run.script.tasks() {
-            run.populate();
-        }
         let control = run.control();
         control.alive.store(run.script.starting_tasks() as u32, SeqCst);
         control.playing.store(run.script.tasks() as u32, SeqCst);
         control.finite_left.store(run.script.finite_tasks() as u32, SeqCst);
         Ok(run)
-    }
-
-    /// Brings the pages that threads touch which are made during the trial. Others have been there
-    /// long enough.
-    fn populate(&self) {
-        self.slots.populate();
-        self.semaphores.populate();
-        self.letters.populate();
-        self.groups.iter().for_each(|group| group.turnaround.populate());
     }
 
     /// The places of a group's tasks, but for forked processes.

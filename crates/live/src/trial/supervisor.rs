@@ -15,9 +15,9 @@ use worker::{Pipe, Process};
 
 use crate::active::active;
 use crate::context::Context;
-use crate::player::apart;
 use crate::player::attributes::{Previous, rise_above, sink_below};
 use crate::player::busy;
+use crate::player::fork_isolation;
 use crate::trial::{preparation, run, scheduler};
 use crate::{custody, facts};
 
@@ -155,7 +155,7 @@ struct Worker {
 impl Worker {
     fn start(work: Work) -> std::io::Result<Worker> {
         let Pipe { read, write } = worker::pipe()?;
-        let _ = apart::offset();
+        let _ = fork_isolation::offset();
         let process = Process::fork(move || be_worker(work, File::from(write)))?;
         // SAFETY: no pointers. The child does the same, because either may run first.
         unsafe { libc::setpgid(process.pid(), process.pid()) };

@@ -7,29 +7,28 @@ fn fault(text: &str) -> String {
 
 #[test]
 fn what_is_written_is_read() {
-    let beats = vec![
-        Beat::Run(1200),
-        Beat::Post(1, Stream::NONE),
-        Beat::Wait(1, Stream::NONE),
-        Beat::Wait(1, Stream(3)),
-        Beat::Receive(1, Stream(2)),
-        Beat::Take(1, Stream::NONE),
-        Beat::Post(1, Stream(7)),
-        Beat::Fork(1),
-        Beat::Until(TIME_NS_MAX),
-        Beat::Sleep(0),
-        Beat::Nice(-20),
-        Beat::Yield,
+    let ops = vec![
+        TapeOp::Run(1200),
+        TapeOp::Post(1, Stream::NONE),
+        TapeOp::Wait(1, Stream::NONE),
+        TapeOp::Wait(1, Stream(3)),
+        TapeOp::Receive(1, Stream(2)),
+        TapeOp::Post(1, Stream(7)),
+        TapeOp::Fork(1),
+        TapeOp::Until(TIME_NS_MAX),
+        TapeOp::Sleep(0),
+        TapeOp::Nice(-20),
+        TapeOp::Yield,
     ];
-    let long = vec![Beat::Run(123_456_789); 100];
+    let long = vec![TapeOp::Run(123_456_789); 100];
     let tapes = [
-        Tape { tid: 7, name: "a game".into(), beats, line: 1 },
-        Tape { tid: 8, name: String::new(), beats: long, line: 3 },
+        Tape { tid: 7, name: "a game".into(), ops, line: 1 },
+        Tape { tid: 8, name: String::new(), ops: long, line: 3 },
     ];
     let text = write(&tapes);
     assert!(
         text.starts_with(
-            "task 7 a game\nr1200 p1 w1 w1.3 m1.2 t1 p1.7 f1 u86400000000000 s0 n-20 y\ntask 8 \n"
+            "task 7 a game\nr1200 p1 w1 w1.3 m1.2 p1.7 f1 u86400000000000 s0 n-20 y\ntask 8 \n"
         ),
         "{text}"
     );
@@ -47,10 +46,10 @@ fn a_nice_value_is_one() {
 
 #[test]
 fn copies_keep_to_themselves() {
-    let one = read("task 1 a\np2.1\ntask 2 a\nr1\ntask 3 b\nt0.1").expect("tapes");
+    let one = read("task 1 a\np2.1\ntask 2 a\nr1\ntask 3 b\nm0.1").expect("tapes");
     let two = arrange(vec![one.clone(), one], &[2, 1]);
     let expected = "task 1 a\np4.1\ntask 2 a\nr1\ntask 1 a\np5.1\ntask 2 a\nr1\n\
-                    task 3 b\nt0.1\ntask 3 b\nt2.1\n";
+                    task 3 b\nm0.1\ntask 3 b\nm2.1\n";
     assert_eq!(write(&two), expected);
 }
 
@@ -58,7 +57,7 @@ fn copies_keep_to_themselves() {
 fn only_what_comes_from_outside_hurries() {
     let mut tapes = read("task 1 a\nr300 u300 s30").expect("tapes");
     hurry(&mut tapes, 150);
-    assert_eq!(tapes[0].beats, [Beat::Run(300), Beat::Until(200), Beat::Sleep(20)]);
+    assert_eq!(tapes[0].ops, [TapeOp::Run(300), TapeOp::Until(200), TapeOp::Sleep(20)]);
 }
 
 #[test]
@@ -71,11 +70,11 @@ fn a_name_stays_in_its_line() {
 fn what_is_no_tape_is_refused_with_its_line() {
     assert_eq!(fault("\nr5"), "line 2: no tape has begun; write 'task TID NAME'");
     assert_eq!(fault("task x y"), "line 1: 'x' is no thread's number; write 'task TID NAME'");
-    let beat = "is no beat; write r, w, m, t, p, f, u, s or n and a number, or y alone; w, m, t \
-                and p may have a stream, as in p5.1";
-    let broken = ["r", "5", "x5", "r-1", "é5", "r5p1", "y1", "u1.1", "p0.0", "p0.x", "f0.1"];
+    let op = "is no operation; write r, w, m, p, f, u, s or n and a number, or y alone; w, m and \
+              p may have a stream, as in p5.1";
+    let broken = ["r", "5", "t1", "x5", "r-1", "é5", "r5p1", "y1", "u1.1", "p0.0", "p0.x", "f0.1"];
     for word in broken.into_iter().chain(["r99999999999999999999"]) {
-        assert_eq!(fault(&format!("task 1 a\nr1\n{word}")), format!("line 3: '{word}' {beat}"));
+        assert_eq!(fault(&format!("task 1 a\nr1\n{word}")), format!("line 3: '{word}' {op}"));
     }
     assert!(fault("task 1 a\nr86400000000001").contains("longer than a day"));
     assert!(fault("task 1 a\np99999999999").contains("there is no such tape"));

@@ -123,8 +123,6 @@ pub struct Objects {
     pub conditions: Vec<Waiters>,
     pub barriers: Vec<Barrier>,
     pub semaphores: Vec<Semaphore>,
-    /// What is in the streams of tapes, by senders.
-    pub letters: Vec<u32>,
     pub pipes: Vec<Pipe>,
     /// The last release of each timer that tasks share.
     pub releases: Vec<Option<u64>>,
@@ -143,7 +141,6 @@ impl Objects {
             conditions: fresh(script.conditions),
             barriers: fresh(script.barriers.len()),
             semaphores: fresh(script.semaphores),
-            letters: fresh(script.letters),
             pipes: fresh(script.pipes()),
             releases: fresh(script.timers),
             disk_free_at: 0,

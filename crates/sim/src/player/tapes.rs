@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Tapes: what the tasks of a recording did, beat by beat.
+//! Tapes: what the tasks of a recording did, operation by operation.
 
-use model::Beat;
+use model::TapeOp;
 use play::Op;
-use play::tapes::{self, Course};
 
 use super::progress::{Flow, Gate};
 use crate::core::{Core, TaskId};
@@ -11,7 +10,8 @@ use crate::core::{Core, TaskId};
 /// Where a task is in its tape.
 #[derive(Clone, Debug, Default)]
 pub struct TapeProgress {
-    course: Course,
+    /// The next operation.
+    at: usize,
     /// The CPU time that it should have used by now: all recorded computing so far.
     due_ns: u64,
 }
@@ -24,17 +24,17 @@ impl TapeProgress {
 }
 
 impl Core {
-    /// Plays beats up to one that takes time.
+    /// Plays operations up to one that takes time.
     pub(super) fn tape(&mut self, cpu: u32, task: TaskId) -> Flow {
-        while let Some(beat) = self.beat(task) {
-            match self.play_beat(cpu, task, beat) {
-                Flow::Next => self.next_beat(task),
+        while let Some(op) = self.tape_op(task) {
+            match self.play_tape_op(cpu, task, op) {
+                Flow::Next => self.next_tape_op(task),
                 Flow::WorkThenNext => {
-                    self.next_beat(task);
+                    self.next_tape_op(task);
                     return Flow::Again;
                 }
                 Flow::Yield => {
-                    self.next_beat(task);
+                    self.next_tape_op(task);
                     return Flow::YieldThenAgain;
                 }
                 other => return other,
@@ -46,38 +46,32 @@ impl Core {
         Flow::Next
     }
 
-    fn beat(&self, task: TaskId) -> Option<Beat> {
+    fn tape_op(&self, task: TaskId) -> Option<TapeOp> {
         let play = &self.workload.progress[task.0 as usize];
-        play.tape.course.beat(self.workload.script.tape(play.group as usize, play.number))
+        let tape = self.workload.script.tape(play.group as usize, play.number);
+        tape.get(play.tape.at).copied()
     }
 
-    fn next_beat(&mut self, task: TaskId) {
+    fn next_tape_op(&mut self, task: TaskId) {
         let play = &mut self.workload.progress[task.0 as usize];
-        let parts = self.workload.script.parts(play.group as usize, play.number);
-        play.tape.course.next(parts);
+        play.tape.at += 1;
         play.phase = 0;
     }
 
-    fn play_beat(&mut self, cpu: u32, task: TaskId, beat: Beat) -> Flow {
-        match beat {
-            Beat::Run(ns) => self.compute(cpu, task, ns),
-            Beat::Wait(semaphore, _) | Beat::Receive(semaphore, _) | Beat::Take(semaphore, _) => {
-                self.wait_for_post(cpu, task, beat, semaphore as usize)
-            }
-            Beat::Post(semaphore, _) => {
-                if let Some(letters) = tapes::letters(beat) {
-                    self.workload.objects.letters[letters as usize] += 1;
-                }
-                self.post(cpu, semaphore as usize)
-            }
-            Beat::Fork(tape) => self.make_player(cpu, task, tape),
-            Beat::Sleep(ns) => self.sleep(cpu, task, ns),
-            Beat::Nice(nice) => self.change(cpu, task, Op::Nice(nice)),
-            Beat::Yield => {
+    fn play_tape_op(&mut self, cpu: u32, task: TaskId, op: TapeOp) -> Flow {
+        match op {
+            TapeOp::Run(ns) => self.compute(cpu, task, ns),
+            TapeOp::Wait(semaphore, _) => self.take(cpu, task, semaphore as usize),
+            TapeOp::Receive(semaphore, _) => self.take_from_pipe(cpu, task, semaphore as usize),
+            TapeOp::Post(semaphore, _) => self.post(cpu, semaphore as usize),
+            TapeOp::Fork(tape) => self.make_player(cpu, task, tape),
+            TapeOp::Sleep(ns) => self.sleep(cpu, task, ns),
+            TapeOp::Nice(nice) => self.change(cpu, task, Op::Nice(nice)),
+            TapeOp::Yield => {
                 self.machine.charge(cpu, self.machine.costs.syscall_ns);
                 Flow::Yield
             }
-            Beat::Until(ns) => {
+            TapeOp::Until(ns) => {
                 let play = &self.workload.progress[task.0 as usize];
                 let (slept, until) = (play.phase == 1, play.start_ns + ns);
                 if slept || until <= self.machine.clock(cpu) {
@@ -112,40 +106,6 @@ impl Core {
         let place = self.workload.script.player_of(tape);
         self.create_during_trial(cpu, task, place);
         Flow::Next
-    }
-
-    /// Waits for a post. In a stream it may be one for which the tape has nothing yet.
-    fn wait_for_post(&mut self, cpu: u32, task: TaskId, beat: Beat, semaphore: usize) -> Flow {
-        let is_stream = tapes::letters(beat).is_some();
-        loop {
-            if is_stream && self.take_letter(task) {
-                return Flow::Next;
-            }
-            let flow = match beat {
-                Beat::Wait(..) => self.take(cpu, task, semaphore),
-                _ => self.take_from_pipe(cpu, task, semaphore),
-            };
-            if !is_stream || !matches!(flow, Flow::Next) {
-                return flow;
-            }
-            let course = &mut self.workload.progress[task.0 as usize].tape.course;
-            course.come(semaphore as u32);
-        }
-    }
-
-    /// Goes on with a message that has come, if there is one.
-    fn take_letter(&mut self, task: TaskId) -> bool {
-        let letters = &mut self.workload.objects.letters;
-        let play = &mut self.workload.progress[task.0 as usize];
-        let (group, number) = (play.group as usize, play.number);
-        let script = &self.workload.script;
-        let has_come = |number: u32| letters[number as usize] > 0;
-        let (beats, parts) = (script.tape(group, number), script.parts(group, number));
-        let chosen = play.tape.course.choose(beats, parts, has_come);
-        if let Some(number) = chosen {
-            letters[number as usize] -= 1;
-        }
-        chosen.is_some()
     }
 
     /// As a wait, but asleep in a pipe.

@@ -20,11 +20,11 @@ fn wake(at_ns: u64, task: u32, waker: Waker) -> Event {
 
 const SLEEPS: Leaves = Leaves::Sleeps(Reason::Unknown);
 
-/// The beats of two tasks, or of those that are kept.
-fn beats(events: Vec<Event>, keeps: &[bool]) -> Vec<Vec<Beat>> {
+/// The tapes of two tasks, or of those that are kept.
+fn tapes(events: Vec<Event>, keeps: &[bool]) -> Vec<Vec<TapeOp>> {
     let tasks = vec![Task::default(); keeps.len()];
     let recording = Recording { cpus: 2, length_ns: 1000, tasks, events, ..Recording::default() };
-    scripts(&recording, |task| keeps[task.0 as usize]).beats
+    write(&recording, |task| keeps[task.0 as usize]).tapes
 }
 
 #[test]
@@ -40,18 +40,18 @@ fn a_wait_has_its_post_where_the_waker_was() {
         switch(700, 0, Some((0, SLEEPS)), None),
     ];
     let expected = [
-        vec![Beat::Run(300), Beat::Post(1, NONE), Beat::Run(400)],
-        vec![Beat::Run(10), Beat::Wait(0, NONE), Beat::Run(140)],
+        vec![TapeOp::Run(300), TapeOp::Post(1, NONE), TapeOp::Run(400)],
+        vec![TapeOp::Run(10), TapeOp::Wait(0, NONE), TapeOp::Run(140)],
     ];
-    assert_eq!(beats(events, &[true, true]), expected);
+    assert_eq!(tapes(events, &[true, true]), expected);
 }
 
 #[test]
 fn a_sleep_in_a_pipe_is_a_wait_of_its_own_kind() {
     for (reason, expected) in [
-        (Reason::Pipe, Beat::Receive(0, NONE)),
-        (Reason::Child, Beat::Receive(0, NONE)),
-        (Reason::Futex, Beat::Wait(0, NONE)),
+        (Reason::Pipe, TapeOp::Receive(0, NONE)),
+        (Reason::Child, TapeOp::Receive(0, NONE)),
+        (Reason::Futex, TapeOp::Wait(0, NONE)),
     ] {
         let sleeps = Leaves::Sleeps(reason);
         // The second time the waker is faster than the switch.
@@ -65,7 +65,7 @@ fn a_sleep_in_a_pipe_is_a_wait_of_its_own_kind() {
             switch(60, 1, None, Some(1)),
             switch(70, 1, Some((1, Leaves::Ended)), None),
         ];
-        let waits: Vec<Beat> = beats(events, &[true, true])[1]
+        let waits: Vec<TapeOp> = tapes(events, &[true, true])[1]
             .iter()
             .filter(|b| b.other().is_some())
             .copied()
@@ -91,14 +91,14 @@ fn a_changed_nice_value_stands_where_it_was_changed() {
         switch(250, 0, Some((0, Leaves::Ended)), None),
     ];
     let expected = [
-        Beat::Run(30),
-        Beat::Nice(-8),
-        Beat::Run(70),
-        Beat::Nice(5),
-        Beat::Until(200),
-        Beat::Run(40),
+        TapeOp::Run(30),
+        TapeOp::Nice(-8),
+        TapeOp::Run(70),
+        TapeOp::Nice(5),
+        TapeOp::Until(200),
+        TapeOp::Run(40),
     ];
-    assert_eq!(beats(events, &[true])[0], expected);
+    assert_eq!(tapes(events, &[true])[0], expected);
 }
 
 #[test]
@@ -118,16 +118,16 @@ fn what_no_played_task_ends_is_a_timer_or_a_device() {
         wake(390, 0, Waker::Timer),
     ];
     let expected = vec![
-        Beat::Run(100),
-        Beat::Until(150),
-        Beat::Run(40),
-        Beat::Sleep(60),
-        Beat::Run(30),
-        Beat::Sleep(30),
-        Beat::Run(10),
-        Beat::Until(390),
+        TapeOp::Run(100),
+        TapeOp::Until(150),
+        TapeOp::Run(40),
+        TapeOp::Sleep(60),
+        TapeOp::Run(30),
+        TapeOp::Sleep(30),
+        TapeOp::Run(10),
+        TapeOp::Until(390),
     ];
-    assert_eq!(beats(events, &[true, false]), [expected, Vec::new()]);
+    assert_eq!(tapes(events, &[true, false]), [expected, Vec::new()]);
 }
 
 #[test]
@@ -142,15 +142,15 @@ fn a_waker_that_is_faster_than_the_switch_counts() {
             switch(200, 1, Some((1, Leaves::Ended)), None),
         ]
     };
-    let with = beats(events(110), &[true, true]);
-    assert_eq!(with[0], [Beat::Run(90), Beat::Post(1, NONE), Beat::Run(910)]);
-    assert_eq!(with[1], [Beat::Run(100), Beat::Wait(0, NONE), Beat::Run(90)]);
+    let with = tapes(events(110), &[true, true]);
+    assert_eq!(with[0], [TapeOp::Run(90), TapeOp::Post(1, NONE), TapeOp::Run(910)]);
+    assert_eq!(with[1], [TapeOp::Run(100), TapeOp::Wait(0, NONE), TapeOp::Run(90)]);
     // A second wake-up makes the first one one of a task that did not sleep.
     let mut second = events(150);
     second.insert(4, wake(140, 1, Waker::Timer));
-    let without = beats(second, &[true, true]);
-    assert_eq!(without[0], [Beat::Run(1000)]);
-    assert_eq!(without[1], [Beat::Run(100), Beat::Until(140), Beat::Run(50)]);
+    let without = tapes(second, &[true, true]);
+    assert_eq!(without[0], [TapeOp::Run(1000)]);
+    assert_eq!(without[1], [TapeOp::Run(100), TapeOp::Until(140), TapeOp::Run(50)]);
 }
 
 #[test]
@@ -163,12 +163,12 @@ fn a_child_begins_at_its_fork() {
         switch(100, 0, Some((0, Leaves::Ended)), None),
     ];
     let expected = [
-        vec![Beat::Run(50), Beat::Fork(1), Beat::Run(50)],
-        vec![Beat::Wait(0, NONE), Beat::Run(30)],
+        vec![TapeOp::Run(50), TapeOp::Fork(1), TapeOp::Run(50)],
+        vec![TapeOp::Wait(0, NONE), TapeOp::Run(30)],
     ];
-    assert_eq!(beats(events.clone(), &[true, true]), expected);
-    let alone = beats(events, &[true, false]);
-    assert_eq!(alone, [vec![Beat::Run(100)], vec![]]);
+    assert_eq!(tapes(events.clone(), &[true, true]), expected);
+    let alone = tapes(events, &[true, false]);
+    assert_eq!(alone, [vec![TapeOp::Run(100)], vec![]]);
 }
 
 #[test]
@@ -183,10 +183,10 @@ fn who_was_there_before_its_fork_is_woken() {
         switch(100, 0, Some((0, Leaves::Ended)), None),
     ];
     let expected = [
-        vec![Beat::Run(50), Beat::Post(1, NONE), Beat::Run(50)],
-        vec![Beat::Run(20), Beat::Wait(0, NONE), Beat::Run(30)],
+        vec![TapeOp::Run(50), TapeOp::Post(1, NONE), TapeOp::Run(50)],
+        vec![TapeOp::Run(20), TapeOp::Wait(0, NONE), TapeOp::Run(30)],
     ];
-    assert_eq!(beats(events, &[true, true]), expected);
+    assert_eq!(tapes(events, &[true, true]), expected);
 }
 
 #[test]
@@ -198,9 +198,9 @@ fn a_sleep_without_a_wake_up_is_counted() {
     ];
     let recording =
         Recording { length_ns: 200, tasks: vec![Task::default()], events, ..Recording::default() };
-    let scripts = scripts(&recording, |_| true);
-    assert_eq!(scripts.beats[0], [Beat::Run(100), Beat::Until(160), Beat::Run(40)]);
-    assert_eq!((scripts.counts.unexplained, scripts.counts.switches), (1, 3));
+    let written = write(&recording, |_| true);
+    assert_eq!(written.tapes[0], [TapeOp::Run(100), TapeOp::Until(160), TapeOp::Run(40)]);
+    assert_eq!((written.counts.unexplained, written.counts.switches), (1, 3));
 }
 
 #[test]
@@ -212,8 +212,8 @@ fn a_missing_switch_takes_no_time_from_the_one_that_ran() {
         switch(400, 0, Some((0, Leaves::Runnable)), Some(1)),
         switch(450, 0, Some((1, SLEEPS)), Some(0)),
     ];
-    let expected = [vec![Beat::Run(950)], vec![Beat::Until(400), Beat::Run(50)]];
-    assert_eq!(beats(events, &[true, true]), expected);
+    let expected = [vec![TapeOp::Run(950)], vec![TapeOp::Until(400), TapeOp::Run(50)]];
+    assert_eq!(tapes(events, &[true, true]), expected);
 }
 
 #[test]
@@ -226,10 +226,10 @@ fn equal_sleeps_are_relative() {
         now += 10_000_000;
         events.extend([wake(now, 0, Waker::Timer), switch(now, 0, None, Some(0))]);
     }
-    let beats = &beats(events, &[true])[0];
+    let ops = &tapes(events, &[true])[0];
     // The first one may have begun before the recording.
-    assert_eq!(beats[1], Beat::Until(13_000_000));
-    let relative = beats.iter().filter(|beat| **beat == Beat::Sleep(10_000_000)).count();
+    assert_eq!(ops[1], TapeOp::Until(13_000_000));
+    let relative = ops.iter().filter(|op| **op == TapeOp::Sleep(10_000_000)).count();
     assert_eq!(relative, 5);
 }
 
@@ -257,16 +257,26 @@ fn a_message_that_was_there_already_could_have_been_waited_for() {
         switch(70, 1, Some((1, Leaves::Ended)), None),
         switch(80, 0, Some((0, Leaves::Ended)), None),
     ];
-    let found = beats(events.clone(), &[true, true]);
+    let found = tapes(events.clone(), &[true, true]);
     // Nobody takes the third one.
-    let sender =
-        [Beat::Run(10), Beat::Post(1, ONE), Beat::Run(20), Beat::Post(1, ONE), Beat::Run(50)];
+    let sender = [
+        TapeOp::Run(10),
+        TapeOp::Post(1, ONE),
+        TapeOp::Run(20),
+        TapeOp::Post(1, ONE),
+        TapeOp::Run(50),
+    ];
     assert_eq!(found[0], sender);
-    let reader =
-        [Beat::Run(10), Beat::Take(0, ONE), Beat::Run(10), Beat::Take(0, ONE), Beat::Run(10)];
+    let reader = [
+        TapeOp::Run(10),
+        TapeOp::Receive(0, ONE),
+        TapeOp::Run(10),
+        TapeOp::Receive(0, ONE),
+        TapeOp::Run(10),
+    ];
     assert_eq!(found[1], reader);
-    let alone = beats(events, &[false, true]);
-    assert!(alone[1].iter().all(|beat| beat.other().is_none()), "{alone:?}");
+    let alone = tapes(events, &[false, true]);
+    assert!(alone[1].iter().all(|op| op.other().is_none()), "{alone:?}");
 }
 
 #[test]
@@ -283,13 +293,24 @@ fn a_message_that_ended_a_sleep_is_on_the_tape_once() {
         taken(50, 1, 5),
         switch(60, 1, Some((1, Leaves::Ended)), None),
     ];
-    let found = beats(events, &[true, true]);
+    let found = tapes(events, &[true, true]);
     assert_eq!(
         found[0],
-        [Beat::Run(20), Beat::Post(1, ONE), Beat::Run(5), Beat::Post(1, ONE), Beat::Run(975)]
+        [
+            TapeOp::Run(20),
+            TapeOp::Post(1, ONE),
+            TapeOp::Run(5),
+            TapeOp::Post(1, ONE),
+            TapeOp::Run(975)
+        ]
     );
-    let expected =
-        [Beat::Run(10), Beat::Receive(0, ONE), Beat::Run(20), Beat::Take(0, ONE), Beat::Run(10)];
+    let expected = [
+        TapeOp::Run(10),
+        TapeOp::Receive(0, ONE),
+        TapeOp::Run(20),
+        TapeOp::Receive(0, ONE),
+        TapeOp::Run(10),
+    ];
     assert_eq!(found[1], expected);
 }
 
@@ -303,9 +324,9 @@ fn what_was_taken_before_it_was_told_is_nobodys() {
         sent(30, 0, 8),
         taken(40, 1, 8),
     ];
-    let found = beats(events, &[true, true]);
-    assert_eq!(found[0], [Beat::Run(30), Beat::Post(1, ONE), Beat::Run(970)]);
-    assert_eq!(found[1], [Beat::Run(40), Beat::Take(0, ONE), Beat::Run(960)]);
+    let found = tapes(events, &[true, true]);
+    assert_eq!(found[0], [TapeOp::Run(30), TapeOp::Post(1, ONE), TapeOp::Run(970)]);
+    assert_eq!(found[1], [TapeOp::Run(40), TapeOp::Receive(0, ONE), TapeOp::Run(960)]);
 }
 
 #[test]
@@ -318,9 +339,9 @@ fn the_waker_whose_message_is_not_told_yet_has_sent_it() {
         taken(40, 1, 5),
         sent(50, 0, 5),
     ];
-    let found = beats(events, &[true, true]);
-    assert_eq!(found[0], [Beat::Run(20), Beat::Post(1, ONE), Beat::Run(980)]);
-    assert_eq!(found[1], [Beat::Run(10), Beat::Receive(0, ONE), Beat::Run(970)]);
+    let found = tapes(events, &[true, true]);
+    assert_eq!(found[0], [TapeOp::Run(20), TapeOp::Post(1, ONE), TapeOp::Run(980)]);
+    assert_eq!(found[1], [TapeOp::Run(10), TapeOp::Receive(0, ONE), TapeOp::Run(970)]);
 }
 
 #[test]
@@ -334,10 +355,10 @@ fn of_a_stream_with_two_readers_each_waits_for_its_sender() {
         switch(50, 1, Some((1, Leaves::Ended)), Some(2)),
         taken(60, 2, 5),
     ];
-    let found = beats(events, &[true, true, true]);
-    assert_eq!(found[0][1], Beat::Post(1, Stream::NONE));
-    assert_eq!(found[1][1], Beat::Take(0, Stream::NONE));
-    assert_eq!(found[2][1], Beat::Take(0, Stream::NONE));
+    let found = tapes(events, &[true, true, true]);
+    assert_eq!(found[0][1], TapeOp::Post(1, Stream::NONE));
+    assert_eq!(found[1][1], TapeOp::Receive(0, Stream::NONE));
+    assert_eq!(found[2][1], TapeOp::Receive(0, Stream::NONE));
 }
 
 #[test]
@@ -348,7 +369,7 @@ fn a_yield_is_on_the_tape() {
         switch(30, 0, Some((1, Leaves::Runnable)), Some(0)),
         switch(50, 0, Some((0, Leaves::Ended)), None),
     ];
-    assert_eq!(beats(events, &[true, false])[0], [Beat::Run(10), Beat::Yield, Beat::Run(20)]);
+    assert_eq!(tapes(events, &[true, false])[0], [TapeOp::Run(10), TapeOp::Yield, TapeOp::Run(20)]);
 }
 
 #[test]
@@ -378,16 +399,16 @@ fn a_task_that_polls_goes_on_for_whatever_comes_first() {
         take(70, 6),
         switch(80, 1, Some((1, Leaves::Ended)), None),
     ];
-    let seen = beats(events, &[true, true, true]);
+    let written = tapes(events, &[true, true, true]);
     let expected = vec![
-        Beat::Wait(0, ONE),
-        Beat::Run(10),
-        Beat::Receive(2, ONE),
-        Beat::Run(20),
-        Beat::Take(2, ONE),
-        Beat::Run(10),
+        TapeOp::Wait(0, ONE),
+        TapeOp::Run(10),
+        TapeOp::Receive(2, ONE),
+        TapeOp::Run(20),
+        TapeOp::Receive(2, ONE),
+        TapeOp::Run(10),
     ];
-    assert_eq!(seen[1], expected);
-    let posts = |beats: &[Beat]| beats.iter().filter(|beat| **beat == Beat::Post(1, ONE)).count();
-    assert_eq!((posts(&seen[0]), posts(&seen[2])), (1, 2));
+    assert_eq!(written[1], expected);
+    let posts = |ops: &[TapeOp]| ops.iter().filter(|op| **op == TapeOp::Post(1, ONE)).count();
+    assert_eq!((posts(&written[0]), posts(&written[2])), (1, 2));
 }

@@ -3,33 +3,31 @@
 //!
 //! A task's time on CPUs, preempted or not, is what it computes. Where it slept, its wake-up says
 //! what it waited for: another task, whose tape gets a post at the very point of its own computing;
-//! a timer, which is absolute unless the task's sleeps show otherwise ([`crate::naps`]), because a
+//! a timer, which is absolute unless the task's sleeps show otherwise ([`timers`]), because a
 //! program that is late does not get more time; or a device, which takes as long again. Events are
 //! handled in order of time, so each wait follows its post, and the tapes can be played to their
 //! ends under every scheduler.
 
-mod letters;
-mod part;
-mod sleeps;
+mod messages;
+mod task;
+mod timers;
 
 use std::collections::BTreeMap;
 
-use model::Beat;
+use model::TapeOp;
 use model::tape::Stream;
 
 use crate::event::{Event, Leaves, Reason, Recording, TaskIndex, Waker, What};
-use crate::naps::Nap;
-use letters::{Letters, Message};
-use part::{Early, Part, State};
-use sleeps::{is_timer, polls, wait};
+use messages::{Delivery, Queue};
+use task::{EarlyWake, State, TaskWriter};
+use timers::TimerSleep;
 
-/// What the tasks of a recording did, by their places in the recording. Beats name tasks by these
-/// places too.
+/// What the tasks of a recording did, by their places in the recording. Operations name tasks by
+/// these places too.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Scripts {
+pub struct Written {
     /// One for each task; empty for those that are not played.
-    pub beats: Vec<Vec<Beat>>,
-    /// What was decided on the way.
+    pub tapes: Vec<Vec<TapeOp>>,
     pub counts: Counts,
 }
 
@@ -50,14 +48,16 @@ pub struct Counts {
     pub missing: u64,
 }
 
-/// Writes the script of each task that `keeps` accepts.
-pub fn scripts(recording: &Recording, keeps: impl Fn(TaskIndex) -> bool) -> Scripts {
+/// Writes the tape of each task that `keeps` accepts.
+pub fn write(recording: &Recording, keeps: impl Fn(TaskIndex) -> bool) -> Written {
     let tasks = (0..recording.tasks.len() as u32).map(TaskIndex);
     let mut writer = Writer {
-        parts: tasks.map(|task| Part { keeps: keeps(task), ..Part::default() }).collect(),
+        tasks: tasks
+            .map(|task| TaskWriter { keeps: keeps(task), ..TaskWriter::default() })
+            .collect(),
         cpus: BTreeMap::new(),
-        streams: BTreeMap::new(),
-        messages: BTreeMap::new(),
+        queues: BTreeMap::new(),
+        deliveries: BTreeMap::new(),
         polled: Vec::new(),
         counts: Counts::default(),
     };
@@ -66,20 +66,21 @@ pub fn scripts(recording: &Recording, keeps: impl Fn(TaskIndex) -> bool) -> Scri
 }
 
 struct Writer {
-    parts: Vec<Part>,
+    tasks: Vec<TaskWriter>,
     /// When each CPU last changed its task, and to which one.
     cpus: BTreeMap<u32, (u64, Option<TaskIndex>)>,
-    streams: BTreeMap<u32, Letters>,
+    /// What is in each stream.
+    queues: BTreeMap<u32, Queue>,
     /// By streams.
-    messages: BTreeMap<u32, Vec<Message>>,
+    deliveries: BTreeMap<u32, Vec<Delivery>>,
     /// What has ended sleeps that anything could have ended.
-    polled: Vec<Message>,
+    polled: Vec<Delivery>,
     counts: Counts,
 }
 
 impl Writer {
-    fn part(&mut self, task: TaskIndex) -> &mut Part {
-        &mut self.parts[task.0 as usize]
+    fn task(&mut self, task: TaskIndex) -> &mut TaskWriter {
+        &mut self.tasks[task.0 as usize]
     }
 
     fn event(&mut self, event: &Event) {
@@ -110,11 +111,11 @@ impl Writer {
     /// A new task begins with a wait for its maker. One that was seen before, by a mistake of the
     /// trace, is only woken.
     fn fork(&mut self, parent: TaskIndex, child: TaskIndex, at_ns: u64) {
-        let is_new = matches!(self.part(child).state, State::Unseen);
-        self.part(child).state = State::Asleep { since_ns: 0, reason: Reason::Unknown };
+        let is_new = matches!(self.task(child).state, State::Unseen);
+        self.task(child).state = State::Asleep { since_ns: 0, reason: Reason::Unknown };
         self.end_sleep(child, Waker::Task(parent), at_ns);
-        if let Some(Message { by, post, .. }) = self.part(child).woken.take_if(|_| is_new) {
-            self.part(by).beats[post] = Beat::Fork(child.0);
+        if let Some(Delivery { by, post, .. }) = self.task(child).woken.take_if(|_| is_new) {
+            self.task(by).ops[post] = TapeOp::Fork(child.0);
         }
     }
 
@@ -129,9 +130,9 @@ impl Writer {
     ) {
         self.counts.missing += 1;
         if let Some(had) = had {
-            let part = self.part(had);
-            if matches!(part.state, State::Running { cpu: its, .. } if its == cpu) {
-                part.state = State::Asleep { since_ns, reason: Reason::Unknown };
+            let writer = self.task(had);
+            if matches!(writer.state, State::Running { cpu: its, .. } if its == cpu) {
+                writer.state = State::Asleep { since_ns, reason: Reason::Unknown };
             }
         }
         if let Some(out) = out {
@@ -141,42 +142,42 @@ impl Writer {
 
     /// A task leaves its CPU. One that no event has named had it from the beginning.
     fn leave(&mut self, task: TaskIndex, leaves: Leaves, at_ns: u64) {
-        let part = self.part(task);
-        part.ran_ns += match part.state {
+        let writer = self.task(task);
+        writer.ran_ns += match writer.state {
             State::Running { since_ns, .. } => at_ns - since_ns,
             State::Unseen => at_ns,
             _ => 0,
         };
         // A task that is preempted has not taken yet what it was woken for.
-        part.woken.take_if(|_| leaves != Leaves::Runnable);
-        part.state = match leaves {
+        writer.woken.take_if(|_| leaves != Leaves::Runnable);
+        writer.state = match leaves {
             Leaves::Runnable | Leaves::Yields => State::Runnable,
             Leaves::Sleeps(reason) => State::Asleep { since_ns: at_ns, reason },
             Leaves::Ended => State::Ended,
         };
         if leaves == Leaves::Yields {
             self.flush(task);
-            self.keep(task, Beat::Yield);
+            self.keep(task, TapeOp::Yield);
         }
     }
 
     fn change(&mut self, task: TaskIndex, nice: Option<i32>, at_ns: u64) {
         if let Some(nice) = nice {
             self.pause(task, at_ns);
-            self.keep(task, Beat::Nice(nice));
+            self.keep(task, TapeOp::Nice(nice));
         }
     }
 
-    fn keep(&mut self, task: TaskIndex, beat: Beat) {
-        let part = self.part(task);
-        if part.keeps {
-            part.beats.push(beat);
+    fn keep(&mut self, task: TaskIndex, op: TapeOp) {
+        let writer = self.task(task);
+        if writer.keeps {
+            writer.ops.push(op);
         }
     }
 
     fn begin(&mut self, task: TaskIndex, cpu: u32, at_ns: u64) {
-        if let State::Asleep { .. } = self.part(task).state {
-            match self.part(task).early {
+        if let State::Asleep { .. } = self.task(task).state {
+            match self.task(task).early {
                 Some(early) => self.accept(task, early),
                 None => {
                     self.counts.unexplained += 1;
@@ -184,50 +185,50 @@ impl Writer {
                 }
             }
         }
-        let part = self.part(task);
-        part.early = None;
-        part.state = State::Running { since_ns: at_ns, cpu };
+        let writer = self.task(task);
+        writer.early = None;
+        writer.state = State::Running { since_ns: at_ns, cpu };
     }
 
     fn wake(&mut self, task: TaskIndex, waker: Waker, at_ns: u64) {
-        match self.part(task).state {
+        match self.task(task).state {
             State::Unseen => {
-                self.part(task).state = State::Asleep { since_ns: 0, reason: Reason::Unknown };
+                self.task(task).state = State::Asleep { since_ns: 0, reason: Reason::Unknown };
                 self.end_sleep(task, waker, at_ns);
             }
             State::Asleep { .. } => self.end_sleep(task, waker, at_ns),
             State::Running { .. } => {
                 let post = self.played_waker(task, waker).map(|by| self.post(by, task, at_ns));
                 if let (Some(place), Waker::Task(by)) = (post, waker) {
-                    self.part(by).doubtful.push(place);
+                    self.task(by).doubtful.push(place);
                 }
-                self.part(task).early = Some(Early { waker, at_ns, post });
+                self.task(task).early = Some(EarlyWake { waker, at_ns, post });
             }
             State::Runnable | State::Ended => {}
         }
     }
 
     /// The wake-up that came before its switch has ended this sleep.
-    fn accept(&mut self, task: TaskIndex, early: Early) {
+    fn accept(&mut self, task: TaskIndex, early: EarlyWake) {
         match (early.post, early.waker) {
             (Some(place), Waker::Task(by)) => {
-                let doubtful = &mut self.part(by).doubtful;
+                let doubtful = &mut self.task(by).doubtful;
                 // It is one of the last.
                 if let Some(at) = doubtful.iter().rposition(|known| *known == place) {
                     doubtful.remove(at);
                 }
                 self.flush(task);
-                let part = self.part(task);
-                let reason = match part.state {
+                let writer = self.task(task);
+                let reason = match writer.state {
                     State::Asleep { reason, .. } => reason,
                     _ => Reason::Unknown,
                 };
-                part.beats.push(wait(by, reason));
-                let beat = part.beats.len() - 1;
+                writer.ops.push(wait(by, reason));
+                let wait = writer.ops.len() - 1;
                 let is_polled = polls(reason);
-                let message = Message { by, post: place, to: task, beat, is_polled };
-                part.woken = Some(message);
-                self.note_poll(message);
+                let delivery = Delivery { by, post: place, to: task, wait, is_polled };
+                writer.woken = Some(delivery);
+                self.note_poll(delivery);
                 self.counts.waits += 1;
             }
             _ => self.end_sleep(task, early.waker, early.at_ns),
@@ -237,51 +238,53 @@ impl Writer {
     /// The task that wakes another one, if it is played.
     fn played_waker(&self, task: TaskIndex, waker: Waker) -> Option<TaskIndex> {
         match waker {
-            Waker::Task(by) if by != task && self.parts[by.0 as usize].keeps => Some(by),
+            Waker::Task(by) if by != task && self.tasks[by.0 as usize].keeps => Some(by),
             _ => None,
         }
     }
 
     fn end_sleep(&mut self, task: TaskIndex, waker: Waker, at_ns: u64) {
         let by = self.played_waker(task, waker);
-        let by_kept = by.filter(|_| self.part(task).keeps);
+        let by_kept = by.filter(|_| self.task(task).keeps);
         let post = by_kept.map(|by| (by, self.post(by, task, at_ns)));
         self.flush(task);
-        let part = self.part(task);
-        let State::Asleep { since_ns, reason } = part.state else { return };
-        let beat = part.beats.len();
+        let writer = self.task(task);
+        let State::Asleep { since_ns, reason } = writer.state else { return };
+        let place = writer.ops.len();
         let is_polled = polls(reason);
-        let message = post.map(|(by, post)| Message { by, post, to: task, beat, is_polled });
-        part.woken = message;
-        part.state = State::Runnable;
-        let (beat, count) = match by {
+        let delivery =
+            post.map(|(by, post)| Delivery { by, post, to: task, wait: place, is_polled });
+        writer.woken = delivery;
+        writer.state = State::Runnable;
+        let (op, count) = match by {
             Some(by) => (wait(by, reason), &mut self.counts.waits),
             None if is_timer(waker, reason) => {
-                let place = part.beats.len();
-                part.naps.push(Nap { place, since_ns, until_ns: at_ns });
-                (Beat::Until(at_ns), &mut self.counts.timers)
+                writer.timer_sleeps.push(TimerSleep { place, since_ns, until_ns: at_ns });
+                (TapeOp::Until(at_ns), &mut self.counts.timers)
             }
-            None => (Beat::Sleep(at_ns.saturating_sub(since_ns)), &mut self.counts.delays),
+            None => (TapeOp::Sleep(at_ns.saturating_sub(since_ns)), &mut self.counts.delays),
         };
-        if self.parts[task.0 as usize].keeps {
+        if self.tasks[task.0 as usize].keeps {
             *count += 1;
-            self.parts[task.0 as usize].beats.push(beat);
+            self.tasks[task.0 as usize].ops.push(op);
         }
-        message.iter().for_each(|message| self.note_poll(*message));
+        if let Some(delivery) = delivery {
+            self.note_poll(delivery);
+        }
     }
 
-    fn note_poll(&mut self, message: Message) {
-        if message.is_polled {
-            self.polled.push(message);
+    fn note_poll(&mut self, delivery: Delivery) {
+        if delivery.is_polled {
+            self.polled.push(delivery);
         }
     }
 
     /// What a task that runs has computed so far is on its tape.
     fn pause(&mut self, task: TaskIndex, at_ns: u64) {
-        let part = self.part(task);
-        if let State::Running { since_ns, cpu } = part.state {
-            part.ran_ns += at_ns - since_ns;
-            part.state = State::Running { since_ns: at_ns, cpu };
+        let writer = self.task(task);
+        if let State::Running { since_ns, cpu } = writer.state {
+            writer.ran_ns += at_ns - since_ns;
+            writer.state = State::Running { since_ns: at_ns, cpu };
         }
         self.flush(task);
     }
@@ -289,33 +292,60 @@ impl Writer {
     /// Puts a post where `by` is in its computing, and returns its place.
     fn post(&mut self, by: TaskIndex, woken: TaskIndex, at_ns: u64) -> usize {
         self.pause(by, at_ns);
-        let part = self.part(by);
-        part.beats.push(Beat::Post(woken.0, Stream::NONE));
-        part.beats.len() - 1
+        let writer = self.task(by);
+        writer.ops.push(TapeOp::Post(woken.0, Stream::NONE));
+        writer.ops.len() - 1
     }
 
     fn flush(&mut self, task: TaskIndex) {
-        let part = self.part(task);
-        let ran_ns = std::mem::take(&mut part.ran_ns);
-        if ran_ns > 0 && part.keeps {
-            part.beats.push(Beat::Run(ran_ns));
+        let writer = self.task(task);
+        let ran_ns = std::mem::take(&mut writer.ran_ns);
+        if ran_ns > 0 && writer.keeps {
+            writer.ops.push(TapeOp::Run(ran_ns));
         }
     }
 
-    fn finish(mut self, end_ns: u64) -> Scripts {
-        for index in 0..self.parts.len() {
+    fn finish(mut self, end_ns: u64) -> Written {
+        for index in 0..self.tasks.len() {
             let task = TaskIndex(index as u32);
-            let part = self.part(task);
-            if let State::Running { since_ns, .. } = part.state {
-                part.ran_ns += end_ns.saturating_sub(since_ns);
+            let writer = self.task(task);
+            if let State::Running { since_ns, .. } = writer.state {
+                writer.ran_ns += end_ns.saturating_sub(since_ns);
             }
             self.flush(task);
         }
-        self.parts.iter_mut().for_each(Part::relative_naps);
+        self.tasks.iter_mut().for_each(TaskWriter::relative_timers);
         self.number_streams();
-        let keeps: Vec<bool> = self.parts.iter().map(|part| part.keeps).collect();
-        let beats = self.parts.into_iter().map(|part| part.certain(&keeps)).collect();
-        Scripts { beats, counts: self.counts }
+        let keeps: Vec<bool> = self.tasks.iter().map(|writer| writer.keeps).collect();
+        let tapes = self.tasks.into_iter().map(|writer| writer.tape(&keeps)).collect();
+        Written { tapes, counts: self.counts }
+    }
+}
+
+/// Whether the task would have gone on for anything that came.
+fn polls(reason: Reason) -> bool {
+    matches!(reason, Reason::Message | Reason::Signal)
+}
+
+/// A wait for a task, by the way in which its wake-up tells the scheduler that the waker may soon
+/// sleep.
+fn wait(by: TaskIndex, reason: Reason) -> TapeOp {
+    match reason {
+        Reason::Pipe | Reason::Network | Reason::Child | Reason::Message => {
+            TapeOp::Receive(by.0, Stream::NONE)
+        }
+        _ => TapeOp::Wait(by.0, Stream::NONE),
+    }
+}
+
+/// Whether a sleep that no other task ended was a timer's. Where the source does not tell, sleeps
+/// for data of a device are uninterruptible, and others have a time-out or an alarm.
+fn is_timer(waker: Waker, reason: Reason) -> bool {
+    match (waker, reason) {
+        (Waker::Timer, _) => true,
+        (_, Reason::Disk | Reason::Network | Reason::Other) => false,
+        (Waker::Interrupt | Waker::Task(_), _) => false,
+        (Waker::Unknown, _) => true,
     }
 }
 

@@ -9,24 +9,23 @@
 //! ```
 //!
 //! A line `task` begins a tape, with the thread's number and name at the time of the recording. Its
-//! beats follow, separated by spaces or line ends. Tapes are numbered from 0 in order of the text.
+//! operations follow, separated by spaces or line ends. Tapes are numbered from 0 in order of the
+//! text.
 
 use std::fmt::Write;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-mod beat;
-mod posts;
+mod op;
 
-pub use beat::Beat;
-pub use posts::{Posts, Stream};
+pub use op::{SemaphoreKey, Stream, TapeOp};
 
-/// The longest time of a beat, nanoseconds: one day.
+/// The longest time of an operation, nanoseconds: one day.
 pub const TIME_NS_MAX: u64 = 86_400_000_000_000;
-/// The most beats of all tapes together.
-pub const BEATS_MAX: usize = 32_000_000;
-/// Beats of a longer tape begin a new line after so many bytes.
+/// The most operations of all tapes together.
+pub const OPS_MAX: usize = 32_000_000;
+/// A longer tape has a new line after so many bytes.
 const LINE_BYTES: usize = 96;
 
 /// Where a workload's tapes are. A trial names them by content, as it names a scheduler; the text
@@ -76,7 +75,7 @@ pub struct Tape {
     /// Its name then.
     pub name: String,
     /// What it did, in order.
-    pub beats: Vec<Beat>,
+    pub ops: Vec<TapeOp>,
     /// The line of the text that it begins in, from 1.
     pub line: usize,
 }
@@ -103,29 +102,28 @@ impl TapeFault {
 /// The first line that is none.
 pub fn read(text: &str) -> Result<Vec<Tape>, TapeFault> {
     let mut tapes: Vec<Tape> = Vec::new();
-    let mut beats = 0;
+    let mut ops = 0;
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
         if let Some(head) = line.strip_prefix("task ") {
             tapes.push(begin(head, number)?);
             continue;
         }
-        let words = line.split_ascii_whitespace();
         match tapes.last_mut() {
             Some(tape) => {
-                for word in words {
-                    tape.beats.push(beat(word).map_err(|why| TapeFault::new(number, why))?);
-                    beats += 1;
+                for word in line.split_ascii_whitespace() {
+                    tape.ops.push(op(word).map_err(|why| TapeFault::new(number, why))?);
+                    ops += 1;
                 }
             }
             None if line.trim().is_empty() => {}
             None => return Err(TapeFault::new(number, "no tape has begun; write 'task TID NAME'")),
         }
-        if beats > BEATS_MAX {
-            return Err(TapeFault::new(number, format!("more than {BEATS_MAX} beats")));
+        if ops > OPS_MAX {
+            return Err(TapeFault::new(number, format!("more than {OPS_MAX} operations")));
         }
     }
-    others(&tapes)?;
+    check_names(&tapes)?;
     Ok(tapes)
 }
 
@@ -134,49 +132,48 @@ fn begin(head: &str, line: usize) -> Result<Tape, TapeFault> {
     let tid = tid.parse().map_err(|_| {
         TapeFault::new(line, format!("'{tid}' is no thread's number; write 'task TID NAME'"))
     })?;
-    Ok(Tape { tid, name: name.to_owned(), beats: Vec::new(), line })
+    Ok(Tape { tid, name: name.to_owned(), ops: Vec::new(), line })
 }
 
-fn beat(word: &str) -> Result<Beat, String> {
+fn op(word: &str) -> Result<TapeOp, String> {
     let unknown = || {
         format!(
-            "'{word}' is no beat; write r, w, m, t, p, f, u, s or n and a number, or y alone; w, \
-             m, t and p may have a stream, as in p5.1"
+            "'{word}' is no operation; write r, w, m, p, f, u, s or n and a number, or y alone; w, \
+             m and p may have a stream, as in p5.1"
         )
     };
     if word == "y" {
-        return Ok(Beat::Yield);
+        return Ok(TapeOp::Yield);
     }
     if let Some(nice) = word.strip_prefix('n') {
         return nice_of(nice).ok_or_else(|| format!("'{word}' is no nice value; write n-20 … n19"));
     }
     let (kind, rest) = word.split_at_checked(1).ok_or_else(unknown)?;
     let (number, stream) = match rest.split_once('.') {
-        Some((number, stream)) if "wmtp".contains(kind) => (number, stream_of(stream, unknown)?),
+        Some((number, stream)) if "wmp".contains(kind) => (number, stream_of(stream, unknown)?),
         _ => (rest, Stream::NONE),
     };
     let value: u64 = number.parse().map_err(|_| unknown())?;
     let tape = || u32::try_from(value).map_err(|_| format!("'{word}': there is no such tape"));
-    let time = || match value <= TIME_NS_MAX {
-        true => Ok(value),
-        false => Err(format!("'{word}' is longer than a day; write at most {TIME_NS_MAX} ns")),
+    let time = || match value {
+        0..=TIME_NS_MAX => Ok(value),
+        _ => Err(format!("'{word}' is longer than a day; write at most {TIME_NS_MAX} ns")),
     };
     Ok(match kind {
-        "r" => Beat::Run(time()?),
-        "w" => Beat::Wait(tape()?, stream),
-        "m" => Beat::Receive(tape()?, stream),
-        "t" => Beat::Take(tape()?, stream),
-        "p" => Beat::Post(tape()?, stream),
-        "f" => Beat::Fork(tape()?),
-        "u" => Beat::Until(time()?),
-        "s" => Beat::Sleep(time()?),
+        "r" => TapeOp::Run(time()?),
+        "w" => TapeOp::Wait(tape()?, stream),
+        "m" => TapeOp::Receive(tape()?, stream),
+        "p" => TapeOp::Post(tape()?, stream),
+        "f" => TapeOp::Fork(tape()?),
+        "u" => TapeOp::Until(time()?),
+        "s" => TapeOp::Sleep(time()?),
         _ => return Err(unknown()),
     })
 }
 
-fn nice_of(text: &str) -> Option<Beat> {
+fn nice_of(text: &str) -> Option<TapeOp> {
     let nice: i32 = text.parse().ok()?;
-    (-20..=19).contains(&nice).then_some(Beat::Nice(nice))
+    (-20..=19).contains(&nice).then_some(TapeOp::Nice(nice))
 }
 
 fn stream_of(number: &str, unknown: impl Fn() -> String) -> Result<Stream, String> {
@@ -184,11 +181,11 @@ fn stream_of(number: &str, unknown: impl Fn() -> String) -> Result<Stream, Strin
     if number == 0 { Err(unknown()) } else { Ok(Stream(number)) }
 }
 
-/// Every beat's other tape must be there, and be another one.
-fn others(tapes: &[Tape]) -> Result<(), TapeFault> {
+/// An operation names another tape, which must be there.
+fn check_names(tapes: &[Tape]) -> Result<(), TapeFault> {
     for (own, tape) in tapes.iter().enumerate() {
-        for beat in &tape.beats {
-            let Some(other) = beat.other() else { continue };
+        for op in &tape.ops {
+            let Some(other) = op.other() else { continue };
             if other as usize >= tapes.len() || other as usize == own {
                 let last = tapes.len() - 1;
                 let message = format!(
@@ -217,8 +214,8 @@ pub fn arrange(copies: Vec<Vec<Tape>>, counts: &[u32]) -> Vec<Tape> {
         let moved =
             |tape: u32| place.get(tape as usize).map_or(tape, |(at, count)| at + copy * count);
         for (number, mut tape) in (0..).zip(tapes) {
-            for beat in &mut tape.beats {
-                *beat = beat.with_other(moved);
+            for op in &mut tape.ops {
+                *op = op.with_other(moved);
             }
             if let Some(to) = all.get_mut(moved(number) as usize) {
                 *to = tape;
@@ -231,34 +228,33 @@ pub fn arrange(copies: Vec<Vec<Tape>>, counts: &[u32]) -> Vec<Tape> {
 /// Makes timers and devices faster, or slower below 100 %; what tasks compute stays as it is.
 pub fn hurry(tapes: &mut [Tape], percent: u64) {
     let faster = |ns: u64| (u128::from(ns) * 100 / u128::from(percent.max(1))) as u64;
-    for beat in tapes.iter_mut().flat_map(|tape| &mut tape.beats) {
-        if let Beat::Until(ns) | Beat::Sleep(ns) = beat {
+    for op in tapes.iter_mut().flat_map(|tape| &mut tape.ops) {
+        if let TapeOp::Until(ns) | TapeOp::Sleep(ns) = op {
             *ns = faster(*ns);
         }
     }
 }
 
-/// The text of tapes; [`read`] gives the same beats.
+/// The text of tapes; [`read`] gives the same operations.
 pub fn write(tapes: &[Tape]) -> String {
     let mut text = String::new();
     for tape in tapes {
         let _ = write!(text, "task {} {}", tape.tid, one_line(&tape.name));
         let mut line = LINE_BYTES;
-        for beat in &tape.beats {
+        for op in &tape.ops {
             let start = text.len();
             text.push(if line >= LINE_BYTES { '\n' } else { ' ' });
             line = if line >= LINE_BYTES { 0 } else { line };
-            let _ = match *beat {
-                Beat::Run(ns) => write!(text, "r{ns}"),
-                Beat::Wait(tape, stream) => write!(text, "w{tape}{stream}"),
-                Beat::Receive(tape, stream) => write!(text, "m{tape}{stream}"),
-                Beat::Take(tape, stream) => write!(text, "t{tape}{stream}"),
-                Beat::Post(tape, stream) => write!(text, "p{tape}{stream}"),
-                Beat::Fork(tape) => write!(text, "f{tape}"),
-                Beat::Until(ns) => write!(text, "u{ns}"),
-                Beat::Sleep(ns) => write!(text, "s{ns}"),
-                Beat::Nice(nice) => write!(text, "n{nice}"),
-                Beat::Yield => write!(text, "y"),
+            let _ = match *op {
+                TapeOp::Run(ns) => write!(text, "r{ns}"),
+                TapeOp::Wait(tape, stream) => write!(text, "w{tape}{stream}"),
+                TapeOp::Receive(tape, stream) => write!(text, "m{tape}{stream}"),
+                TapeOp::Post(tape, stream) => write!(text, "p{tape}{stream}"),
+                TapeOp::Fork(tape) => write!(text, "f{tape}"),
+                TapeOp::Until(ns) => write!(text, "u{ns}"),
+                TapeOp::Sleep(ns) => write!(text, "s{ns}"),
+                TapeOp::Nice(nice) => write!(text, "n{nice}"),
+                TapeOp::Yield => write!(text, "y"),
             };
             line += text.len() - start;
         }

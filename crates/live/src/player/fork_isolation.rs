@@ -18,15 +18,15 @@ const TOP: usize = 4 * PAGE;
 
 /// Until this is dropped, forks leave alone what the kernel writes for the calling thread, which
 /// must not fork meanwhile.
-pub struct Apart {
+pub struct ForkIsolation {
     _stack: OwnStack,
     _sequences: Option<NoSequences>,
 }
 
-impl Apart {
+impl ForkIsolation {
     /// From now on, as far as the kernel lets us.
-    pub fn from_forks() -> Apart {
-        Apart { _stack: OwnStack::keep_out_of_forks(), _sequences: NoSequences::begin() }
+    pub fn begin() -> ForkIsolation {
+        ForkIsolation { _stack: OwnStack::keep_out_of_forks(), _sequences: NoSequences::begin() }
     }
 }
 

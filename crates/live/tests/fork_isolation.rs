@@ -4,7 +4,7 @@
 
 use std::{fs, ptr};
 
-use live::player::apart::{self, Apart};
+use live::player::fork_isolation::{self, ForkIsolation};
 
 /// Whether a process that another thread forks has this address.
 fn is_inherited(address: usize) -> bool {
@@ -51,12 +51,12 @@ fn registers_sequences() -> bool {
 fn a_fork_leaves_the_stack_alone_for_as_long_as_that_is_wanted() {
     let local = std::hint::black_box([0_u8; 1 << 15]);
     let address = ptr::from_ref(&local[0]) as usize;
-    let has_sequences = cfg!(target_arch = "x86_64") && apart::offset().is_some();
+    let has_sequences = cfg!(target_arch = "x86_64") && fork_isolation::offset().is_some();
     for _ in 0..2 {
-        let apart = Apart::from_forks();
+        let isolation = ForkIsolation::begin();
         assert!(!is_inherited(address));
         assert!(registers_sequences() || !has_sequences);
-        drop(apart);
+        drop(isolation);
         assert!(is_inherited(address));
         assert!(!registers_sequences() || !has_sequences);
     }

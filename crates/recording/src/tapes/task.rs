@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is known of one task while events are handled, and its tape in the end.
 
-use model::Beat;
+use model::TapeOp;
 
-use super::letters::Message;
+use super::messages::Delivery;
+use super::timers::{self, TimerSleep};
 use crate::event::{Reason, Waker};
-use crate::naps::{self, Nap};
 
 /// What is known of a task while events are handled.
 #[derive(Default)]
-pub struct Part {
+pub struct TaskWriter {
     pub keeps: bool,
     pub state: State,
-    pub beats: Vec<Beat>,
-    /// Computed since the last beat.
+    pub ops: Vec<TapeOp>,
+    /// Computed since the last operation.
     pub ran_ns: u64,
     /// A wake-up while it ran: either it was not asleep, or the waker was faster than its switch.
-    pub early: Option<Early>,
-    /// The places in `beats` of posts that may turn out to have woken nobody.
+    pub early: Option<EarlyWake>,
+    /// The places in `ops` of posts that may turn out to have woken nobody.
     pub doubtful: Vec<usize>,
-    /// Its sleeps that timers ended.
-    pub naps: Vec<Nap>,
+    pub timer_sleeps: Vec<TimerSleep>,
     /// What ended its last sleep, until it has taken what was sent.
-    pub woken: Option<Message>,
+    pub woken: Option<Delivery>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -43,42 +42,42 @@ pub enum State {
 }
 
 #[derive(Clone, Copy)]
-pub struct Early {
+pub struct EarlyWake {
     pub waker: Waker,
     pub at_ns: u64,
-    /// The place of the doubtful post in the waker's beats.
+    /// The place of the doubtful post on the waker's tape.
     pub post: Option<usize>,
 }
 
-impl Part {
+impl TaskWriter {
     /// Sleeps of equal lengths are relative. The first one may have begun before the recording.
-    pub fn relative_naps(&mut self) {
-        let naps = self.naps.get(1..).unwrap_or_default();
-        if !self.keeps || !naps::are_relative(naps) {
+    pub fn relative_timers(&mut self) {
+        let sleeps = self.timer_sleeps.get(1..).unwrap_or_default();
+        if !self.keeps || !timers::are_relative(sleeps) {
             return;
         }
-        for nap in naps {
-            self.beats[nap.place] = Beat::Sleep(nap.length_ns());
+        for sleep in sleeps {
+            self.ops[sleep.place] = TapeOp::Sleep(sleep.length_ns());
         }
     }
 
-    /// The beats without posts for nobody; what was computed around these is one.
-    pub fn certain(self, keeps: &[bool]) -> Vec<Beat> {
+    /// The operations without posts for nobody; what was computed around these is one.
+    pub fn tape(self, keeps: &[bool]) -> Vec<TapeOp> {
         if !self.keeps {
             return Vec::new();
         }
-        let mut beats: Vec<Beat> = Vec::with_capacity(self.beats.len());
+        let mut ops: Vec<TapeOp> = Vec::with_capacity(self.ops.len());
         let mut doubtful = self.doubtful.iter().copied().peekable();
-        for (place, beat) in self.beats.into_iter().enumerate() {
+        for (place, op) in self.ops.into_iter().enumerate() {
             let is_doubtful = doubtful.next_if_eq(&place).is_some();
             let is_kept = |woken: u32| keeps.get(woken as usize).copied().unwrap_or(false);
             let is_heard = |woken: u32| !is_doubtful && is_kept(woken);
-            match (beats.last_mut(), beat) {
-                (_, Beat::Post(woken, _) | Beat::Fork(woken)) if !is_heard(woken) => {}
-                (Some(Beat::Run(sum)), Beat::Run(ns)) => *sum += ns,
-                _ => beats.push(beat),
+            match (ops.last_mut(), op) {
+                (_, TapeOp::Post(woken, _) | TapeOp::Fork(woken)) if !is_heard(woken) => {}
+                (Some(TapeOp::Run(sum)), TapeOp::Run(ns)) => *sum += ns,
+                _ => ops.push(op),
             }
         }
-        beats
+        ops
     }
 }
