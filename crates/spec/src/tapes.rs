@@ -171,7 +171,8 @@ impl Scale {
         if ops.saturating_mul(self.copies as usize) <= SCALED_OPS_MAX {
             return Ok(());
         }
-        let error = places.error("recording", format!("{} copies of {ops} operations", self.copies));
+        let error =
+            places.error("recording", format!("{} copies of {ops} operations", self.copies));
         Err(error.hint(format!("at most {SCALED_OPS_MAX} together")))
     }
 
