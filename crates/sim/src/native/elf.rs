@@ -9,52 +9,47 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
+use object::elf;
+use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader, Rela, SectionHeader, Sym};
+use object::{LittleEndian as LE, Object, ObjectSymbol, SymbolIndex};
+
 const PAGE: u64 = 4096;
 /// The most address space that an object may take.
 const LONGEST: u64 = 1 << 30;
 
-const LOAD: u32 = 1;
-const DYNAMIC: u32 = 2;
-const THREAD_LOCAL: u32 = 7;
-const READ_ONLY_LATER: u32 = 0x6474_e552;
-/// The section of symbols that relocations name.
-const DYNAMIC_SYMBOLS: u32 = 11;
-/// Bytes of a symbol.
-const SYMBOL: u64 = 24;
+const DAMAGED: &str = "its table of relocations is damaged";
 
 #[cfg(target_arch = "x86_64")]
 mod machine {
-    pub const NUMBER: u16 = 62;
+    use object::elf;
+
+    pub const NUMBER: u16 = elf::EM_X86_64;
     /// A symbol's address.
-    pub const SYMBOLIC: &[u32] = &[1, 6, 7];
+    pub const SYMBOLIC: [u32; 3] =
+        [elf::R_X86_64_64, elf::R_X86_64_GLOB_DAT, elf::R_X86_64_JUMP_SLOT];
     /// An address of the object itself.
-    pub const RELATIVE: u32 = 8;
+    pub const RELATIVE: u32 = elf::R_X86_64_RELATIVE;
 }
 
 #[cfg(target_arch = "aarch64")]
 mod machine {
-    pub const NUMBER: u16 = 183;
+    use object::elf;
+
+    pub const NUMBER: u16 = elf::EM_AARCH64;
     /// A symbol's address.
-    pub const SYMBOLIC: &[u32] = &[257, 1025, 1026];
+    pub const SYMBOLIC: [u32; 3] =
+        [elf::R_AARCH64_ABS64, elf::R_AARCH64_GLOB_DAT, elf::R_AARCH64_JUMP_SLOT];
     /// An address of the object itself.
-    pub const RELATIVE: u32 = 1027;
+    pub const RELATIVE: u32 = elf::R_AARCH64_RELATIVE;
 }
+
+type File<'a> = ElfFile64<'a, LE>;
+type Segment = elf::ProgramHeader64<LE>;
 
 /// A mapped object. Dropping it removes it from memory.
 pub struct Image {
     base: *mut u8,
     length: u64,
-    /// Address of the table of symbols, address of the names, number of symbols; in the file.
-    symbols: (u64, u64, u64),
-}
-
-struct Segment {
-    kind: u32,
-    flags: u32,
-    offset: u64,
-    address: u64,
-    in_file: u64,
-    in_memory: u64,
 }
 
 impl Image {
@@ -64,25 +59,28 @@ impl Image {
     /// It is no object of this machine, or needs what a scheduler cannot have. The sentence says
     /// what.
     pub fn map(object: &[u8]) -> Result<Image, String> {
-        let file = Bytes(object);
-        let segments = segments(&file).ok_or("it is no shared object of this machine")?;
-        if segments.iter().any(|segment| segment.kind == THREAD_LOCAL) {
+        let file = shared_object(object).ok_or("it is no shared object of this machine")?;
+        let segments = file.elf_program_headers();
+        let of_type = |kind| segments.iter().filter(move |segment| segment.p_type(LE) == kind);
+        if of_type(elf::PT_TLS).next().is_some() {
             return Err("it has thread-local variables; a BPF program has none".into());
         }
-        let loads = || segments.iter().filter(|segment| segment.kind == LOAD);
-        let end = loads().filter_map(|load| load.address.checked_add(load.in_memory)).max();
-        let length = end.unwrap_or(0).next_multiple_of(PAGE);
+        let ends = of_type(elf::PT_LOAD).filter_map(|load| {
+            let address = load.p_vaddr(LE);
+            address.checked_add(load.p_memsz(LE))
+        });
+        let length = ends.max().unwrap_or(0).next_multiple_of(PAGE);
         if length == 0 || length > LONGEST {
             return Err(format!("it takes {} MiB of memory; 1024 are possible", length >> 20));
         }
-        let symbols = symbol_table(&file).ok_or("it has no symbols")?;
-        let image = Image { base: reserve(length)?, length, symbols };
-        for load in loads() {
-            image.fill(load, &file).ok_or("a segment is not inside it")?;
+        if file.elf_dynamic_symbol_table().is_empty() {
+            return Err("it has no symbols".into());
         }
-        for dynamic in segments.iter().filter(|segment| segment.kind == DYNAMIC) {
-            image.relocate(dynamic.address, &file)?;
+        let image = Image { base: reserve(length)?, length };
+        for load in of_type(elf::PT_LOAD) {
+            image.fill(load, object).ok_or("a segment is not inside it")?;
         }
+        image.relocate(&file)?;
         segments.iter().try_for_each(|segment| image.protect(segment))?;
         Ok(image)
     }
@@ -94,120 +92,106 @@ impl Image {
 
     /// Where the object defines a symbol; `None`: it does not.
     pub fn symbol(&self, object: &[u8], name: &str) -> Option<*const c_void> {
-        let (file, (table, names, count)) = (Bytes(object), self.symbols);
-        let symbol = (0..count).map(|index| table + index * SYMBOL).find(|&at| {
-            let start = names + u64::from(file.u32(at).unwrap_or(0));
-            let found = file.slice(start, name.len() as u64 + 1);
-            found.is_some_and(|found| found == [name.as_bytes(), &[0]].concat())
-        })?;
-        let address = file.u64(symbol + 8).filter(|address| *address < self.length)?;
-        let is_defined = file.u16(symbol + 6)? != 0;
-        is_defined.then(|| self.base.cast_const().wrapping_add(address as usize).cast())
+        let file = shared_object(object)?;
+        let symbol = file.dynamic_symbols().find(|symbol| symbol.name() == Ok(name))?;
+        let is_inside = !symbol.is_undefined() && symbol.address() < self.length;
+        let address = symbol.address() as usize;
+        is_inside.then(|| self.base.cast_const().wrapping_add(address).cast())
     }
 
-    fn fill(&self, load: &Segment, file: &Bytes) -> Option<()> {
-        let bytes = file.slice(load.offset, load.in_file.min(load.in_memory))?;
-        let end = load.address.checked_add(bytes.len() as u64)?;
+    fn fill(&self, load: &Segment, object: &[u8]) -> Option<()> {
+        let bytes = load.data(LE, object).ok()?;
+        let bytes = &bytes[..bytes.len().min(usize::try_from(load.p_memsz(LE)).ok()?)];
+        let end = load.p_vaddr(LE).checked_add(bytes.len() as u64)?;
         if end > self.length {
             return None;
         }
         // SAFETY: the place was just found to be inside the mapping, which nothing else uses.
         unsafe {
-            let place = self.base.add(load.address as usize);
+            let place = self.base.add(load.p_vaddr(LE) as usize);
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len());
         }
         Some(())
     }
 
     /// Makes addresses of the object's tables true, now that it has a place.
-    fn relocate(&self, dynamic: u64, file: &Bytes) -> Result<(), String> {
-        let damaged = "its table of relocations is damaged";
-        let entries = (0..).map(|index| dynamic + index * 16).map_while(|at| {
-            let (tag, value) = (self.word(at)?, self.word(at + 8)?);
-            (tag != 0).then_some((tag, value))
-        });
-        let entries: Vec<(u64, u64)> = entries.collect();
-        let value = |tag| entries.iter().find(|(known, _)| *known == tag).map_or(0, |(_, v)| *v);
-        if value(1) != 0 || value(17) != 0 {
+    fn relocate(&self, file: &File) -> Result<(), String> {
+        let sections = file.elf_section_table();
+        let dynamic = sections.dynamic(LE, file.data()).map_err(|_| DAMAGED)?;
+        let entries = dynamic.map_or(&[][..], |(entries, _)| entries);
+        let needs =
+            |entry: &elf::Dyn64<LE>| matches!(entry.tag32(LE), Some(elf::DT_NEEDED | elf::DT_REL));
+        if entries.iter().any(needs) {
             return Err("it needs a library; a BPF program has none".into());
         }
-        for (table, size) in [(value(7), value(8)), (value(23), value(2))] {
-            if table.max(size) > self.length {
-                return Err(damaged.into());
+        let loaded = |section: &&elf::SectionHeader64<LE>| {
+            section.sh_flags(LE) & u64::from(elf::SHF_ALLOC) != 0
+        };
+        for section in sections.iter().filter(loaded) {
+            if let Some((entries, _)) = section.rela(LE, file.data()).map_err(|_| DAMAGED)? {
+                entries.iter().try_for_each(|entry| self.relocate_one(entry, file))?;
             }
-            for entry in (0..size / 24).map(|index| table + index * 24) {
-                self.relocate_one(entry, file).map_err(|why| why.unwrap_or(damaged.into()))?;
+            // These only add where the object is.
+            if let Some(mut packed) = section.relr(LE, file.data()).map_err(|_| DAMAGED)? {
+                packed.try_for_each(|at| self.add_base(at)).ok_or(DAMAGED)?;
             }
         }
-        self.relocate_packed(value(36), value(35)).ok_or(damaged.into())
+        Ok(())
     }
 
-    fn relocate_one(&self, entry: u64, file: &Bytes) -> Result<(), Option<String>> {
-        let [place, info, addend] = [0, 8, 16].map(|at| self.word(entry + at));
-        let (place, info) = (place.ok_or(None)?, info.ok_or(None)?);
-        let addend = addend.ok_or(None)?;
-        let value = match info as u32 {
+    fn relocate_one(&self, entry: &elf::Rela64<LE>, file: &File) -> Result<(), String> {
+        let addend = entry.r_addend(LE) as u64;
+        let value = match entry.r_type(LE, false) {
             machine::RELATIVE => (self.base as u64).wrapping_add(addend),
             kind if machine::SYMBOLIC.contains(&kind) => {
-                self.value_of(info >> 32, file)?.map_or(0, |value| value.wrapping_add(addend))
+                let symbol = SymbolIndex(entry.r_sym(LE, false) as usize);
+                self.value_of(symbol, file)?.map_or(0, |value| value.wrapping_add(addend))
             }
-            kind => return Err(Some(format!("it has a relocation of kind {kind}"))),
+            kind => return Err(format!("it has a relocation of kind {kind}")),
         };
-        self.set_word(place, value).ok_or(None)
+        Ok(self.set_word(entry.r_offset(LE), value).ok_or(DAMAGED)?)
     }
 
     /// The address of a symbol; `None` for one that may be missing, and is.
-    fn value_of(&self, index: u64, file: &Bytes) -> Result<Option<u64>, Option<String>> {
-        let (table, names, count) = self.symbols;
-        if index >= count {
-            return Err(None);
-        }
-        let at = table + index * SYMBOL;
-        let info = file.u32(at + 4).ok_or(None)?;
-        let (kind, binding, section) = (info & 0xf, info >> 4 & 0xf, info >> 16);
-        let name = || file.text(names + u64::from(file.u32(at).unwrap_or(0)));
-        match (section, binding, kind) {
-            (0, WEAK, _) => Ok(None),
-            (0, ..) => Err(Some(format!("it needs {}(), which the simulator lacks", name()))),
-            (_, _, CHOSEN_AT_LOADING) => {
-                Err(Some(format!("{}() is chosen at loading; a BPF program has no ifunc", name())))
+    fn value_of(&self, index: SymbolIndex, file: &File) -> Result<Option<u64>, String> {
+        let symbols = file.elf_dynamic_symbol_table();
+        let symbol = symbols.symbol(index).map_err(|_| DAMAGED)?;
+        let name = || {
+            let name = symbols.symbol_name(LE, symbol).unwrap_or_default();
+            String::from_utf8_lossy(name).into_owned()
+        };
+        match (symbol.st_shndx(LE), symbol.st_bind(), symbol.st_type()) {
+            (elf::SHN_UNDEF, elf::STB_WEAK, _) => Ok(None),
+            (elf::SHN_UNDEF, ..) => {
+                Err(format!("it needs {}(), which the simulator lacks", name()))
             }
-            _ => Ok(Some((self.base as u64).wrapping_add(file.u64(at + 8).ok_or(None)?))),
+            (_, _, elf::STT_GNU_IFUNC) => {
+                Err(format!("{}() is chosen at loading; a BPF program has no ifunc", name()))
+            }
+            _ => Ok(Some((self.base as u64).wrapping_add(symbol.st_value(LE)))),
         }
     }
 
-    /// Relocations that only add where the object is, packed into bit maps (`DT_RELR`).
-    fn relocate_packed(&self, table: u64, size: u64) -> Option<()> {
-        let add = |at: u64| self.set_word(at, self.word(at)?.wrapping_add(self.base as u64));
-        let mut next = 0;
-        if table.max(size) > self.length {
-            return None;
-        }
-        for entry in (0..size / 8).map(|index| self.word(table + index * 8)) {
-            let entry = entry?;
-            if entry & 1 == 0 {
-                add(entry)?;
-                next = entry + 8;
-                continue;
-            }
-            for bit in (0..63).filter(|bit| entry >> (bit + 1) & 1 == 1) {
-                add(next + bit * 8)?;
-            }
-            next += 63 * 8;
-        }
-        Some(())
+    fn add_base(&self, at: u64) -> Option<()> {
+        self.set_word(at, self.word(at)?.wrapping_add(self.base as u64))
     }
 
     fn protect(&self, segment: &Segment) -> Result<(), String> {
-        let bits = [(1, libc::PROT_EXEC), (2, libc::PROT_WRITE), (4, libc::PROT_READ)];
-        let of_flags = || bits.iter().filter(|(flag, _)| segment.flags & flag != 0);
-        let end = segment.address.saturating_add(segment.in_memory).min(self.length);
-        let (rights, end) = match segment.kind {
-            LOAD => (of_flags().fold(0, |all, (_, right)| all | right), end.next_multiple_of(PAGE)),
-            READ_ONLY_LATER => (libc::PROT_READ, end / PAGE * PAGE),
+        let bits = [
+            (elf::PF_X, libc::PROT_EXEC),
+            (elf::PF_W, libc::PROT_WRITE),
+            (elf::PF_R, libc::PROT_READ),
+        ];
+        let granted = bits.iter().filter(|(flag, _)| segment.p_flags(LE) & flag != 0);
+        let end = segment.p_vaddr(LE).saturating_add(segment.p_memsz(LE)).min(self.length);
+        let (rights, end) = match segment.p_type(LE) {
+            elf::PT_LOAD => {
+                (granted.fold(0, |all, (_, right)| all | right), end.next_multiple_of(PAGE))
+            }
+            elf::PT_GNU_RELRO => (libc::PROT_READ, end / PAGE * PAGE),
             _ => return Ok(()),
         };
-        let begin = segment.address / PAGE * PAGE;
+        let begin = segment.p_vaddr(LE) / PAGE * PAGE;
         let length = end.min(self.length).saturating_sub(begin) as usize;
         // SAFETY: the range is inside the mapping.
         let place = unsafe { self.base.add(begin.min(self.length) as usize) };
@@ -233,11 +217,6 @@ impl Image {
     }
 }
 
-/// A symbol that may be missing.
-const WEAK: u32 = 2;
-/// A symbol whose address a function of the object would choose.
-const CHOSEN_AT_LOADING: u32 = 10;
-
 impl Drop for Image {
     fn drop(&mut self) {
         // SAFETY: `reserve` mapped it.
@@ -256,66 +235,10 @@ fn reserve(length: u64) -> Result<*mut u8, String> {
     }
 }
 
-/// The segments of a shared object for this machine.
-fn segments(file: &Bytes) -> Option<Vec<Segment>> {
-    const SHARED: u16 = 3;
-    // 64 bits, little-endian.
-    let is_ours = file.slice(0, 6)? == b"\x7fELF\x02\x01"
-        && (file.u16(16)?, file.u16(18)?) == (SHARED, machine::NUMBER);
-    let (table, size, count) = (file.place(32)?, file.u16(54)?, file.u16(56)?);
-    let segment = |index: u16| {
-        let at = table + u64::from(index) * u64::from(size);
-        Some(Segment {
-            kind: file.u32(at)?,
-            flags: file.u32(at + 4)?,
-            offset: file.u64(at + 8)?,
-            address: file.u64(at + 16)?,
-            in_file: file.u64(at + 32)?,
-            in_memory: file.u64(at + 40)?,
-        })
-    };
-    if is_ours { (0..count).map(segment).collect() } else { None }
-}
-
-/// Where the dynamic symbols are, where their names are, and how many there are.
-fn symbol_table(file: &Bytes) -> Option<(u64, u64, u64)> {
-    let (table, size, count) = (file.place(40)?, file.u16(58)?, file.u16(60)?);
-    let section = |index: u32| table + u64::from(index) * u64::from(size);
-    let mut sections = (0..u32::from(count)).map(section);
-    let symbols = sections.find(|&at| file.u32(at + 4) == Some(DYNAMIC_SYMBOLS))?;
-    let names = section(file.u32(symbols + 40)?);
-    Some((file.place(symbols + 24)?, file.place(names + 24)?, file.place(symbols + 32)? / SYMBOL))
-}
-
-/// A file's bytes, which may be anything.
-struct Bytes<'a>(&'a [u8]);
-
-impl<'a> Bytes<'a> {
-    fn slice(&self, at: u64, length: u64) -> Option<&'a [u8]> {
-        self.0.get(usize::try_from(at).ok()?..usize::try_from(at.checked_add(length)?).ok()?)
-    }
-
-    fn u16(&self, at: u64) -> Option<u16> {
-        Some(u16::from_le_bytes(self.slice(at, 2)?.try_into().ok()?))
-    }
-
-    fn u32(&self, at: u64) -> Option<u32> {
-        Some(u32::from_le_bytes(self.slice(at, 4)?.try_into().ok()?))
-    }
-
-    fn u64(&self, at: u64) -> Option<u64> {
-        Some(u64::from_le_bytes(self.slice(at, 8)?.try_into().ok()?))
-    }
-
-    /// A number that cannot be larger than the file.
-    fn place(&self, at: u64) -> Option<u64> {
-        self.u64(at).filter(|place| *place <= self.0.len() as u64)
-    }
-
-    /// A name that ends with a zero.
-    fn text(&self, at: u64) -> String {
-        let rest = usize::try_from(at).ok().and_then(|at| self.0.get(at..)).unwrap_or_default();
-        let name = rest.split(|byte| *byte == 0).next().unwrap_or_default();
-        String::from_utf8_lossy(name).into_owned()
-    }
+fn shared_object(object: &[u8]) -> Option<File<'_>> {
+    let file = File::parse(object).ok()?;
+    let header = file.elf_header();
+    let is_ours = (header.e_type(LE), header.e_machine(LE)) == (elf::ET_DYN, machine::NUMBER)
+        && header.is_little_endian();
+    is_ours.then_some(file)
 }
