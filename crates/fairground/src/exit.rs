@@ -77,8 +77,8 @@ fn is_bad_input(error: &(dyn std::error::Error + 'static)) -> bool {
 
 /// Whether the user named the wrong file, as opposed to a disk that is full.
 fn is_wrong_file(error: &store::StoreError) -> bool {
-    use store::StoreError::{Broken, File, Missing, Newer, NotAStore, Unwritable};
-    let wrong = matches!(error, Missing { .. } | Newer { .. } | NotAStore { .. } | File { .. });
+    use store::StoreError::{Broken, Missing, NotAStore, OtherVersion, Unwritable};
+    let wrong = matches!(error, Missing { .. } | OtherVersion { .. } | NotAStore { .. });
     wrong || matches!(error, Unwritable { .. } | Broken { .. })
 }
 

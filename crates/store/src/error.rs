@@ -11,96 +11,43 @@ pub enum StoreError {
     /// There is no such file.
     #[error("{path}: no such store; `fairground run` makes one, `--store FILE` names another",
         path = path.display())]
-    Missing {
-        /// The file.
-        path: PathBuf,
-    },
+    Missing { path: PathBuf },
     /// The file is not a store.
     #[error("{path}: not a Fairground store ({why}); choose another file with `--store FILE`",
         path = path.display())]
-    NotAStore {
-        /// The file.
-        path: PathBuf,
-        /// What shows it.
-        why: String,
-    },
-    /// A newer program wrote the file.
-    #[error("{path}: its schema is version {found}, this program knows up to {known}; \
-        use the fairground that wrote it, or a newer one", path = path.display())]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// The file's version.
-        found: i64,
-        /// [`crate::SCHEMA_VERSION`].
-        known: i64,
-    },
+    NotAStore { path: PathBuf, why: String },
+    /// Another version of the program wrote the file.
+    #[error("{path}: its schema is version {found}, and this program reads version {known} only; \
+        use the fairground that wrote it, or choose another file with `--store FILE`",
+        path = path.display(), known = crate::SCHEMA_VERSION)]
+    OtherVersion { path: PathBuf, found: i64 },
     /// Another process keeps writing.
     #[error("{path}: locked by another process for more than 10 s; wait for it, or use another \
         file with `--store FILE`", path = path.display())]
-    Locked {
-        /// The file.
-        path: PathBuf,
-    },
+    Locked { path: PathBuf },
     /// A plan cannot be locked.
     #[error("{path}: cannot be locked, so two processes could run one plan at once: {why}",
         path = path.display())]
-    NoLock {
-        /// The lock's file.
-        path: PathBuf,
-        /// What the system says.
-        why: String,
-    },
+    NoLock { path: PathBuf, why: String },
     /// No space left.
     #[error("{path}: the disk is full; nothing was lost before this record. Free some space and go \
         on with `--resume`", path = path.display())]
-    Full {
-        /// The file.
-        path: PathBuf,
-    },
+    Full { path: PathBuf },
     /// The file or its folder cannot be written.
     #[error("{path}: cannot be opened or written ({why}); the file and its folder must exist and \
         be writable, or choose another with `--store FILE`", path = path.display())]
-    Unwritable {
-        /// The file.
-        path: PathBuf,
-        /// What is in the way.
-        why: &'static str,
-    },
+    Unwritable { path: PathBuf, why: &'static str },
     /// The file was deleted or replaced while it was open.
     #[error("{path}: was deleted or replaced while it was being written; nothing that was \
         measured since is in it", path = path.display())]
-    Gone {
-        /// The file.
-        path: PathBuf,
-    },
+    Gone { path: PathBuf },
     /// The file is damaged beyond single records.
     #[error("{path}: damaged: cannot {doing}; `fairground store check FILE` says what is wrong, \
-        and `--repair` saves what can be read", path = path.display())]
-    Broken {
-        /// The file.
-        path: PathBuf,
-        /// What was being done.
-        doing: &'static str,
-    },
-    /// A file beside the store cannot be written or read.
-    #[error("{path}: {why}", path = path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        why: String,
-    },
+        and `sqlite3 FILE .recover | sqlite3 NEW` saves what can be read", path = path.display())]
+    Broken { path: PathBuf, doing: &'static str },
     /// Anything else that SQLite reports: the memory or the disk of this machine.
     #[error("{path}: cannot {doing} (SQLite's error {code})", path = path.display())]
-    Sql {
-        /// The file.
-        path: PathBuf,
-        /// What was being done.
-        doing: &'static str,
-        /// SQLite's number for it.
-        code: i32,
-    },
+    Sql { path: PathBuf, doing: &'static str, code: i32 },
 }
 
 impl StoreError {
@@ -129,10 +76,5 @@ impl StoreError {
             }
             Some(_) => StoreError::Sql { path, doing, code },
         }
-    }
-
-    /// An error of a file beside the store.
-    pub(crate) fn file(path: &Path, error: &std::io::Error) -> StoreError {
-        StoreError::File { path: path.into(), why: error.to_string() }
     }
 }

@@ -31,8 +31,7 @@
 //! - `series`, one number over time: `record`, `name`, `interval_ns`, `end_ns`, `points` (JSON: a
 //!   value for each interval), `missing`.
 //! - `traces`, one trial's events: `record`, `trace` (JSON).
-//! - `answers`, which record is a trial's: `family`, `trial_id`, `record`. A store of before
-//!   version 4 may have further records of the same trial; they are in `records`, and not here.
+//! - `answers`, which record is a trial's: `family`, `trial_id`, `record`.
 //!
 //! Views:
 //!
@@ -51,8 +50,8 @@
 //! # Trouble
 //!
 //! A record that is not what it was when it was appended is named and set aside ([`Damage`]), and
-//! the others are read. [`check`] looks at everything, [`repair`] makes a new file of what is whole
-//! and keeps the old one. [`PlanLock`] keeps two processes from running one plan.
+//! the others are read. [`check`] looks at everything and changes nothing. [`PlanLock`] keeps two
+//! processes from running one plan.
 
 mod check;
 mod damage;
@@ -61,7 +60,6 @@ mod error;
 mod full_disk_tests;
 mod lock;
 mod read;
-mod repair;
 mod schema;
 mod write;
 
@@ -75,12 +73,11 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
-pub use check::{Checked, Finding, check};
+pub use check::{Checked, check};
 pub use damage::Damage;
 pub use error::StoreError;
 pub use lock::{Holder, PlanLock};
 pub use read::{Filter, Read};
-pub use repair::{Repaired, repair};
 pub use schema::SCHEMA_VERSION;
 
 /// How long to wait for another process that writes to the same file.
@@ -154,19 +151,15 @@ impl SchedulerSource {
 pub struct Store {
     connection: Connection,
     path: PathBuf,
-    /// The file's schema version: an older file is read as it is.
-    version: i64,
     /// The file's device and number when it was opened.
     identity: Option<(u64, u64)>,
 }
 
 impl Store {
-    /// Opens a store for reading and appending; creates the file if there is none, and brings an
-    /// older schema up to date.
+    /// Opens a store for reading and appending; creates the file if there is none.
     ///
     /// # Errors
-    /// When the file is not a store, was written by a newer program, is locked, or cannot be
-    /// written.
+    /// When the file is not a store of this version, is locked, or cannot be written.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
         let began = Instant::now();
         loop {
@@ -175,7 +168,7 @@ impl Store {
                 Err(StoreError::Locked { .. }) if began.elapsed() < BUSY_TIMEOUT => {
                     std::thread::sleep(AGAIN);
                 }
-                other => return other,
+                opened => return opened,
             }
         }
     }
@@ -183,16 +176,16 @@ impl Store {
     fn open_once(path: &Path) -> Result<Store, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let store = Store::connect(path, path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        schema::refuse_foreign(&store.connection, path)?;
+        schema::is_fresh(&store.connection, path)?;
         store.prepare_for_writing().map_err(|error| StoreError::new(path, "open", error))?;
-        schema::migrate(&store.connection, path)?;
-        store.ready()
+        schema::create_if_fresh(&store.connection, path)?;
+        Ok(store.identified())
     }
 
     /// Opens an existing store for reading only, also on a read-only medium.
     ///
     /// # Errors
-    /// When the file is missing, is not a store, or was written by a newer program.
+    /// When the file is missing, or is not a store of this version.
     pub fn open_readonly(path: &Path) -> Result<Store, StoreError> {
         if !path.exists() {
             return Err(StoreError::Missing { path: path.into() });
@@ -205,14 +198,13 @@ impl Store {
         read_only.map_err(|error| StoreError::new(path, "open", error))?;
         match schema::check(&store.connection, path) {
             Err(StoreError::Unwritable { .. }) => Store::open_immutable(path),
-            other => other.and_then(|()| store.ready()),
+            checked => checked.map(|()| store.identified()),
         }
     }
 
-    /// Notes the file's version, and which file it is.
-    fn ready(self) -> Result<Store, StoreError> {
-        let version = schema::version_of(&self.connection, &self.path)?;
-        Ok(Store { version, identity: identity(&self.path), ..self })
+    /// Notes which file it is; a new one exists from its first page on.
+    fn identified(self) -> Store {
+        Store { identity: identity(&self.path), ..self }
     }
 
     /// SQLite goes on writing to a file that has no name any more.
@@ -232,7 +224,7 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let store = Store::connect(path, Path::new(&uri), flags)?;
         schema::check(&store.connection, path)?;
-        store.ready()
+        Ok(store.identified())
     }
 
     fn connect(path: &Path, name: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
@@ -245,7 +237,7 @@ impl Store {
         connection
             .busy_timeout(BUSY_TIMEOUT)
             .map_err(|error| StoreError::new(path, "open", error))?;
-        Ok(Store { connection, path: path.into(), version: 0, identity: None })
+        Ok(Store { connection, path: path.into(), identity: None })
     }
 
     /// `synchronous = FULL` waits for the disk at the end of each transaction, some milliseconds; a

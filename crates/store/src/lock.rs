@@ -93,24 +93,13 @@ impl Drop for PlanLock {
 
 /// The files of locks beside a store whose processes have ended without removing them.
 pub(crate) fn left_behind(store: &Path) -> Vec<PathBuf> {
-    beside_all(store).into_iter().filter(|file| is_free(file)).collect()
-}
-
-/// The processes that run plans with a store.
-pub(crate) fn in_use(store: &Path) -> Vec<Holder> {
-    let used = beside_all(store).into_iter().filter(|file| !is_free(file));
-    used.filter_map(|file| existing(&file).ok()).map(|file| holder(&file)).collect()
-}
-
-/// The files of locks beside a store.
-fn beside_all(store: &Path) -> Vec<PathBuf> {
     let name = store.file_name().unwrap_or_default().to_string_lossy().into_owned() + MARK;
     let folder = store.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let files = folder.read_dir().into_iter().flatten().flatten();
     let own = files.filter(|file| file.file_name().to_string_lossy().starts_with(&name));
-    let mut all: Vec<PathBuf> = own.map(|file| file.path()).collect();
-    all.sort();
-    all
+    let mut free: Vec<PathBuf> = own.map(|file| file.path()).filter(|path| is_free(path)).collect();
+    free.sort();
+    free
 }
 
 /// Whether nobody has locked a file; it is not locked by the question.

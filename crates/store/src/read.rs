@@ -7,7 +7,6 @@ use model::{Histogram, Measured, Metric, Record, Seed, Series};
 use rusqlite::{Row, named_params, types::Type};
 
 use crate::damage::{self, Damage};
-use crate::schema::{ANSWERS_SINCE, SERIES_SINCE, SHARED_SINCE};
 use crate::{SchedulerSource, Session, Store, StoreError};
 
 /// Selects records.
@@ -53,10 +52,7 @@ pub struct Read {
     pub damaged: Vec<Damage>,
 }
 
-/// The records that count: of each trial of a campaign, the first.
-const FIRST: &str = "
-      AND record IN (SELECT min(record) FROM records JOIN sessions USING (session)
-                     GROUP BY family, trial_id)";
+/// Of each trial of a campaign, one record counts.
 const ANSWERS: &str = " AND record IN (SELECT record FROM answers)";
 
 impl Store {
@@ -88,8 +84,7 @@ impl Store {
     /// The numbers of the chosen records with their rows, as far as those make sense.
     pub(crate) fn rows(&self, filter: &Filter) -> rusqlite::Result<Vec<NumberedRow>> {
         let columns = "SELECT record, trial_id, trial, outcome_json, provenance, measured_hash";
-        let answers = if self.version < ANSWERS_SINCE { FIRST } else { ANSWERS };
-        let sql = format!("{columns} {CHOSEN} {answers} ORDER BY family, position, record");
+        let sql = format!("{columns} {CHOSEN} {ANSWERS} ORDER BY family, position, record");
         let mut select = self.connection.prepare_cached(&sql)?;
         let chosen =
             select.query_map(parameters!(filter), |row| Ok((row.get(0)?, RecordRow::read(row))))?;
@@ -124,7 +119,7 @@ impl Store {
     }
 
     /// The numbers of a record, whatever its hash.
-    pub(crate) fn measured(&self, id: i64) -> rusqlite::Result<Measured> {
+    fn measured(&self, id: i64) -> rusqlite::Result<Measured> {
         Ok(Measured {
             metrics: self.metrics(id)?,
             histograms: self.histograms(id)?,
@@ -164,11 +159,7 @@ impl Store {
         rows.collect()
     }
 
-    /// Empty in a file of the first version.
     fn series(&self, record: i64) -> rusqlite::Result<Vec<Series>> {
-        if self.version < SERIES_SINCE {
-            return Ok(Vec::new());
-        }
         let mut select = self.connection.prepare_cached(
             "SELECT name, interval_ns, end_ns, points, missing FROM series
              WHERE record = ?1 ORDER BY rowid",
@@ -185,7 +176,7 @@ impl Store {
         rows.collect()
     }
 
-    pub(crate) fn trace(&self, record: i64) -> rusqlite::Result<Option<model::Trace>> {
+    fn trace(&self, record: i64) -> rusqlite::Result<Option<model::Trace>> {
         let mut select =
             self.connection.prepare_cached("SELECT trace FROM traces WHERE record = ?1")?;
         let mut rows = select.query([record])?;
@@ -206,14 +197,11 @@ impl Store {
         ids().map_err(|error| self.failed("read the records", error))
     }
 
-    /// The texts of schedulers, by name; none in a file of a version before they were kept.
+    /// The texts of schedulers, by name.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn sources(&self) -> Result<Vec<SchedulerSource>, StoreError> {
-        if self.version < SHARED_SINCE {
-            return Ok(Vec::new());
-        }
         let sources = || -> rusqlite::Result<Vec<SchedulerSource>> {
             let sql = "SELECT sha256, name, files FROM sources ORDER BY name, sha256";
             let mut select = self.connection.prepare_cached(sql)?;
@@ -243,12 +231,11 @@ impl Store {
     /// When the file cannot be read.
     pub fn read_sessions(&self) -> Result<(Vec<Session>, Vec<Damage>), StoreError> {
         let sessions = || -> rusqlite::Result<Vec<(i64, rusqlite::Result<Session>)>> {
-            let origin = if self.version < SHARED_SINCE { "NULL" } else { "origin" };
-            let mut select = self.connection.prepare_cached(&format!(
+            let mut select = self.connection.prepare_cached(
                 "SELECT session, family, plan, seed, command, experiment_json, started_unix_s,
-                        fairground, {origin}
+                        fairground, origin
                  FROM sessions ORDER BY session",
-            ))?;
+            )?;
             select.query_map([], |row| Ok((row.get(0)?, session(row))))?.collect()
         };
         let rows = sessions().map_err(|error| self.failed("read the sessions", error))?;
@@ -293,11 +280,11 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
 
 /// A row of `records`, not yet decoded, so that an error can name its number.
 pub(crate) struct RecordRow {
-    pub(crate) trial_id: String,
+    trial_id: String,
     trial: String,
     outcome: String,
     provenance: String,
-    pub(crate) measured_hash: String,
+    measured_hash: String,
 }
 
 impl RecordRow {
@@ -311,7 +298,7 @@ impl RecordRow {
         })
     }
 
-    pub(crate) fn decode(&self) -> serde_json::Result<Record> {
+    fn decode(&self) -> serde_json::Result<Record> {
         Ok(Record::without_measurement(
             serde_json::from_str(&self.trial)?,
             serde_json::from_str(&self.outcome)?,

@@ -2,9 +2,7 @@
 //! Appending: a record is in the file as a whole, or not at all.
 
 use model::{Histogram, Record, Series};
-use rusqlite::{
-    Connection, OptionalExtension, Transaction, TransactionBehavior, named_params, params,
-};
+use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, named_params, params};
 
 use crate::{SchedulerSource, Session, Store, StoreError};
 
@@ -24,8 +22,25 @@ impl Store {
 
     fn insert_session(&self, session: &Session) -> rusqlite::Result<i64> {
         let sql = "SELECT coalesce(max(session), 0) + 1 FROM sessions";
-        let id = self.connection.query_row(sql, [], |row| row.get(0))?;
-        insert_session_as(&self.connection, &Session { id, ..session.clone() })?;
+        let id: i64 = self.connection.query_row(sql, [], |row| row.get(0))?;
+        self.connection.execute(
+            "INSERT INTO sessions (session, family, experiment, plan, seed, command,
+                                   experiment_json, started_unix_s, fairground, origin)
+             VALUES (:session, :family, :experiment, :plan, :seed, :command,
+                     :experiment_json, :started_unix_s, :fairground, :origin)",
+            named_params! {
+                ":session": id,
+                ":family": session.family.unwrap_or(id),
+                ":experiment": session.experiment.name,
+                ":plan": session.plan,
+                ":seed": session.seed.0.to_string(),
+                ":command": session.command,
+                ":experiment_json": json(&session.experiment)?,
+                ":started_unix_s": integer(session.started_unix_s)?,
+                ":fairground": session.fairground,
+                ":origin": session.origin.as_ref().map(json).transpose()?,
+            },
+        )?;
         Ok(id)
     }
 
@@ -63,7 +78,7 @@ impl Store {
     }
 
     /// A transaction that waits for other writers at its beginning, where waiting is possible.
-    pub(crate) fn begin_writing(&self) -> rusqlite::Result<Transaction<'_>> {
+    fn begin_writing(&self) -> rusqlite::Result<Transaction<'_>> {
         Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
     }
 
@@ -107,54 +122,16 @@ impl Store {
     }
 }
 
-pub(crate) fn insert_source(
-    transaction: &Transaction<'_>,
-    source: &SchedulerSource,
-) -> rusqlite::Result<()> {
+fn insert_source(transaction: &Transaction<'_>, source: &SchedulerSource) -> rusqlite::Result<()> {
     let sql = "INSERT OR IGNORE INTO sources (sha256, name, files) VALUES (?1, ?2, ?3)";
     let files = json(&source.files)?;
     transaction.prepare_cached(sql)?.execute(params![source.sha256, source.name, files])?;
     Ok(())
 }
 
-/// Inserts a session with its own number.
-pub(crate) fn insert_session_as(
-    connection: &Connection,
-    session: &Session,
-) -> rusqlite::Result<()> {
-    connection.execute(
-        "INSERT INTO sessions (session, family, experiment, plan, seed, command,
-                               experiment_json, started_unix_s, fairground, origin)
-         VALUES (:session, :family, :experiment, :plan, :seed, :command,
-                 :experiment_json, :started_unix_s, :fairground, :origin)",
-        named_params! {
-            ":session": session.id,
-            ":family": session.first(),
-            ":experiment": session.experiment.name,
-            ":plan": session.plan,
-            ":seed": session.seed.0.to_string(),
-            ":command": session.command,
-            ":experiment_json": json(&session.experiment)?,
-            ":started_unix_s": integer(session.started_unix_s)?,
-            ":fairground": session.fairground,
-            ":origin": session.origin.as_ref().map(json).transpose()?,
-        },
-    )?;
-    Ok(())
-}
-
+/// The one way into the file for a record.
 fn insert_whole(
     transaction: &Transaction<'_>,
-    session: i64,
-    record: &Record,
-) -> rusqlite::Result<()> {
-    insert_as(transaction, None, session, record)
-}
-
-/// The one way into the file for a record; with a number of its own if it had one.
-pub(crate) fn insert_as(
-    transaction: &Transaction<'_>,
-    id: Option<i64>,
     session: i64,
     record: &Record,
 ) -> rusqlite::Result<()> {
@@ -163,7 +140,7 @@ pub(crate) fn insert_as(
     if has_answer(transaction, session, &record)? {
         return Ok(());
     }
-    insert_record(transaction, id, session, &record)?;
+    insert_record(transaction, session, &record)?;
     let id = transaction.last_insert_rowid();
     insert_answer(transaction, session, id, &record)?;
     insert_parts(transaction, id, &record)
@@ -212,21 +189,19 @@ fn insert_parts(transaction: &Transaction<'_>, id: i64, record: &Record) -> rusq
 
 fn insert_record(
     transaction: &Transaction<'_>,
-    id: Option<i64>,
     session: i64,
     record: &Record,
 ) -> rusqlite::Result<()> {
     let Record { trial, outcome, measured, provenance, .. } = record;
     let mut insert = transaction.prepare_cached(
-        "INSERT INTO records (record, session, trial_id, experiment, backend, contestant, workload,
+        "INSERT INTO records (session, trial_id, experiment, backend, contestant, workload,
              cell, machine, block, boot, boot_id, boot_position, position, seed, kernel_release,
              outcome, reason, measured_hash, trial, outcome_json, provenance)
-         VALUES (:record, :session, :trial_id, :experiment, :backend, :contestant, :workload, :cell,
+         VALUES (:session, :trial_id, :experiment, :backend, :contestant, :workload, :cell,
              :machine, :block, :boot, :boot_id, :boot_position, :position, :seed, :kernel_release,
              :outcome, :reason, :measured_hash, :trial, :outcome_json, :provenance)",
     )?;
     insert.execute(named_params! {
-        ":record": id,
         ":session": session,
         ":trial_id": trial.id(),
         ":experiment": trial.experiment,

@@ -93,7 +93,7 @@ enum Verb {
     Kernel(kernel::Args),
     /// Build the emulator for virtual time, which several CPUs need
     Emulator(emulator::Args),
-    /// Say what is wrong with a store, and repair it
+    /// Say what is wrong with a store
     Store(store::Args),
     /// Print a shell's completion script, or the manual page
     Generate(generate::Args),

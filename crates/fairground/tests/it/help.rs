@@ -37,7 +37,7 @@ fn alone_it_shows_its_verbs() {
           trial      Run one JSON trial from stdin, or a chunk of trials; write a JSON record for each
           kernel     Get and add kernels to boot; measure what a kernel's work costs
           emulator   Build the emulator for virtual time, which several CPUs need
-          store      Say what is wrong with a store, and repair it
+          store      Say what is wrong with a store
           generate   Print a shell's completion script, or the manual page
 
         Examples:

@@ -35,5 +35,4 @@ mod slurm;
 mod soak;
 mod starvation;
 mod stores;
-mod versions;
 mod vm;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is damaged is named and set aside; what can be repaired is, and the old file stays.
+//! What is damaged is named and set aside, and makes nothing else unreadable.
 
 use std::path::Path;
 
@@ -27,22 +27,14 @@ fn damage(path: &Path, sql: &str) {
     Connection::open(path).and_then(|file| file.execute_batch(sql)).expect("damage");
 }
 
-/// Records 1 to 4 with one whose number was changed, one whose hash was of −0, and one that is no
-/// JSON.
+/// Records 1 to 4; a number of one was changed, and one is no JSON.
 fn damaged(path: &Path) {
     filled(path, 4);
-    let mut measured = crate::sample::record(2).measured;
-    measured.metrics[0] = Metric::number("completion_ns", "all", -0.0);
     damage(
         path,
-        &format!(
-            "DROP TRIGGER metrics_no_update; DROP TRIGGER records_no_update;
-             UPDATE metrics SET value = 1 WHERE record = 2 AND name = 'completion_ns';
-             UPDATE metrics SET value = 0 WHERE record = 3 AND name = 'completion_ns';
-             UPDATE records SET measured_hash = '{}' WHERE record = 3;
-             UPDATE records SET trial = 'no trial' WHERE record = 4",
-            measured.hash()
-        ),
+        "DROP TRIGGER metrics_no_update; DROP TRIGGER records_no_update;
+         UPDATE metrics SET value = 1 WHERE record = 2 AND name = 'completion_ns';
+         UPDATE records SET trial = 'no trial' WHERE record = 4",
     );
 }
 
@@ -52,9 +44,9 @@ fn damaged_records_are_named_and_the_others_are_read() {
     let path = folder.path().join("a.db");
     damaged(&path);
     let read = Store::open_readonly(&path).and_then(|store| store.read(&all())).expect("read");
-    assert_eq!(read.records, [crate::sample::record(0)]);
+    assert_eq!(read.records, [crate::sample::record(0), crate::sample::record(2)]);
     let ids: Vec<i64> = read.damaged.iter().map(|damage| damage.id).collect();
-    assert_eq!(ids, [2, 3, 4]);
+    assert_eq!(ids, [2, 4]);
     let words = read.damaged[0].to_string();
     assert!(words.contains("record 2 (trial ") && words.contains("not the ones"), "{words}");
 }
@@ -76,31 +68,26 @@ fn a_damaged_session_hides_no_other() {
 }
 
 #[test]
-fn repair_keeps_what_is_whole_and_mends_the_sign_of_zero() {
+fn a_check_names_damage_and_changes_nothing() {
     let folder = folder();
     let path = folder.path().join("a.db");
     damaged(&path);
     damage(&path, "DROP INDEX metrics_by_record");
     let bytes = std::fs::read(&path).expect("bytes");
     let checked = store::check(&path).expect("a look");
-    assert_eq!((checked.records, checked.sessions), (1, 1));
-    let mends: Vec<&str> =
-        checked.findings.iter().filter(|one| one.mends).map(|one| one.what.as_str()).collect();
-    assert!(mends.iter().any(|what| what.contains("sign of a zero")), "{mends:?}");
-    assert!(mends.contains(&"the index metrics_by_record is missing"), "{mends:?}");
-    assert!(mends.contains(&"the trigger metrics_no_update is missing"), "{mends:?}");
-    assert_eq!(checked.findings.iter().filter(|one| !one.mends).count(), 2);
-
-    let repaired = store::repair(&path).expect("repaired");
-    assert_eq!((repaired.records, repaired.mended), (2, 1));
-    assert_eq!(repaired.lost.iter().map(|damage| damage.id).collect::<Vec<_>>(), [2, 4]);
-    assert_eq!(std::fs::read(&repaired.kept).expect("the old file"), bytes);
-    let read = Store::open_readonly(&path).and_then(|store| store.read(&all())).expect("read");
-    assert!(read.damaged.is_empty());
-    assert_eq!(read.records[0], crate::sample::record(0));
-    assert_eq!(read.records[1].measured.value("completion_ns", "all"), Some(0.0));
-    assert!(store::check(&path).expect("a look").findings.is_empty());
-    assert!(store::repair(&path).is_ok_and(|second| second.kept != repaired.kept));
+    assert_eq!((checked.records, checked.sessions), (2, 1));
+    let [trigger_or_index @ .., changed, no_json] = checked.damage.as_slice() else {
+        panic!("{checked:?}")
+    };
+    for missing in [
+        "the index metrics_by_record is missing",
+        "the trigger metrics_no_update is missing",
+        "the trigger records_no_update is missing",
+    ] {
+        assert!(trigger_or_index.iter().any(|what| what == missing), "{checked:?}");
+    }
+    assert!(changed.contains("record 2 ") && no_json.contains("record 4 "), "{checked:?}");
+    assert_eq!(std::fs::read(&path).expect("bytes"), bytes);
 }
 
 #[test]
@@ -141,33 +128,6 @@ fn a_trial_has_one_record_in_a_campaign() {
 }
 
 #[test]
-fn doubled_records_of_older_stores_are_kept_and_count_once() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 1);
-    let columns = "session, trial_id, experiment, backend, contestant, workload, cell, machine,
-        block, boot, boot_id, boot_position, position, seed, kernel_release, outcome, reason,
-        measured_hash, trial, outcome_json, provenance";
-    damage(
-        &path,
-        &format!(
-            "DROP TABLE answers; PRAGMA user_version = 3;
-             INSERT INTO records ({columns}) SELECT {columns} FROM records"
-        ),
-    );
-    let count = || Store::open_readonly(&path).and_then(|store| store.records(&all()));
-    assert_eq!(count().expect("records"), [crate::sample::record(0)]);
-    let findings = store::check(&path).expect("a look").findings;
-    assert!(findings.iter().any(|one| one.what.starts_with("1 records are of trials")));
-    drop(Store::open(&path).expect("migrated"));
-    assert_eq!(count().expect("records"), [crate::sample::record(0)]);
-    let rows = Connection::open(&path)
-        .and_then(|file| file.query_row("SELECT count(*) FROM records", [], |row| row.get(0)));
-    assert_eq!(rows, Ok(2), "nothing is thrown away");
-    assert_eq!(store::repair(&path).expect("repaired").records, 1);
-}
-
-#[test]
 fn a_store_that_is_deleted_is_noticed_at_the_next_record() {
     let folder = folder();
     let path = folder.path().join("a.db");
@@ -193,8 +153,8 @@ fn messages_about_damage_have_no_sql_in_them() {
         Err(error) => error.to_string(),
     };
     assert!(!said.contains("no such table") && !said.contains("SELECT"), "{said}");
-    let findings = store::check(&path).expect("a look").findings;
-    assert!(findings.iter().any(|one| one.what == "the table metrics is missing"), "{findings:?}");
+    let damage = store::check(&path).expect("a look").damage;
+    assert!(damage.iter().any(|what| what == "the table metrics is missing"), "{damage:?}");
 }
 
 #[test]
@@ -208,8 +168,5 @@ fn cut_off_files_never_panic() {
         std::fs::write(&cut_off, &bytes[..cut]).expect("a file");
         let _ = Store::open_readonly(&cut_off).and_then(|store| store.read(&all()));
         let _ = store::check(&cut_off);
-        if store::repair(&cut_off).is_ok() {
-            assert!(store::check(&cut_off).expect("a look").findings.is_empty(), "{cut}");
-        }
     }
 }
