@@ -5,7 +5,7 @@
 function charts() {
   if (!cell() || !row()) return [];
   const all = [
-    drawTrialBoxes, drawCurve, drawHistogram, drawShift, drawRamp, drawSwitches, drawShares,
+    drawTrialBoxes, drawHistogram, drawShift, drawRamp, drawSwitches, drawShares,
   ];
   return byId("figure-scaling") ? [...all, drawScaling] : all;
 }

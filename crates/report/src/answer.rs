@@ -4,10 +4,9 @@
 //!
 //! Only headline measures count here, and only an interval makes a claim.
 
-use stats::view::ranking::counted;
 use stats::{Comparison, Entry, Row, Verdict};
 
-use crate::cells::{have_several_backends, have_several_places, is_elsewhere};
+use crate::cells::{counted, have_several_backends, have_several_places, is_elsewhere};
 use crate::gains::{log_ratio, shift_words};
 use crate::leaders::{WorkloadLeaders, lines, most_often, undecided};
 use crate::sentence::Sentence;
@@ -83,7 +82,6 @@ pub fn answer(comparison: &Comparison) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     sentences.extend(leader(comparison, &lines, &often));
     sentences.extend(extremes(comparison, &often));
-    sentences.extend(ranks(comparison));
     sentences.extend(undecided(&lines));
     sentences.extend(indistinguishable(comparison, &standings));
     sentences.extend(silent(comparison, &standings));
@@ -166,29 +164,6 @@ fn extremes(comparison: &Comparison, often: &[(&String, usize)]) -> Vec<Sentence
         None => Sentence::default().text("It is worse in no headline measure."),
     };
     gain.into_iter().flat_map(|gain| [gain, cost.clone()]).collect()
-}
-
-/// The ranking over all cells, in one sentence.
-fn ranks(comparison: &Comparison) -> Option<Sentence> {
-    let rankings = stats::view::ranking::rankings(comparison);
-    let ranking = rankings.first().filter(|ranking| ranking.measure.is_none())?;
-    let (result, order) = (&ranking.result, ranking.result.order());
-    let sentence = Sentence::default().text(format!("Ranked over {} cells, ", result.cells));
-    if !result.tells() {
-        let chance = format!("(Friedman test, p = {:.2}).", result.chance);
-        return Some(sentence.text("no contestant is distinguishable ").text(chance));
-    }
-    let name = |place: usize| &ranking.contestants[order[place]];
-    let with_first = result.groups().first().filter(|(first, _)| *first == 0).map_or(0, |it| it.1);
-    let sentence = sentence.name(name(0)).text(" comes first");
-    let sentence = match order.len() - 1 - with_first {
-        0 => sentence.text(", and no other is distinguishable from it."),
-        _ => {
-            let behind: Vec<&String> = (with_first + 1..order.len()).map(name).collect();
-            sentence.text("; distinguishable from it: ").names(behind).text(".")
-        }
-    };
-    Some(sentence)
 }
 
 fn extreme(opening: Sentence, cell: &str, row: &Row, entry: &Entry) -> Sentence {

@@ -31,6 +31,14 @@ fn same(one: &Cell, other: &Cell) -> bool {
     (&one.name, &one.machine) == (&other.name, &other.machine)
 }
 
+/// The cells that count: if a real kernel and the simulator ran the same cell, that of the kernel.
+pub fn counted(comparison: &Comparison) -> Vec<&Cell> {
+    let real = |cell: &Cell| !cell.backend.is_model();
+    let has_twin =
+        |cell: &Cell| comparison.cells.iter().any(|other| real(other) && same(other, cell));
+    comparison.cells.iter().filter(|cell| real(cell) || !has_twin(cell)).collect()
+}
+
 /// Whether the contestant has trials in this cell.
 pub fn takes_part(cell: &Cell, contestant: &str) -> bool {
     cell.outcomes.iter().any(|count| count.contestant == contestant)

@@ -14,6 +14,7 @@ mod answer_section;
 mod backends_table;
 mod charts_section;
 mod detail_level;
+mod distributions;
 mod escape;
 mod expectation_plot;
 mod explanation_section;
@@ -25,14 +26,11 @@ mod gzip_element;
 mod history_section;
 mod knees;
 mod leaders_table;
-mod lineage_section;
 mod markup;
 mod method_section;
 mod page_data;
-mod percentile_curves;
 mod plotly_library;
 mod provenance_section;
-mod ranking_section;
 mod recorded_section;
 pub mod replication_page;
 mod results_section;
@@ -44,8 +42,6 @@ mod starvation;
 mod time_series_section;
 mod timeline_section;
 mod trade_off_section;
-mod wakeup_layout;
-mod wakeup_picture;
 
 use model::Record;
 use stats::Comparison;
@@ -71,7 +67,7 @@ pub struct About {
     pub commands: Vec<String>,
     /// When and by which program the page was made; from the caller, because reports have no clock.
     pub generated: String,
-    /// The lineage of all schedulers, whether they take part or not.
+    /// The built-in schedulers, whether they take part or not.
     pub lineage: Vec<Member>,
     /// Whether the plan was declared as exploratory.
     pub exploratory: bool,
@@ -94,7 +90,7 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/copy.js"),
     include_str!("../assets/sight.js"),
     include_str!("../assets/plots.js"),
-    include_str!("../assets/latency.js"),
+    include_str!("../assets/distribution.js"),
     include_str!("../assets/shifts.js"),
     include_str!("../assets/effects.js"),
     include_str!("../assets/scaling.js"),
@@ -132,7 +128,6 @@ fn page_with(
     let (over_time, numbers) = time_series_section::section(comparison, records, resampled, detail);
     let sections = [
         answer_section::section(comparison, agreement),
-        ranking_section::section(comparison),
         trade_off_section::section(comparison, records),
         agreement_section::section(comparison, agreement),
         results_section::section(comparison, agreement, detail),
@@ -151,7 +146,6 @@ fn page_with(
         recorded_section::section(&about.recorded),
         failures_section::section(records, detail),
         method_section::section(comparison, records),
-        lineage_section::section(&about.lineage, records),
         trials(records.len()),
         provenance_section::section(records),
         reproduce(about),
@@ -181,7 +175,6 @@ fn header(comparison: &Comparison, about: &About, body: &str) -> String {
     let facts: String = facts.into_iter().map(|(count, noun)| fact(count, noun)).collect();
     let links = [
         ("answer", "Answer"),
-        ("ranking", "Ranking"),
         ("trade-off", "Trade-off"),
         ("agreement", "Agreement"),
         ("results", "Results"),
@@ -195,7 +188,6 @@ fn header(comparison: &Comparison, about: &About, body: &str) -> String {
         ("recorded", "Recorded load"),
         ("failures", "Failures"),
         ("method", "Method"),
-        ("lineage", "Lineage"),
         ("trials", "Trials"),
         ("provenance", "Provenance"),
         ("reproduce", "Reproduce"),

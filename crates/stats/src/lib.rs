@@ -12,7 +12,7 @@
 //! | [`mod@compare`] | contestants against a baseline: shifts, p values, families, noise floor |
 //! | [`decide`] | the rules that decide between contestants |
 //! | [`sample_size`] | how many blocks an experiment needs |
-//! | [`view`] | agreement of backends, history, ranking, trade-offs, survival |
+//! | [`view`] | agreement of backends, history, trade-offs, survival |
 //! | [`explain`] | why tasks waited, from one record's trace |
 //! | [`replay`] | whether the replay of a real program tells the truth, from traces of both |
 //!

@@ -187,7 +187,7 @@ fn a_yield_gives_the_cpu_away() {
 }
 
 #[test]
-fn the_report_draws_the_graph_where_the_tapes_are_at_hand() {
+fn the_report_says_who_wakes_whom_where_the_tapes_are_at_hand() {
     let bench = Bench::new();
     recorded(&bench, "vtime");
     play(&bench, "./mine.toml", &["vtime", "fifo"], "mine.db");
@@ -197,12 +197,12 @@ fn the_report_draws_the_graph_where_the_tapes_are_at_hand() {
     };
     let whole = page(&bench);
     assert!(whole.contains("<a href=\"#recorded\">Recorded load</a>"));
-    assert_eq!(whole.matches("aria-label=\"Wake-up graph of mine").count(), 1);
-    assert!(whole.contains("frame → render: "), "an arc has a title");
+    assert_eq!(whole.matches("<caption>Wake-ups</caption>").count(), 1);
+    assert!(whole.contains("<th scope=\"row\">frame</th><td>render</td>"), "{whole}");
     std::fs::remove_file(bench.path("mine.toml")).expect("removed");
     let without = page(&bench);
-    assert!(!without.contains("aria-label=\"Wake-up graph"));
-    assert!(without.contains("Its wake-up graph is not drawn: the tapes "));
+    assert!(!without.contains("<caption>Wake-ups</caption>"));
+    assert!(without.contains("What it does is not known: the tapes "));
 }
 
 #[test]

@@ -11,20 +11,13 @@ use crate::cells;
 
 /// A chart's name, its title, and the caption; the scripts extend those that depend on the chosen
 /// cell.
-const FIGURES: [(&str, &str, &str); 7] = [
+const FIGURES: [(&str, &str, &str); 6] = [
     (
         "trials",
         "Every trial",
         "Each point is one trial; the box spans the middle half of the trials, its line is the \
          median. \
          No trial is left out.",
-    ),
-    (
-        "curve",
-        "Latency by percentile",
-        "The horizontal axis stretches the tail: each step to the right is ten times rarer. Lines \
-         pool all trials and end where the samples are too few; bands span the lowest and the \
-         highest single trial.",
     ),
     (
         "histogram",
@@ -99,7 +92,7 @@ fn has(id: &str, cell: &Cell, comparison: &Comparison, shifts: bool) -> bool {
     let any =
         |wanted: &dyn Fn(&Row) -> bool| cell.rows.iter().any(|it| it.is_measured() && wanted(it));
     match id {
-        "curve" | "histogram" => any(&|row| row.measure.statistic.is_some()),
+        "histogram" => any(&|row| row.measure.statistic.is_some()),
         "shift" => shifts,
         "ramp" => comparison.cells.iter().any(|other| is_next(cell, other)),
         "switches" => any(&|row| row.measure.name.ends_with("voluntary_switches")),

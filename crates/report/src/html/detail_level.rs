@@ -9,8 +9,6 @@ pub struct DetailLevel {
     pub all_trials: bool,
     /// Whether every distribution is drawn, or only those of headline measures.
     pub all_distributions: bool,
-    /// Points of a percentile curve per decade of `1/(1−p)`.
-    pub points_per_decade: u32,
     /// Whether there are shift functions.
     pub shifts: bool,
     /// Slices and waits of all timelines together.
@@ -37,7 +35,6 @@ pub struct DetailLevel {
 const ALL: DetailLevel = DetailLevel {
     all_trials: true,
     all_distributions: true,
-    points_per_decade: 28,
     shifts: true,
     slices: 20_000,
     intervals: 60,
@@ -52,7 +49,6 @@ const ALL: DetailLevel = DetailLevel {
 
 const HEADLINE_RUNS: DetailLevel = DetailLevel {
     all_trials: false,
-    points_per_decade: 20,
     intervals: 40,
     dumps: 3,
     cut: "There is much data: single trials are shown for headline measures only.",
@@ -61,7 +57,6 @@ const HEADLINE_RUNS: DetailLevel = DetailLevel {
 
 const HEADLINE_CHARTS: DetailLevel = DetailLevel {
     all_distributions: false,
-    points_per_decade: 14,
     slices: 10_000,
     intervals: 30,
     interval_numbers: false,
@@ -72,7 +67,6 @@ const HEADLINE_CHARTS: DetailLevel = DetailLevel {
 };
 
 const COARSE: DetailLevel = DetailLevel {
-    points_per_decade: 6,
     shifts: false,
     slices: 2_000,
     intervals: 20,

@@ -10,8 +10,8 @@ use stats::records::measures::values;
 use stats::{Cell, Comparison, MeasureKey, Row};
 
 use super::detail_level::DetailLevel;
+use super::distributions::{BINS_PER_DECADE, Distribution, distributions};
 use super::knees::{self, Ramp};
-use super::percentile_curves::{BINS_PER_DECADE, Distribution, distributions};
 use super::provenance_section;
 use super::shift_functions::{self, Shifts};
 use super::short_number::Short;
@@ -28,7 +28,6 @@ struct PageData<'a> {
     definitions: BTreeMap<&'a str, &'static str>,
     /// Steps of each unit, as [`units::SCALES`].
     scales: Scales,
-    points_per_decade: u32,
     bins_per_decade: f64,
     shift_quantiles: &'static [f64],
     /// Ramps with knees, of headline measures.
@@ -160,7 +159,6 @@ pub fn json(
         cells: cells.collect(),
         definitions: definitions(comparison),
         scales: Scales,
-        points_per_decade: detail.points_per_decade,
         bins_per_decade: BINS_PER_DECADE,
         shift_quantiles: &shift_functions::QUANTILES,
         ramps: &resampled.ramps,
@@ -254,12 +252,9 @@ fn cell_data<'a>(
         parameters: &cell.parameters,
         trials: trials.to_vec(),
         rows: cell.rows.iter().filter(|row| row.is_measured()).map(row).collect(),
-        distributions: distributions(
-            &ours,
-            &comparison.contestants,
-            detail.points_per_decade,
-            &|it| detail.all_distributions || is_headline(cell, it),
-        ),
+        distributions: distributions(&ours, &comparison.contestants, &|histogram| {
+            detail.all_distributions || is_headline(cell, histogram)
+        }),
         shifts: &[],
     }
 }

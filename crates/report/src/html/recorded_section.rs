@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Recorded loads: CPU times, wake-ups and the critical path, as pictures and as tables.
+//! Recorded loads: CPU times, wake-ups and the critical path.
 
 use recording::graph::{Edge, Graph, GroupUse};
 
 use super::escape::text;
-use super::figure::{Figure, Numbers, field};
-use super::wakeup_layout::Layout;
-use super::wakeup_picture::{Drawn, draw};
 use crate::recorded::{RecordedWorkload, count, path, share, time};
 use crate::units;
 
@@ -29,7 +26,7 @@ fn part(recorded: &RecordedWorkload) -> String {
     match &recorded.graph {
         Ok(graph) => whole(recorded, graph),
         Err(why) => format!(
-            "<h3>{}</h3><p class=\"aside\">Its wake-up graph is not drawn: {}.</p>\n",
+            "<h3>{}</h3><p class=\"aside\">What it does is not known: {}.</p>\n",
             text(&recorded.cell),
             text(why)
         ),
@@ -37,51 +34,14 @@ fn part(recorded: &RecordedWorkload) -> String {
 }
 
 fn whole(recorded: &RecordedWorkload, graph: &Graph) -> String {
-    let layout = Layout::of(graph);
-    let Drawn { size, marks } = draw(&layout);
-    let (numbers, caption) = (csv(graph), caption(&layout));
-    let figure = Figure {
-        title: &recorded.cell,
-        label: &format!(
-            "Wake-up graph of {}: {} and {}; the tables below have the same numbers",
-            recorded.cell,
-            units::count(graph.groups.len() as u64, "group"),
-            units::count(graph.edges.len() as u64, "link"),
-        ),
-        size,
-        marks: &marks,
-        numbers: Numbers::Here(&numbers),
-        caption: &caption,
-    };
     format!(
-        "<div style=\"--width: {:.0}px\">{}</div><p class=\"aside\">{}</p><p>{} {}</p>{}",
-        size.0,
-        figure.html(),
+        "<h3>{}</h3><p class=\"aside\">{}</p><p>{} {}</p>{}",
+        text(&recorded.cell),
         text(&recorded.about),
         text(&origin(recorded)),
         text(&path(graph)),
         tables(recorded, graph)
     )
-}
-
-/// How to read the picture, and what is not in it.
-fn caption(layout: &Layout) -> String {
-    let mut sentences = vec![
-        "A box is a group of like tasks, filled by its CPU time. An arc goes from a waker to the \
-         woken, downwards on the right and upwards on the left, with the number of wake-ups; \
-         dotted ones come from timers and devices. The critical path has the accent’s colour."
-            .to_owned(),
-    ];
-    if layout.merged() > 0 {
-        sentences.push(format!(
-            "The {} groups that compute least are one box, “others”.",
-            layout.merged()
-        ));
-    }
-    if layout.hidden > 0 {
-        sentences.push(format!("{} with fewer wake-ups are not drawn.", links(layout.hidden)));
-    }
-    text(&sentences.join(" "))
 }
 
 fn links(number: usize) -> String {
@@ -102,21 +62,11 @@ fn origin(recorded: &RecordedWorkload) -> String {
     )
 }
 
-fn csv(graph: &Graph) -> String {
-    let line =
-        |(from, to, wakes): (&str, &str, u64)| format!("{},{},{wakes}\n", field(from), field(to));
-    let timers = graph.groups.iter().map(|group| ("timers", group.name.as_str(), group.timers));
-    let devices = graph.groups.iter().map(|group| ("devices", group.name.as_str(), group.delays));
-    let outside = timers.chain(devices).filter(|(.., wakes)| *wakes > 0);
-    let edges = graph.edges.iter().map(|edge| (edge.from.as_str(), edge.to.as_str(), edge.wakes));
-    format!("waker,woken,wake_ups\n{}", outside.chain(edges).map(line).collect::<String>())
-}
-
-/// The same without a picture.
 fn tables(recorded: &RecordedWorkload, graph: &Graph) -> String {
     let groups: String =
         graph.groups.iter().map(|group| group_line(group, recorded, graph)).collect();
-    let edges: String = graph.edges.iter().take(EDGES_MAX).map(edge_line).collect();
+    let edges: String =
+        graph.edges.iter().take(EDGES_MAX).map(|edge| edge_line(edge, graph)).collect();
     let rest = graph.edges.len().saturating_sub(EDGES_MAX);
     let rest = if rest > 0 {
         format!("<p class=\"aside small\">{} with fewer wake-ups are left out.</p>", links(rest))
@@ -124,7 +74,7 @@ fn tables(recorded: &RecordedWorkload, graph: &Graph) -> String {
         String::new()
     };
     format!(
-        "<details class=\"more\"><summary>The same as tables</summary>{}{}{rest}</details>\n",
+        "{}{}{rest}\n",
         table(
             "Groups",
             &[
@@ -139,7 +89,7 @@ fn tables(recorded: &RecordedWorkload, graph: &Graph) -> String {
             ],
             &groups
         ),
-        table("Wake-ups", &["waker", "wakes", "times"], &edges)
+        table("Wake-ups", &["waker", "wakes", "times", "on the critical path"], &edges)
     )
 }
 
@@ -177,12 +127,16 @@ fn group_line(group: &GroupUse, recorded: &RecordedWorkload, graph: &Graph) -> S
     format!("<tr><th scope=\"row\">{}</th>{fields}</tr>", text(&group.name))
 }
 
-fn edge_line(edge: &Edge) -> String {
+fn edge_line(edge: &Edge, graph: &Graph) -> String {
+    let same = |other: &&Edge| (&other.from, &other.to) == (&edge.from, &edge.to);
+    let on_path = graph.path.edges.iter().find(same);
     format!(
-        "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"n\">{}</td></tr>",
+        "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"n\">{}</td><td \
+         class=\"n\">{}</td></tr>",
         text(&edge.from),
         text(&edge.to),
-        count(edge.wakes)
+        count(edge.wakes),
+        on_path.map_or_else(|| "–".into(), |edge| count(edge.wakes))
     )
 }
 
@@ -207,32 +161,33 @@ mod tests {
             ..GroupUse::default()
         };
         let edge = Edge { from: "g0".into(), to: "g1".into(), wakes: 1234 };
-        let path = Path { cpu_ns: vec![("g1".into(), 7000)], ..Path::default() };
+        let edges = vec![Edge { wakes: 2, ..edge.clone() }];
+        let path = Path { cpu_ns: vec![("g1".into(), 7000)], edges, ..Path::default() };
         Graph { groups: (0..groups).map(group).collect(), edges: vec![edge], path }
     }
 
     #[test]
-    fn a_picture_has_a_description_its_numbers_and_the_same_as_tables() {
+    fn tables_say_what_groups_do_and_who_wakes_whom() {
         let page = section(&[recorded(Ok(graph(2)))]);
-        assert_eq!(page.matches("<svg").count(), 1);
-        assert!(page.contains("aria-label=\"Wake-up graph of &lt;mine&gt;: 2 groups and 1 link;"));
+        assert!(page.contains("<h3>&lt;mine&gt;</h3>"), "{page}");
         let numbers = ["3", "500 µs", "25.0 %", "7.00 µs", "0", "4", "0"];
         let row = numbers.map(|number| format!("<td class=\"n\">{number}</td>")).concat();
         assert!(page.contains(&format!("<th scope=\"row\">g1</th>{row}</tr>")), "{page}");
-        assert!(page.contains("<td>g1</td><td class=\"n\">1,234</td>"), "{page}");
-        assert!(page.contains("timers,g0,4\ntimers,g1,4\ng0,g1,1234\n"), "{page}");
+        let edge = "<td>g1</td><td class=\"n\">1,234</td><td class=\"n\">2</td>";
+        assert!(page.contains(edge), "{page}");
         assert!(page.contains("<p class=\"aside\">About &amp; more.</p>"));
         assert!(page.contains("<p>Recorded by a test on 2 CPUs for 1.00 ms. With a CPU"), "{page}");
-        assert!(!page.contains("others") && !page.contains("not drawn"), "{page}");
+        assert!(!page.contains("left out") && !page.contains("not known"), "{page}");
     }
 
     #[test]
     fn what_is_missing_is_said() {
-        let page = section(&[recorded(Ok(graph(40)))]);
-        assert!(page.contains("The 11 groups that compute least are one box, “others”."), "{page}");
+        let mut many = graph(2);
+        many.edges = vec![many.edges[0].clone(); EDGES_MAX + 1];
+        let page = section(&[recorded(Ok(many))]);
+        assert!(page.contains("1 link with fewer wake-ups are left out."), "{page}");
         let page = section(&[recorded(Err("the tapes <x> are elsewhere".into()))]);
-        assert!(page.contains("is not drawn: the tapes &lt;x&gt; are elsewhere."), "{page}");
-        assert!(!page.contains("<svg"));
+        assert!(page.contains("is not known: the tapes &lt;x&gt; are elsewhere."), "{page}");
         assert_eq!(section(&[]), "");
     }
 }

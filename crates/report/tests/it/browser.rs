@@ -34,9 +34,9 @@ fn charts_and_controls_work_without_a_complaint() {
     let seen = seen.as_str().expect("text");
     println!("{seen}");
     for expected in [
-        "charts=8",
+        "charts=7",
         "boxes=8",
-        "curves=24",
+        "outlines=8",
         "slices=3",
         "savers=true",
         "csv=true",

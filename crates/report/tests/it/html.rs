@@ -222,13 +222,9 @@ fn the_first_screen_has_at_most_a_line_for_each_load_and_machine() {
 }
 
 #[test]
-fn the_ranking_and_the_trade_off_are_drawn_with_their_numbers() {
+fn the_trade_off_is_drawn_with_its_numbers() {
     let records = synthetic::experiment();
     let page = page_of(&records);
-    let ranking = section(&page, "ranking");
-    for needle in ["critical difference", "Friedman", "class=\"dot\"", "contestant,mean_rank"] {
-        assert!(ranking.contains(needle), "{needle}");
-    }
     let trade_off = section(&page, "trade-off");
     assert!(trade_off.contains("throughput_ratio") && trade_off.contains("eevdf-6.12"));
     let figures = page.matches("<figure class=\"drawn\"").count();

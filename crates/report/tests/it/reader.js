@@ -20,7 +20,7 @@ addEventListener("load", () => seeAll().then(() => {
     chart.querySelector(".main-svg"));
   note("charts", charts().length);
   note("boxes", document.querySelectorAll("#chart-trials .boxlayer .trace").length);
-  note("curves", document.querySelectorAll("#chart-curve .scatterlayer .trace").length);
+  note("outlines", document.querySelectorAll("#chart-histogram .scatterlayer .trace").length);
   note("slices", document.querySelectorAll("#chart-timeline .scatterlayer .trace").length);
   note("savers", document.querySelectorAll(".save").length ===
     document.querySelectorAll("figure.drawn, .figures figure, #timeline figure").length);

@@ -39,7 +39,7 @@ fn charts_wait_for_the_reader_and_then_nothing_moves() {
         reader.screen(width, height, phone);
         reader.open(&path, "");
         let shown = reader.evaluate(SHOWN).as_u64().expect("a number");
-        assert_eq!((shown, reader.evaluate(DRAWN)), (8, json!(0)), "only their places");
+        assert_eq!((shown, reader.evaluate(DRAWN)), (7, json!(0)), "only their places");
         let heights = "[...document.querySelectorAll('.chart')].map((it) => it.clientHeight)";
         let before = reader.evaluate(heights);
         reader.see_all();
@@ -144,7 +144,7 @@ fn no_table_is_wider_than_its_paper() {
     reader.evaluate("document.querySelectorAll('details').forEach((it) => { it.open = true; })");
     reader.call("Emulation.setEmulatedMedia", json!({ "media": "print" }));
     // A4 upright less its margins, and Letter across, in CSS pixels: the narrower of each.
-    let upright = "section:not(.wide) > :not(.wide) table, .lineage";
+    let upright = "section:not(.wide) > :not(.wide) table";
     assert_eq!(sticking_out(&mut reader, upright, 687), json!([]));
     assert_eq!(sticking_out(&mut reader, ".wide table", 965), json!([]));
     let wide = reader.evaluate("document.querySelectorAll('.wide table').length");
@@ -160,7 +160,7 @@ fn a_saved_chart_says_its_title_and_whose_lines_they_are() {
     reader.open(&path, "");
     // Numbers need no chart; a picture is drawn when a reader saves it.
     let csv =
-        reader.evaluate("chartCsv(document.getElementById('chart-curve')).split('\\n').length");
+        reader.evaluate("chartCsv(document.getElementById('chart-histogram')).split('\\n').length");
     assert!(csv.as_u64() > Some(300), "{csv}");
     assert_eq!(reader.evaluate(DRAWN), json!(0));
     let picture = |id: &str| {
@@ -176,7 +176,7 @@ fn a_saved_chart_says_its_title_and_whose_lines_they_are() {
             }})()"
         )
     };
-    for (id, title) in [("curve", "Latency by percentile"), ("shift", "Shift by quantile")] {
+    for (id, title) in [("histogram", "Distribution"), ("shift", "Shift by quantile")] {
         let words = reader.evaluate(&picture(id)).to_string();
         assert!(words.contains(title), "{words}");
         for name in ["scx_bpfland", "vtime", "fifo"] {

@@ -3,8 +3,7 @@
 //!
 //! [`median`], [`quantile`] and [`outliers`] describe a sample. [`order_statistic`] and
 //! [`interval`] give confidence intervals. [`least_squares`] fits a model's
-//! parameters to measurements. [`distributions`] and `special` hold the distribution
-//! functions and their quantiles.
+//! parameters to measurements. [`distributions`] has the distribution functions.
 
 pub mod distributions;
 pub mod interval;
@@ -13,4 +12,3 @@ pub mod median;
 pub mod order_statistic;
 pub mod outliers;
 pub mod quantile;
-pub(crate) mod special;

@@ -25,28 +25,9 @@ pub fn quantile(histogram: &Histogram, quantile: f64) -> Result<f64, String> {
     histogram.quantile(quantile).map(|value| value as f64).ok_or_else(|| "no samples".into())
 }
 
-/// Many quantiles of one distribution in a single pass over its buckets; `quantiles` must ascend.
-/// Equal to [`Histogram::quantile`] for each; empty when the distribution is.
-pub fn curve(histogram: &Histogram, quantiles: &[f64]) -> Vec<u64> {
-    let mut buckets = histogram.buckets.iter();
-    let (mut seen, mut value) = (0, histogram.max);
-    let at = |&quantile: &f64| {
-        let rank = ((quantile * histogram.count as f64).ceil() as u64).clamp(1, histogram.count);
-        while seen < rank {
-            match buckets.next() {
-                Some(&(lowest, samples)) => (seen, value) = (seen + samples, lowest),
-                None => return histogram.max,
-            }
-        }
-        value.clamp(histogram.min, histogram.max)
-    };
-    if histogram.count == 0 { Vec::new() } else { quantiles.iter().map(at).collect() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::histogram::lowest_equivalent;
     use proptest::prelude::*;
 
     fn uniform(count: u64) -> Histogram {
@@ -73,19 +54,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn a_curve_is_its_quantiles(samples in prop::collection::vec(0u64..5_000, 0..200)) {
-            let mut histogram = Histogram::default();
-            for &sample in &samples {
-                let buckets = vec![(lowest_equivalent(sample), 1)];
-                let (min, max, rest) = (sample, sample, Histogram::default());
-                histogram.merge(&Histogram { count: 1, min, max, buckets, ..rest });
-            }
-            let quantiles = [0.0, 0.1, 0.25, 0.5, 0.5, 0.9, 0.99, 1.0];
-            let single = quantiles.iter().filter_map(|&q| histogram.quantile(q));
-            prop_assert_eq!(curve(&histogram, &quantiles), single.collect::<Vec<u64>>());
-        }
-
         #[test]
         fn grows_with_the_quantile(
             count in 3_688u64..5_000, low in 0.01..0.5f64, high in 0.5..0.999f64,

@@ -4,9 +4,8 @@
 //!
 //! Two independent samples: [`rank_sum`] (test), [`hodges_lehmann`] (estimate) with
 //! [`rank_interval`]. Matched pairs: [`signed_rank`] (test), [`walsh`] (estimate and interval).
-//! Several samples over several cells: [`critical_difference`]. Many tests: [`holm`].
+//! Many tests: [`holm`].
 
-pub mod critical_difference;
 pub mod hodges_lehmann;
 pub mod holm;
 pub mod rank_interval;

@@ -8,6 +8,5 @@ pub mod counterpart;
 pub mod effect;
 pub mod history;
 pub mod identical;
-pub mod ranking;
 pub mod survival;
 pub mod trade_off;

@@ -202,28 +202,6 @@ def distributions(z, t, degrees, n, q):
             "binomial": [[k, float(stats.binom.pmf(k, n, q))] for k in counts]}
 
 
-def friedman(kind, cells, contestants):
-    table = [sample(kind, contestants) for _ in range(cells)]
-    statistic, p = stats.friedmanchisquare(*np.array(table).T)
-    ranks = np.mean([stats.rankdata(cell) for cell in table], axis=0)
-    return {"cells": table, "statistic": float(statistic), "p": float(p),
-            "mean_ranks": [float(rank) for rank in ranks]}
-
-
-def nemenyi(contestants, cells):
-    """The 95 % quantile of the range of normal numbers, by quadrature and a search for its root."""
-    k = contestants
-
-    def below(q):
-        def density(z):
-            inside = stats.norm.cdf(z) - stats.norm.cdf(z - q)
-            return k * stats.norm.pdf(z) * inside ** (k - 1)
-        return scipy.integrate.quad(density, -9, 9 + q, epsabs=1e-14, epsrel=1e-13, limit=400)[0]
-    q = scipy.optimize.brentq(lambda q: below(q) - 0.95, 0.1, 12, xtol=1e-13)
-    return {"contestants": k, "cells": cells,
-            "difference": float(q / math.sqrt(2) * math.sqrt(k * (k + 1) / (6 * cells)))}
-
-
 SIZES = [(6, 6), (8, 8), (10, 10), (5, 9), (12, 7)]
 answers = {
     "made_with": {"numpy": np.__version__, "scipy": scipy.__version__,
@@ -249,9 +227,6 @@ answers = {
     "distributions": [distributions(*shape) for shape in (
         (-6.5, 0.3, 1, 6, 0.5), (-1.96, 2.1, 2, 36, 0.9), (0.0, 4.4, 7, 100, 0.01),
         (1.3, 1.0, 30, 368, 0.99), (4.2, 2.6, 101, 3688, 0.999))],
-    "friedman": [friedman(kind, cells, contestants) for kind in ("normal", "ties")
-                 for cells, contestants in ((5, 3), (12, 4), (20, 11))],
-    "nemenyi": [nemenyi(k, cells) for k, cells in ((2, 5), (4, 14), (10, 30), (17, 6))],
 }
 print(json.dumps(answers, indent=None, separators=(",", ":")).replace('},{', '},\n{')
       .replace('":[{', '":[\n{').replace('}],"', '}],\n"'))

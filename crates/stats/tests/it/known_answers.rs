@@ -8,7 +8,6 @@ use stats::number::distributions::{binomial, normal_below, student_quantile, stu
 use stats::number::order_statistic::ranks;
 use stats::number::outliers::median_absolute_deviation;
 use stats::number::{interval, median, quantile};
-use stats::rank::critical_difference::{critical_difference, nemenyi};
 use stats::rank::{hodges_lehmann, holm, rank_interval, rank_sum, signed_rank, walsh};
 use stats::series::change_points::pelt;
 use stats::series::knee;
@@ -46,12 +45,11 @@ fn there_are_at_least_fifty_data_sets() {
         "knees",
         "intervals",
         "quantiles",
-        "friedman",
     ];
     let counts: Vec<usize> = kinds.iter().map(|kind| cases(kind).len()).collect();
     let all: usize = counts.iter().sum();
     println!("{all} data sets: {kinds:?} {counts:?}");
-    assert!(all >= 94 && counts.iter().all(|&count| count >= 4), "{all}: {counts:?}");
+    assert!(all >= 88 && counts.iter().all(|&count| count >= 4), "{all}: {counts:?}");
 }
 
 #[test]
@@ -169,7 +167,7 @@ fn rank_intervals_and_quantiles() {
 }
 
 #[test]
-fn distributions_and_rankings() {
+fn distributions() {
     for case in cases("distributions") {
         let number = |name: &str| case[name].as_f64().unwrap();
         near(normal_below(number("z")), &case["below"], "normal");
@@ -181,17 +179,5 @@ fn distributions_and_rankings() {
             let ours = place.and_then(|place| terms.get(place as usize)).unwrap_or(&0.0);
             near(*ours, &pair[1], "binomial");
         }
-    }
-    for case in cases("friedman") {
-        let cells: Vec<Vec<f64>> = case["cells"].as_array().unwrap().iter().map(numbers).collect();
-        let ours = critical_difference(&cells).unwrap();
-        near(ours.statistic, &case["statistic"], "Friedman");
-        near(ours.chance, &case["p"], "Friedman's p");
-        let ranks = case["mean_ranks"].as_array().unwrap();
-        ours.mean_ranks.iter().zip(ranks).for_each(|(ours, theirs)| near(*ours, theirs, "rank"));
-    }
-    for case in cases("nemenyi") {
-        let number = |name: &str| case[name].as_u64().unwrap() as usize;
-        near(nemenyi(number("contestants"), number("cells")), &case["difference"], "Nemenyi");
     }
 }

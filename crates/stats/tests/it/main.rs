@@ -6,7 +6,6 @@ mod agreement;
 mod apart;
 mod common;
 mod compare;
-mod critical_difference;
 mod error_rates;
 mod experiments;
 mod gate;
