@@ -27,7 +27,7 @@ SCHEDULERS  ?=
 # Where `make release` and `make reproducible` write.
 DIST        := target/dist
 
-.PHONY: help race test docs replicate soak bench slurm fuzz validate-statistics build setup programs clean
+.PHONY: help race test docs replicate soak bench fuzz validate-statistics build setup programs clean
 .PHONY: deb packages-test release reproducible
 
 help:
@@ -37,7 +37,6 @@ help:
 	@echo "make replicate   repeat published experiments, write $(REPLICATION); QUICK=1: simulator only"
 	@echo "make soak    run each scheduler under stress; SCHEDULER=./mine.bpf.c: run yours"
 	@echo "make bench   measure Fairground itself"
-	@echo "make slurm   run campaigns on a Slurm cluster of this machine alone, next to local ones"
 	@echo "make fuzz    give damaged files to each reader; MINUTES=60: for an hour"
 	@echo "make programs   install the real programs that workloads name, and the sources they build"
 	@echo "make deb     make a Debian package of the program and the book"
@@ -135,12 +134,6 @@ bench: build
 	$(FAIRGROUND) kernel pull
 	cargo bench -p fairground --bench records
 	cargo bench -p fairground --bench instructions -- $(SCHEDULERS)
-
-# 20,000 simulated trials and 12 boots, here and on a Slurm cluster of this machine alone, side by
-# side, and again with accidents.
-slurm: build
-	@scripts/setup.sh slurm
-	scripts/slurm_demonstration.sh $(FAIRGROUND) $$(mktemp -d)/slurm
 
 # Damaged files for each reader until the time is over; MINUTES=60 SEED=7.
 fuzz:

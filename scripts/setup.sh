@@ -105,9 +105,8 @@ for group in "$@"; do
         need_header zlib.h zlib1g-dev
         /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || packages="$packages python3-venv"
         ;;
-    slurm) # a cluster on this machine, and the other queue that a test drives
+    slurm) # a cluster on this machine
         need munged munge
-        need parallel parallel
         need sbatch slurm-client
         need slurmctld slurmctld
         need slurmd slurmd

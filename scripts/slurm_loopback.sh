@@ -3,9 +3,6 @@
 # A Slurm cluster on this machine alone: one controller and two nodes of two CPUs, on loopback.
 #
 #   slurm_loopback.sh start DIR    then: export SLURM_CONF=DIR/slurm.conf
-#   slurm_loopback.sh node DIR n1|n2      starts a node again that was killed
-#   HIDE="FOLDER ..." slurm_loopback.sh start DIR      nodes that see none of these folders (root)
-#   slurm_loopback.sh status DIR
 #   slurm_loopback.sh stop DIR
 #
 # Everything is in DIR: keys, state, logs, numbers of processes. Needs no root, no systemd and no
@@ -13,7 +10,7 @@
 set -eu
 
 usage() {
-    sed -n '5,9s/^# *//p' "$0" >&2
+    sed -n '5,6s/^# *//p' "$0" >&2
     exit 2
 }
 
@@ -62,8 +59,8 @@ TCPTimeout=2
 KillWait=2
 ReturnToService=2
 NodeName=DEFAULT CPUs=2 RealMemory=8000
-NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((port + 1)) Feature=small
-NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((port + 2)) Feature=large
+NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((port + 1))
+NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((port + 2))
 PartitionName=all Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
 END
 }
@@ -102,14 +99,7 @@ fail() { # fail NAME
 }
 
 node() { # node NAME
-    hides=""
-    for folder in ${HIDE:-}; do hides="${hides}mount -t tmpfs none '$folder' && "; done
-    if [ -n "$hides" ]; then
-        set -- "$1" unshare --mount sh -c "${hides}exec \"\$@\"" sh
-    fi
-    name=$1
-    shift
-    daemon "slurmd.$name" "$@" slurmd -D -N "$name" -f "$SLURM_CONF"
+    daemon "slurmd.$1" slurmd -D -N "$1" -f "$SLURM_CONF"
 }
 
 idle_nodes() {
@@ -163,7 +153,5 @@ stop() {
 case "$command" in
 start) start ;;
 stop) stop ;;
-node) node "${3:?which node}" ;;
-status) sinfo --Node --long && squeue ;;
 *) usage ;;
 esac

@@ -12,7 +12,7 @@ const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
     // Trials become records wherever they run.
     ("execution", &["compile", "files", "live", "sim", "spec", "store", "vm"]),
     // A chunk carries schedulers' texts, its records go where those of local trials go.
-    ("fleet", &["compile", "execution", "files", "spec", "store"]),
+    ("fleet", &["compile", "files", "store"]),
     // The compiler reads a stranger's text.
     ("compile", &["sandbox"]),
     // A report is a function of a comparison, whose type the statistics define, and draws the graph

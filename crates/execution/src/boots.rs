@@ -2,8 +2,8 @@
 //! Trials in virtual machines, grouped by boot. Boots run in parallel where they do not disturb
 //! each other.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -74,31 +74,14 @@ pub fn run(
     Ok(())
 }
 
-/// What these trials need of the data folder: kernels, which are downloaded if they are missing,
-/// the emulator, and source trees.
+/// Downloads the kernels of these trials that are missing.
 ///
 /// # Errors
 /// When a kernel cannot be found or downloaded.
-pub fn needed_files(
-    trials: &[Trial],
-    settings: &Settings,
-    sink: &Sink<'_>,
-) -> Result<BTreeSet<PathBuf>> {
+pub fn download_kernels(trials: &[Trial], settings: &Settings, sink: &Sink<'_>) -> Result<()> {
     let is_booted = |trial: &&Trial| trial.backend.boots_kernels();
     let booted: Vec<Trial> = trials.iter().filter(is_booted).cloned().collect();
-    let mut needed = BTreeSet::new();
-    let folder = |file: PathBuf| file.parent().map(Path::to_owned);
-    if !booted.is_empty() {
-        let found = kernels(&booted, settings, sink)?.into_values();
-        needed.extend(found.filter_map(|kernel| folder(kernel.image)));
-        needed.extend(emulators::of(&booted, &settings.home()?)?.and_then(|it| folder(it.program)));
-    }
-    let programs = trials.iter().filter_map(|trial| trial.workload.program.as_ref());
-    if programs.into_iter().any(|program| !program.sources.is_empty()) {
-        needed.insert(locations::source_trees_in(&settings.home()?));
-    }
-    needed.retain(|path| path.exists());
-    Ok(needed)
+    kernels(&booted, settings, sink).map(drop)
 }
 
 /// How many boots of these trials run at a time if there are enough of them; 1 without boots.

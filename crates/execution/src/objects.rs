@@ -25,13 +25,14 @@ pub type Sources = BTreeMap<String, Source>;
 /// Where the guest finds the objects.
 pub const GUEST_FOLDER: &str = vm::initramfs::OBJECTS_FOLDER;
 
-/// A scheduler's text as stores keep it.
-pub fn text(source: &Source) -> SchedulerSource {
-    SchedulerSource {
+/// The texts of schedulers as stores keep them.
+pub fn texts<'a>(sources: impl IntoIterator<Item = &'a Source>) -> Vec<SchedulerSource> {
+    let text = |source: &Source| SchedulerSource {
         sha256: source.sha256.clone(),
         name: source.name.clone(),
         files: compile::files(source),
-    }
+    };
+    sources.into_iter().map(text).filter(SchedulerSource::is_genuine).collect()
 }
 
 /// The scheduler of a trial in the simulator; `None` for policies of the kernel.
@@ -73,16 +74,6 @@ pub fn prepare(trials: &[Trial], sources: &Sources) -> Result<Prepared> {
         }
     }
     Ok(prepared)
-}
-
-/// The scheduler files, with their SHA-256, whose objects each guest of a plan carries.
-pub fn carried(plan: &[Trial]) -> BTreeSet<(String, String)> {
-    let on_kernels = plan.iter().filter(|trial| !trial.backend.is_model());
-    let file = |trial: &Trial| match &trial.contestant.scheduler {
-        SchedulerChoice::File { file, sha256, .. } => Some((file.clone(), sha256.clone())),
-        _ => None,
-    };
-    on_kernels.filter_map(file).collect()
 }
 
 /// Prepares trials of a larger plan, whose guests carry these schedulers.

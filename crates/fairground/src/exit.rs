@@ -70,6 +70,7 @@ fn is_bad_input(error: &(dyn std::error::Error + 'static)) -> bool {
     error.is::<BadInput>()
         || error.is::<spec::SpecError>()
         || error.is::<exchange::Refused>()
+        || error.is::<fleet::Refused>()
         || error.is::<kernels::Refused>()
         || error.is::<compile::CompileError>()
         || error.downcast_ref::<store::StoreError>().is_some_and(is_wrong_file)

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use anyhow::Result;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use model::{Backend, Machine, Seed};
+use model::{Backend, Seed};
 
 use crate::command_line;
 use crate::planned_experiment::{Definition, PlannedExperiment};
@@ -109,16 +109,7 @@ impl ExperimentOptions {
     /// # Errors
     /// What is wrong with a file or an option, its place, and what to write instead.
     pub fn plan(&self) -> Result<PlannedExperiment> {
-        self.plan_on(Vec::new())
-    }
-
-    /// The same, where these kinds of nodes are the machines of `live`.
-    ///
-    /// # Errors
-    /// As for [`ExperimentOptions::plan`].
-    pub fn plan_on(&self, nodes: Vec<Machine>) -> Result<PlannedExperiment> {
-        let overrides = Overrides { nodes, ..self.overrides() };
-        let definition = Definition::read(self.experiment.as_deref(), &overrides)?;
+        let definition = Definition::read(self.experiment.as_deref(), &self.overrides())?;
         Ok(definition.plan(Seed(self.seed)).with_probes(!self.no_probes))
     }
 
@@ -140,7 +131,6 @@ impl ExperimentOptions {
             schedulers: self.schedulers.clone(),
             workloads: self.workloads.clone(),
             machines: self.machines.clone(),
-            nodes: Vec::new(),
             baseline: self.baseline.clone(),
             blocks: self.blocks,
             trials_per_boot: self.trials_per_boot,

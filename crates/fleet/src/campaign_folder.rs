@@ -7,31 +7,26 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use execution::objects::Sources;
-use execution::refusal::bad_input;
 use model::{Experiment, Record, Seed, Trial};
 use serde::{Deserialize, Serialize};
 use store::{SchedulerSource, Session};
 
 use crate::chunk::Chunk;
 use crate::records_file::Tail;
+use crate::refuse;
 
-/// What is measured.
 const CAMPAIGN: &str = "campaign.json";
 
-/// How names of files of trials end.
 pub(crate) const TRIALS: &str = ".trials.jsonl";
 
-/// How names of files of records end.
 pub(crate) const RECORDS: &str = ".records.jsonl";
 
-/// The version of the form.
 const VERSION: u32 = 1;
 
 /// What a campaign's session will say of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Campaign {
+struct Campaign {
     version: u32,
     experiment: Experiment,
     plan: String,
@@ -43,35 +38,28 @@ pub struct Campaign {
     schedulers: Vec<SchedulerSource>,
 }
 
-/// A campaign's folder, as it is now.
 #[derive(Debug)]
 pub struct CampaignFolder {
     /// The session that its records belong to.
     pub session: Session,
-    /// The texts of its schedulers.
     pub schedulers: Vec<SchedulerSource>,
-    /// Its chunks, in order.
     pub chunks: Vec<Vec<Trial>>,
     /// The first record of each trial, in the order of the plan.
     pub records: Vec<Record>,
 }
 
 /// Makes a campaign's folder. The chunks are those of `session`'s plan.
-///
-/// # Errors
-/// When the folder is not empty, or cannot be written.
 pub fn write(
     folder: &Path,
     session: &Session,
-    sources: &Sources,
+    schedulers: &[SchedulerSource],
     chunks: Vec<Vec<Trial>>,
 ) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| failed("make", folder))?;
     if folder.read_dir().with_context(|| failed("read", folder))?.next().is_some() {
         let folder = folder.display();
-        return Err(bad_input(format!("{folder}: there is something in it; name a new folder")));
+        return Err(refuse(format!("{folder}: there is something in it; name a new folder")));
     }
-    let texts = sources.values().map(execution::objects::text);
     let campaign = Campaign {
         version: VERSION,
         experiment: session.experiment.clone(),
@@ -81,11 +69,11 @@ pub fn write(
         started_unix_s: session.started_unix_s,
         fairground: session.fairground.clone(),
         chunks: chunks.len(),
-        schedulers: texts.filter(SchedulerSource::is_genuine).collect(),
+        schedulers: schedulers.to_vec(),
     };
     let plan = chunks.concat();
     for (number, trials) in chunks.into_iter().enumerate() {
-        let text = Chunk::new(trials, &plan, sources).text()?;
+        let text = Chunk::new(trials, &plan, schedulers).text()?;
         put(&folder.join(format!("chunk-{number}{TRIALS}")), &text)?;
     }
     // Last: a folder with it is complete.
@@ -106,10 +94,6 @@ pub fn is_one(path: &Path) -> bool {
 }
 
 impl CampaignFolder {
-    /// Reads a folder.
-    ///
-    /// # Errors
-    /// When a file is missing or wrong, or a record is of no trial of the plan.
     pub fn read(folder: &Path) -> Result<CampaignFolder> {
         let campaign = campaign(&folder.join(CAMPAIGN))?;
         let mut chunks = Vec::new();
@@ -145,11 +129,11 @@ impl CampaignFolder {
 }
 
 fn text(path: &Path, kind: files::Kind) -> Result<String> {
-    files::text(path, kind).map_err(|fault| bad_input(format!("{}: {fault}", path.display())))
+    files::text(path, kind).map_err(|fault| refuse(format!("{}: {fault}", path.display())))
 }
 
 fn campaign(path: &Path) -> Result<Campaign> {
-    let place = |why: String| bad_input(format!("{}: {why}", path.display()));
+    let place = |why: String| refuse(format!("{}: {why}", path.display()));
     let campaign: Campaign = serde_json::from_str(&text(path, files::CHUNK)?)
         .map_err(|error| place(format!("line {}: {error}", error.line())))?;
     match campaign.version {
@@ -167,7 +151,7 @@ fn records(folder: &Path, chunks: &[Vec<Trial>]) -> Result<Vec<Record>> {
         for record in Tail::new(path.clone()).read()? {
             if !planned.contains_key(&record.trial.id()) {
                 let (path, trial) = (path.display(), record.trial.id());
-                return Err(bad_input(format!("{path}: trial {trial} is not of this plan")));
+                return Err(refuse(format!("{path}: trial {trial} is not of this plan")));
             }
             records.entry(record.trial.position).or_insert(record);
         }
@@ -175,7 +159,7 @@ fn records(folder: &Path, chunks: &[Vec<Trial>]) -> Result<Vec<Record>> {
     Ok(records.into_values().collect())
 }
 
-fn record_files(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn record_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = folder.read_dir().with_context(|| failed("read", folder))?.flatten();
     let is_ours = |path: &PathBuf| path.to_string_lossy().ends_with(RECORDS);
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_ours).collect();

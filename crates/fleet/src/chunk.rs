@@ -6,25 +6,22 @@
 //! plan` prints them. The header says how many lines follow, so that a file that was cut off is
 //! noticed. Without one, each line is a trial.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use compile::Source;
-use execution::objects::{self, Sources};
-use execution::refusal::bad_input;
 use model::tape_text::{self, TapeText};
 use model::{SchedulerChoice, Trial};
 use serde::{Deserialize, Serialize};
 use store::SchedulerSource;
 
-/// The version of the form.
+use crate::refuse;
+
 const VERSION: u32 = 1;
 
-/// Trials that one machine runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chunk {
-    /// The trials, in the order of the plan, with the tapes of their workloads.
     pub trials: Vec<Trial>,
     /// The schedulers that are not built in.
     pub schedulers: Vec<SchedulerSource>,
@@ -58,25 +55,22 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl Chunk {
-    /// The chunk of these trials of a plan, with what the schedulers consist of.
-    pub fn new(trials: Vec<Trial>, plan: &[Trial], sources: &Sources) -> Chunk {
+    /// The chunk of these trials of a plan. `schedulers` are the texts of all that the plan names.
+    pub fn new(trials: Vec<Trial>, plan: &[Trial], schedulers: &[SchedulerSource]) -> Chunk {
         let boots = trials.iter().any(|trial| trial.backend.boots_kernels());
-        let carried = if boots { objects::carried(plan) } else { BTreeSet::new() };
+        let carried = if boots { carried(plan) } else { BTreeSet::new() };
         let builtin: Vec<Source> = compile::builtin();
-        let is_foreign = |sha256: &str| builtin.iter().all(|source| source.sha256 != sha256);
+        let is_builtin = |sha256: &str| builtin.iter().any(|source| source.sha256 == sha256);
         let is_named = |sha256: &str| {
-            let is_carried = carried.iter().any(|(_, carried)| carried == sha256);
-            is_carried || trials.iter().any(|trial| names(trial, sha256))
+            carried.iter().any(|(_, carried)| carried == sha256)
+                || trials.iter().any(|trial| names(trial, sha256))
         };
-        let wanted = sources.values().filter(|it| is_foreign(&it.sha256) && is_named(&it.sha256));
-        let schedulers = wanted.map(objects::text).collect();
+        let is_wanted =
+            |source: &&SchedulerSource| !is_builtin(&source.sha256) && is_named(&source.sha256);
+        let schedulers = schedulers.iter().filter(is_wanted).cloned().collect();
         Chunk { trials, schedulers, carried }
     }
 
-    /// The content of its file.
-    ///
-    /// # Errors
-    /// When a trial has no JSON form, or the tapes of its trials are too long together.
     pub fn text(&self) -> Result<String> {
         let (schedulers, trials) = (self.schedulers.len(), self.trials.len());
         let tapes = TapeText::of(self.trials.iter().map(|trial| &trial.workload));
@@ -103,13 +97,10 @@ impl Chunk {
     }
 
     /// Reads the content of a file; `name` is for messages.
-    ///
-    /// # Errors
-    /// Which line is wrong, and why.
     pub fn read(text: &str, name: &str) -> Result<Chunk> {
         let (mut chunk, mut header, mut tapes) = (Chunk::default(), None, Vec::new());
         for (index, line) in text.lines().enumerate() {
-            let place = |why: String| bad_input(format!("{name}:{}: {why}", index + 1));
+            let place = |why: String| refuse(format!("{name}:{}: {why}", index + 1));
             if !is_definition(line) {
                 chunk.trials.push(trial(line).map_err(place)?);
                 continue;
@@ -123,7 +114,7 @@ impl Chunk {
         }
         chunk
             .check(header.as_ref(), tapes.len())
-            .map_err(|why| bad_input(format!("{name}: {why}")))?;
+            .map_err(|why| refuse(format!("{name}: {why}")))?;
         chunk.carried = header.map(|header| header.carried).unwrap_or_default();
         tape_text::attach(tapes, chunk.trials.iter_mut().map(|trial| &mut trial.workload));
         Ok(chunk)
@@ -133,36 +124,30 @@ impl Chunk {
         if self.trials.is_empty() {
             return Err("there is no trial in it; `fairground plan` prints some".into());
         }
-        let cut = |what, there, promised| {
-            Err(format!(
+        let Some(header) = header else { return Ok(()) };
+        let counts = [
+            ("trials", self.trials.len(), header.trials),
+            ("schedulers", self.schedulers.len(), header.schedulers),
+            ("recordings", tapes, header.tapes),
+        ];
+        match counts.into_iter().find(|(_, there, promised)| there != promised) {
+            Some((what, there, promised)) => Err(format!(
                 "it is not complete: {there} of {promised} {what} are there; copy it again"
-            ))
-        };
-        match header {
-            Some(it) if it.trials != self.trials.len() => {
-                cut("trials", self.trials.len(), it.trials)
-            }
-            Some(it) if it.schedulers != self.schedulers.len() => {
-                cut("schedulers", self.schedulers.len(), it.schedulers)
-            }
-            Some(it) if it.tapes != tapes => cut("recordings", tapes, it.tapes),
-            _ => Ok(()),
+            )),
+            None => Ok(()),
         }
     }
 
-    /// Its schedulers, written into an empty folder that must stay until they are compiled.
-    ///
-    /// # Errors
-    /// When the folder cannot be written.
-    pub fn sources(&self, folder: &Path) -> Result<Sources> {
-        let mut sources = Sources::new();
+    /// Its schedulers by their SHA-256, written into an empty folder that must stay until they are compiled.
+    pub fn sources(&self, folder: &Path) -> Result<BTreeMap<String, Source>> {
+        let mut sources = BTreeMap::new();
         for scheduler in &self.schedulers {
             let own = folder.join(&scheduler.sha256);
             std::fs::create_dir(&own).with_context(|| format!("cannot make {}", own.display()))?;
             let source = compile::unpack(&scheduler.files, &own)?;
             if source.sha256 != scheduler.sha256 {
                 let name = &scheduler.name;
-                return Err(bad_input(format!("the text of {name} is not what its SHA-256 says")));
+                return Err(refuse(format!("the text of {name} is not what its SHA-256 says")));
             }
             sources.insert(source.sha256.clone(), source);
         }
@@ -170,17 +155,26 @@ impl Chunk {
     }
 }
 
-/// Refuses what nobody could read again.
 fn refuse_long(text: &str) -> Result<()> {
     let most = files::CHUNK.most;
-    match text.len() as u64 <= most {
-        true => Ok(()),
-        false => Err(bad_input(format!(
+    if text.len() as u64 > most {
+        return Err(refuse(format!(
             "a chunk would have more than {} MiB, because each carries the tapes of its trials; \
              cut the plan into smaller chunks, or record for a shorter time",
             most >> 20
-        ))),
+        )));
     }
+    Ok(())
+}
+
+/// The scheduler files, with their SHA-256, whose objects each guest of a plan carries.
+fn carried(plan: &[Trial]) -> BTreeSet<(String, String)> {
+    let on_kernels = plan.iter().filter(|trial| !trial.backend.is_model());
+    let file = |trial: &Trial| match &trial.contestant.scheduler {
+        SchedulerChoice::File { file, sha256, .. } => Some((file.clone(), sha256.clone())),
+        _ => None,
+    };
+    on_kernels.filter_map(file).collect()
 }
 
 fn names(trial: &Trial, wanted: &str) -> bool {
@@ -209,10 +203,6 @@ fn definition(line: &str) -> Result<Definition, String> {
     }
 }
 
-/// One trial from its line.
-///
-/// # Errors
-/// What is wrong with it.
 pub fn trial(line: &str) -> Result<Trial, String> {
     let trial: Trial = serde_json::from_str(line)
         .map_err(|error| format!("not one trial ({error}); `fairground plan` prints some"))?;

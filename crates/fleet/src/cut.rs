@@ -4,21 +4,16 @@
 
 use model::Trial;
 
-/// Cuts trials into chunks, in their order. A chunk is full when its cost reaches `most`, so a
-/// single boot may cost more.
-pub fn cut(trials: &[Trial], most: f64, cost: &dyn Fn(&Trial) -> f64) -> Vec<Vec<Trial>> {
+/// Cuts trials into chunks of at most `most` trials, in their order. A single boot may have more.
+pub fn cut(trials: &[Trial], most: usize) -> Vec<Vec<Trial>> {
     let mut chunks: Vec<Vec<Trial>> = Vec::new();
-    let mut spent = most;
     for group in trials.chunk_by(belong_together) {
-        let next: f64 = group.iter().map(cost).sum();
-        let fits = chunks.last().is_some_and(|chunk| are_alike(&chunk[0], &group[0]));
-        // A sum of many costs is not exact.
-        if !fits || spent + next > most * (1.0 + 1e-9) {
-            chunks.push(Vec::new());
-            spent = 0.0;
+        match chunks.last_mut() {
+            Some(chunk) if chunk.len() + group.len() <= most && are_alike(&chunk[0], &group[0]) => {
+                chunk.extend_from_slice(group);
+            }
+            _ => chunks.push(group.to_vec()),
         }
-        spent += next;
-        chunks.last_mut().expect("one was just pushed").extend_from_slice(group);
     }
     chunks
 }
@@ -28,7 +23,7 @@ pub fn cut(trials: &[Trial], most: f64, cost: &dyn Fn(&Trial) -> f64) -> Vec<Vec
 pub fn into_parts(trials: &[Trial], count: usize) -> Vec<Vec<Trial>> {
     let mut most = trials.len().div_ceil(count.max(1));
     loop {
-        let chunks = cut(trials, most as f64, &|_| 1.0);
+        let chunks = cut(trials, most);
         if chunks.len() <= count || most >= trials.len() {
             return chunks;
         }
@@ -36,10 +31,9 @@ pub fn into_parts(trials: &[Trial], count: usize) -> Vec<Vec<Trial>> {
     }
 }
 
-/// Trials on one machine with one clock need the same of a node. On `live` the node is the machine.
+/// Trials on one backend with one clock need the same of a node.
 fn are_alike(a: &Trial, b: &Trial) -> bool {
-    let same_node = !a.backend.uses_running_kernel() || a.machine.name == b.machine.name;
-    a.backend == b.backend && a.clock() == b.clock() && same_node
+    a.backend == b.backend && a.clock() == b.clock()
 }
 
 fn belong_together(a: &Trial, b: &Trial) -> bool {
@@ -89,36 +83,20 @@ pub(crate) mod tests {
     #[test]
     fn a_boot_is_never_cut() {
         let boots = trials(&[0, 0, 0, 1, 1, 2, 3]);
-        assert_eq!(sizes(&cut(&boots, 1.0, &|_| 1.0)), [3, 2, 1, 1]);
-        assert_eq!(sizes(&cut(&boots, 4.0, &|_| 1.0)), [3, 4]);
+        assert_eq!(sizes(&cut(&boots, 1)), [3, 2, 1, 1]);
+        assert_eq!(sizes(&cut(&boots, 4)), [3, 4]);
     }
 
     #[test]
     fn simulated_trials_are_cut_anywhere() {
-        assert_eq!(sizes(&cut(&simulated(7), 3.0, &|_| 1.0)), [3, 3, 1]);
+        assert_eq!(sizes(&cut(&simulated(7), 3)), [3, 3, 1]);
         assert_eq!(sizes(&into_parts(&simulated(10), 4)), [3, 3, 3, 1]);
-    }
-
-    #[test]
-    fn the_cost_of_a_trial_decides() {
-        let cost = |trial: &Trial| if trial.position < 2 { 10.0 } else { 1.0 };
-        assert_eq!(sizes(&cut(&simulated(6), 10.0, &cost)), [1, 1, 4]);
     }
 
     #[test]
     fn backends_do_not_share_a_chunk() {
         let both = [simulated(2), trials(&[1, 1])].concat();
-        assert_eq!(sizes(&cut(&both, 100.0, &|_| 1.0)), [2, 2]);
-    }
-
-    #[test]
-    fn kinds_of_nodes_do_not_share_a_chunk() {
-        let mut live = trials(&[0, 1, 2, 3]);
-        live.iter_mut().for_each(|trial| trial.backend = Backend::Live);
-        live[2].machine.name = "other".into();
-        assert_eq!(sizes(&cut(&live, 100.0, &|_| 1.0)), [2, 1, 1]);
-        live.iter_mut().for_each(|trial| trial.backend = Backend::Vm);
-        assert_eq!(sizes(&cut(&live, 100.0, &|_| 1.0)), [4]);
+        assert_eq!(sizes(&cut(&both, 100)), [2, 2]);
     }
 
     #[test]

@@ -9,11 +9,7 @@
 //!
 //! Read in this order: [`cut`] keeps together what must run on one machine, [`chunk`] is the file
 //! that travels there, [`records_file`] the one that travels back, [`campaign_folder`] has both for
-//! every queue that people drive themselves.
-//!
-//! [`options`] is what the user wants of a fleet, [`queue`] what is asked of a queue of jobs,
-//! [`slurm`] the one that is built in, [`pace`] decides how large chunks are, and [`drive`]
-//! submits, collects, submits again and says what is lost.
+//! every queue that people drive themselves, and [`slurm`] runs a plan as one array job.
 //!
 //! What is not here: how a trial is run. A trial has the same identity everywhere, so a record that
 //! comes back twice is the same record.
@@ -21,9 +17,14 @@
 pub mod campaign_folder;
 pub mod chunk;
 pub mod cut;
-pub mod drive;
-pub mod options;
-pub mod pace;
-pub mod queue;
 pub mod records_file;
 pub mod slurm;
+
+/// The user's fault: the message names what was given and what to write instead.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(String);
+
+fn refuse(message: impl Into<String>) -> anyhow::Error {
+    Refused(message.into()).into()
+}

@@ -10,16 +10,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use execution::refusal::bad_input;
 use model::Record;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
-/// How often a locked file is tried again.
-const PATIENCE: u32 = 20;
+use crate::refuse;
 
-/// How long to sleep between two attempts.
-const AGAIN: Duration = Duration::from_millis(100);
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
 /// A file of records that this process alone writes.
 #[derive(Debug)]
@@ -30,12 +28,9 @@ pub struct RecordsFile {
 
 impl RecordsFile {
     /// Opens a file or makes it, and reads what is there.
-    ///
-    /// # Errors
-    /// When another process writes it, it holds something else, or the system refuses it.
     pub fn resume(path: &Path) -> Result<(RecordsFile, Vec<Record>)> {
         files::refuse_special(path)
-            .map_err(|fault| bad_input(format!("{}: {fault}", path.display())))?;
+            .map_err(|fault| refuse(format!("{}: {fault}", path.display())))?;
         let mut options = OpenOptions::new();
         let file = options.read(true).append(true).create(true).open(path);
         let file = file.with_context(|| format!("cannot write {}", path.display()))?;
@@ -47,10 +42,6 @@ impl RecordsFile {
         Ok((RecordsFile { file, path: path.to_owned() }, records))
     }
 
-    /// Appends a record.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn append(&mut self, record: &Record) -> Result<()> {
         let line = line(record)?;
         // One call: a process that is killed leaves the whole line or its beginning.
@@ -62,12 +53,12 @@ impl RecordsFile {
 
 /// Locks a file. Workers of a process that was killed have the lock until they notice.
 fn locked(mut file: File) -> Result<Flock<File>, Errno> {
-    for _ in 0..PATIENCE {
+    for _ in 0..LOCK_TRIES {
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Err((again, Errno::EWOULDBLOCK)) => file = again,
             other => return other.map_err(|(_, error)| error),
         }
-        std::thread::sleep(AGAIN);
+        std::thread::sleep(LOCK_PAUSE);
     }
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| error)
 }
@@ -83,9 +74,6 @@ fn not_alone(path: &Path, error: Errno) -> anyhow::Error {
 }
 
 /// A record as its line, with what its receiver will keep of it.
-///
-/// # Errors
-/// When it has no JSON form.
 pub fn line(record: &Record) -> Result<String> {
     let mut record = record.clone();
     record.settle();
@@ -107,9 +95,6 @@ impl Tail {
     }
 
     /// The records that were added since the last call.
-    ///
-    /// # Errors
-    /// When the file cannot be read, or a whole line of it is no record.
     pub fn read(&mut self) -> Result<Vec<Record>> {
         let new = match self.added() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -135,7 +120,7 @@ impl Tail {
 
     fn record(&self, line: &[u8]) -> Result<Record> {
         let wrong = |why: String| {
-            bad_input(format!("{}:{}: not a record: {why}", self.path.display(), self.lines))
+            refuse(format!("{}:{}: not a record: {why}", self.path.display(), self.lines))
         };
         let record: Record =
             serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;

@@ -118,10 +118,6 @@ fn resolve(
         return Err(error.hint("write sim, vm or live"));
     }
     let live = backends.iter().any(|backend| backend.uses_running_kernel());
-    if !over.nodes.is_empty() && (backends != [Backend::Live] || !over.machines.is_empty()) {
-        let error = SpecError::new("--fleet", "kinds of nodes are the machines of live trials");
-        return Err(error.hint("write --on live, and no --machine; or leave kinds= out"));
-    }
     let (machines, only_on) = machines(&file, live, base, places, over, host)?;
     let choices = choices(&file, base, places, over)?;
     let mut notes = Vec::new();
@@ -220,9 +216,6 @@ fn machines(
     if file.machine.is_some() && file.machines.is_some() {
         let error = places.error("machines", "both 'machine' and 'machines'");
         return Err(error.hint("write one of them"));
-    }
-    if !over.nodes.is_empty() {
-        return Ok((over.nodes.clone(), BTreeMap::new()));
     }
     let here = vec![machine::HERE.to_owned()];
     let (path, names) = match (&file.machine, &file.machines) {

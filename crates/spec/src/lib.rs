@@ -38,7 +38,7 @@ pub mod workload;
 use std::fmt;
 use std::path::Path;
 
-use model::{Backend, Machine};
+use model::Backend;
 
 pub use experiment::{adhoc, experiment};
 pub use near::near;
@@ -125,8 +125,6 @@ pub struct Overrides {
     pub workloads: Vec<String>,
     /// `--machine`; they take the place of the experiment's.
     pub machines: Vec<String>,
-    /// Kinds of nodes of a cluster: they are the machines of `live`, in the place of this one.
-    pub nodes: Vec<Machine>,
     /// `--baseline`.
     pub baseline: Option<String>,
     /// `--blocks`.

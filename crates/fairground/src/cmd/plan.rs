@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
+use execution::objects;
 use fleet::{campaign_folder, cut};
 use model::Trial;
 use store::Session;
@@ -60,7 +61,7 @@ impl Args {
     fn cut(&self, trials: &[Trial]) -> Result<Vec<Vec<Trial>>> {
         match (self.chunks, self.chunk_trials) {
             (Some(count), _) => Ok(cut::into_parts(trials, count as usize)),
-            (None, Some(most)) => Ok(cut::cut(trials, f64::from(most), &|_| 1.0)),
+            (None, Some(most)) => Ok(cut::cut(trials, most as usize)),
             (None, None) => {
                 Err(bad_input("--output writes chunks; add --chunks N or --chunk-trials N"))
             }
@@ -81,7 +82,7 @@ fn write(planned: &PlannedExperiment, chunks: Vec<Vec<Trial>>, folder: &Path) ->
         origin: None,
     };
     let (trials, count) = (planned.trials.len(), chunks.len());
-    campaign_folder::write(folder, &session, &planned.sources, chunks)?;
+    campaign_folder::write(folder, &session, &objects::texts(planned.sources.values()), chunks)?;
     let folder = folder.display().to_string();
     output::tell(format_args!(
         "{trials} trials in {count} chunks: {folder}/chunk-0.trials.jsonl …\n\

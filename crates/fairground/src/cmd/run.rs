@@ -5,8 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use fleet::options::FleetOptions;
-use fleet::slurm;
+use fleet::slurm::SlurmOptions;
 use model::Record;
 use stats::Comparison;
 
@@ -33,11 +32,10 @@ pub struct Args {
     #[arg(long, value_name = "PERCENT", value_parser = duration::percent)]
     #[arg(conflicts_with = "until")]
     effect: Option<f64>,
-    /// Let a cluster run the trials: slurm, or slurm:KEY=VALUE,… with files=shared|sent,
-    /// chunk=TRIALS, seconds=N, constraint=FEATURES, kinds=FEATURE+FEATURE…
-    #[arg(long, value_name = "FLEET", value_parser = FleetOptions::parse)]
+    /// Let a cluster run the trials: slurm, or slurm:chunk=TRIALS
+    #[arg(long, value_name = "FLEET", value_parser = SlurmOptions::parse)]
     #[arg(conflicts_with = "budget")]
-    fleet: Option<FleetOptions>,
+    fleet: Option<SlurmOptions>,
     /// No A/A trials before real time is measured
     #[arg(long, conflicts_with = "effect")]
     no_aa: bool,
@@ -48,8 +46,7 @@ pub struct Args {
 /// # Errors
 /// When the input is wrong (before anything runs), or the lab itself fails.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let kinds = args.fleet.as_ref().map_or(&[][..], |fleet| &fleet.kinds);
-    let planned = args.options.experiment.plan_on(slurm::kinds(kinds)?)?;
+    let planned = args.options.experiment.plan()?;
     let campaign = args.campaign(planned);
     let ended = ui::watch(|hear| measure::run(campaign, hear))?;
     let Ended::Complete(session) = ended else { return Ok(exit::interrupted()) };
@@ -69,7 +66,7 @@ impl Args {
         };
         let comparing = Comparing { blocks, aa_trials: !self.no_aa, effect_percent: self.effect };
         let judged_by = JudgedBy::Comparison(comparing);
-        let execution = Execution { fleet: self.fleet.clone(), ..self.options.execution() };
+        let execution = Execution { fleet: self.fleet, ..self.options.execution() };
         Campaign { planned, judged_by, execution }
     }
 }

@@ -106,11 +106,11 @@ fn sources<'a>(
             _ => None,
         })
         .collect();
-    let mut known: BTreeMap<String, SchedulerSource> = compile::builtin()
-        .iter()
-        .map(execution::objects::text)
-        .map(|source| (source.sha256.clone(), source))
-        .collect();
+    let mut known: BTreeMap<String, SchedulerSource> =
+        execution::objects::texts(&compile::builtin())
+            .into_iter()
+            .map(|source| (source.sha256.clone(), source))
+            .collect();
     known.extend(kept.into_iter().map(|source| (source.sha256.clone(), source)));
     let (mut sources, mut lost) = (Vec::new(), BTreeSet::new());
     for (sha256, file) in wanted {

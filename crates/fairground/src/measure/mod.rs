@@ -9,8 +9,8 @@
 //! Read in this order: [`claimable`] counts comparisons as `stats::compare` will; [`aa`] has the
 //! A/A trials and [`visible`] what follows from them; [`budget`] and [`precision`] decide the
 //! number of blocks, with [`block_count`]; [`session`] runs trials and keeps their records, unless
-//! [`recorded`] finds that a recording is another one than before; [`far`] has them run on other
-//! machines.
+//! [`recorded`] finds that a recording is another one than before; [`on_slurm`] has them run on
+//! a cluster.
 //!
 //! What is not here: the command line, and printing. The number of blocks never depends on which
 //! contestant is better.
@@ -19,7 +19,7 @@ pub mod aa;
 pub mod block_count;
 pub mod budget;
 pub mod claimable;
-pub mod far;
+pub mod on_slurm;
 pub mod precision;
 pub mod recorded;
 pub mod session;
@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use execution::sink::Hear;
-use fleet::options::FleetOptions;
+use fleet::slurm::SlurmOptions;
 use model::Design;
 
 use crate::planned_experiment::PlannedExperiment;
@@ -98,8 +98,8 @@ pub struct Execution {
     pub jobs: Option<usize>,
     /// Whether missing kernels must not be downloaded.
     pub offline: bool,
-    /// The machines that run the trials; `None`: this one.
-    pub fleet: Option<FleetOptions>,
+    /// The cluster that runs the trials; `None`: this machine.
+    pub fleet: Option<SlurmOptions>,
 }
 
 /// How a campaign has ended, if the lab did not fail.

@@ -13,11 +13,10 @@ use execution::repeated::Earlier;
 use execution::sink::{Hear, Sink};
 use execution::{Settings, interrupt};
 use model::{Backend, Progress, Trial};
-use store::{Filter, Holder, PlanLock, SchedulerSource, Session, Store};
+use store::{Filter, Holder, PlanLock, Session, Store};
 
 use super::claimable::ClaimableComparisons;
-use super::far::{self, Far, Place};
-use super::{Ended, Execution, recorded};
+use super::{Ended, Execution, on_slurm, recorded};
 use crate::planned_experiment::PlannedExperiment;
 use crate::records::Chosen;
 use crate::{command_line, dates};
@@ -89,7 +88,7 @@ impl<'a> Sessions<'a> {
         let session = self.session(&store, planned, continues)?;
         let left = left(&store, planned, session.family)?;
         let earlier = earlier_records(&store, session.family)?.with_tapes_of(&planned.trials);
-        store.keep_sources(&sources(planned))?;
+        store.keep_sources(&objects::texts(planned.sources.values()))?;
         let id = store.begin(&session)?;
         self.remark(planned, remarks);
         let campaign = session.family.unwrap_or(id);
@@ -184,15 +183,14 @@ impl<'a> Sessions<'a> {
             earlier,
             executable: None,
         };
-        let place = Place { store: store.path().to_owned(), campaign };
+        let path = store.path().to_owned();
         let mut keep = move |new: &[model::Record]| Ok(store.append_all(session, new)?);
         let mut hear = |progress: &Progress<'_>| (self.hear)(progress);
         let sink = Sink::new(&mut keep, &mut hear, &self.stop);
-        match &self.execution.fleet {
+        match self.execution.fleet {
             None => execution::execute(&left, &prepared, &settings, &sink),
-            Some(fleet) => {
-                let jobs = self.execution.jobs;
-                far::run(&Far { fleet, jobs, place, planned, left, settings }, &sink)
+            Some(options) => {
+                on_slurm::run(options, (&path, campaign), planned, left, &settings, &sink)
             }
         }
     }
@@ -213,11 +211,6 @@ fn earlier(store: &Store, plan: &str) -> Result<Option<i64>> {
     let sessions = store.sessions()?.into_iter().rev();
     let mut own = sessions.filter(|session| session.plan == plan && session.origin.is_none());
     Ok(own.next().map(|session| session.first()))
-}
-
-/// The texts of the schedulers' files, with what they include.
-fn sources(planned: &PlannedExperiment) -> Vec<SchedulerSource> {
-    planned.sources.values().map(objects::text).filter(SchedulerSource::is_genuine).collect()
 }
 
 /// What the campaign has measured in virtual machines.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A plan that is cut into chunks, run in pieces and collected again is the plan that ran at once.
 
-use std::process::Command;
-
 use crate::common::{Bench, project, simulated, stderr, stdout};
 
 /// Two contestants; one is no built-in scheduler.
@@ -111,24 +109,4 @@ fn recordings_travel_with_their_chunks() {
     bench.write("parts/chunk-0.trials.jsonl", &text.replace("r1000000 p1", "r1000001 p1"));
     let said = stderr(&run_chunk(&bench, 0).code(2));
     assert!(said.contains(":2: the text of the tapes is not what its SHA-256 says"), "{said}");
-}
-
-/// The book's recipe for GNU parallel, with this machine alone.
-#[test]
-fn gnu_parallel_runs_chunks() {
-    if Command::new("parallel").arg("--version").output().is_err() {
-        assert!(std::env::var_os("CI").is_none(), "CI must have GNU parallel");
-        return println!("skipped: GNU parallel is not installed (scripts/setup.sh slurm)");
-    }
-    let bench = bench("4");
-    let recipe = "parallel --sshlogin 2/: --joblog jobs.log --resume-failed \
-                  '$FAIRGROUND trial --jobs 1 --chunk {} --out {=s/trials/records/=}' ::: \
-                  parts/chunk-*.trials.jsonl";
-    let mut shell = Command::new("sh");
-    shell.args(["-c", recipe]).current_dir(bench.path("."));
-    shell.env("FAIRGROUND", env!("CARGO_BIN_EXE_fairground"));
-    let output = shell.output().expect("a shell");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    bench.run(&["import", "parts", "--store", "far.db"]).success();
-    expect_identical(&bench);
 }

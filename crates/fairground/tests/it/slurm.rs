@@ -19,11 +19,6 @@ struct Cluster {
 impl Cluster {
     /// Starts one; says why there is none.
     fn start() -> Option<Cluster> {
-        Cluster::start_hiding(&[])
-    }
-
-    /// The same, whose nodes do not see these folders.
-    fn start_hiding(folders: &[&Path]) -> Option<Cluster> {
         let programs = ["munged", "slurmctld", "slurmd", "sbatch"];
         let is_here = |program: &&str| {
             ["/usr/sbin", "/usr/bin"].iter().any(|folder| Path::new(folder).join(program).exists())
@@ -34,15 +29,13 @@ impl Cluster {
             return None;
         }
         let cluster = Cluster { folder: tempfile::tempdir().expect("a temporary folder") };
-        let hidden: Vec<String> = folders.iter().map(|it| it.display().to_string()).collect();
-        cluster.script("start", &hidden.join(" "));
+        cluster.script("start");
         Some(cluster)
     }
 
-    fn script(&self, what: &str, hidden: &str) {
+    fn script(&self, what: &str) {
         let mut command = Command::new(project("scripts/slurm_loopback.sh"));
-        command.arg(what).arg(self.folder.path()).env("HIDE", hidden);
-        let output = command.output().expect("a shell");
+        let output = command.arg(what).arg(self.folder.path()).output().expect("a shell");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
@@ -85,7 +78,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        self.script("stop", "");
+        self.script("stop");
     }
 }
 
@@ -257,57 +250,6 @@ fn an_interrupted_campaign_goes_on() {
     expect_tidy(&bench, &cluster);
 }
 
-/// Whether this process may give nodes another view of the file system.
-fn may_hide() -> bool {
-    let mut command = Command::new("unshare");
-    let output = command.args(["--mount", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
-    output.is_ok_and(|output| output.status.success())
-}
-
-/// A recording is played on nodes that do not see its file.
-fn expect_recordings_to_travel(bench: &Bench, cluster: &Cluster) {
-    bench.write("mine.toml", crate::common::RECORDED);
-    let plan = simulated("./mine.toml", "fifo", "6");
-    let run = |store| [&["run", "--store", store], &plan[..]].concat();
-    bench.run(&run("mine.db")).success();
-    let far = [&run("far_mine.db")[..], &["--fleet", "slurm:files=sent"]].concat();
-    bench.fairground(&far).env("SLURM_CONF", cluster.conf()).assert().success();
-    bench.run(&["compare", "--identical", "mine.db", "far_mine.db"]).success();
-    let records = bench.records("far_mine.db");
-    assert!(records.len() == 12 && records.iter().all(|record| record.outcome.is_ok()));
-}
-
-#[test]
-fn nodes_without_a_shared_file_system_get_what_they_need() {
-    let bench = bench();
-    bench.write("mine.bpf.c", &std::fs::read_to_string(project("schedulers/fifo.bpf.c")).unwrap());
-    let folder = bench.path("");
-    let program = Path::new(env!("CARGO_BIN_EXE_fairground")).parent().expect("a folder");
-    let home = execution::locations::data_folder().expect("a home");
-    let mut hidden = vec![folder.as_path(), program];
-    if !may_hide() {
-        println!("nodes see all files: this user may not hide them");
-        hidden.clear();
-    } else if home.exists() {
-        hidden.push(&home);
-    }
-    let Some(cluster) = Cluster::start_hiding(&hidden) else { return };
-    let run = [&slow_run("far.db")[..], &["--fleet", "slurm:files=sent"]].concat();
-    bench.fairground(&run).env("SLURM_CONF", cluster.conf()).assert().success();
-    expect_identical(&bench);
-    expect_tidy(&bench, &cluster);
-    expect_recordings_to_travel(&bench, &cluster);
-    if ready(&[]) {
-        // A boot with a scheduler that is not built in.
-        let boot = [&BOOTS[..8], &["./mine.bpf.c", "--blocks", "1", "--exploratory"]].concat();
-        let run = |store| [&boot[..], &["--offline", "--store", store]].concat();
-        bench.run(&run("vm.db")).success();
-        let far = [&run("far_vm.db")[..], &["--fleet", "slurm:files=sent"]].concat();
-        bench.fairground(&far).env("SLURM_CONF", cluster.conf()).assert().success();
-        bench.run(&["compare", "--identical", "vm.db", "far_vm.db"]).success();
-    }
-}
-
 #[test]
 fn a_chunk_that_never_comes_back_is_named() {
     if !ready(&[]) {
@@ -329,55 +271,6 @@ fn a_chunk_that_never_comes_back_is_named() {
     assert!(said.contains("never came back: FAILED, NonZeroExitCode on n"), "{said}");
     assert!(said.contains("qemu-system-x86_64"), "{said}");
 }
-
-#[test]
-fn each_kind_of_node_is_a_machine() {
-    let Some(cluster) = Cluster::start() else { return };
-    let bench = Bench::new();
-    let fleet = |kinds| [&LIVE[..], &["--fleet", kinds]].concat();
-    let run = fleet("slurm:kinds=small+large");
-    bench.fairground(&run).env("SLURM_CONF", cluster.conf()).assert().success();
-    let records = bench.records("fairground.db");
-    for machine in ["small", "large"] {
-        let own = records.iter().filter(|record| record.trial.machine.name == machine);
-        let ok = own.filter(|record| record.outcome.is_ok()).count();
-        assert_eq!(ok, 4, "two contestants, two blocks on {machine}");
-    }
-    let jobs = cluster.ask(&["scontrol", "show", "job", "-o"]);
-    let on = |kind: &str, node: &str| {
-        let own = |line: &&str| line.contains(&format!("Features={kind} "));
-        let jobs: Vec<&str> = jobs.lines().filter(own).collect();
-        assert!(!jobs.is_empty(), "{kind} has jobs");
-        assert!(jobs.iter().all(|job| job.contains(&format!(" NodeList={node} "))), "{jobs:?}");
-    };
-    on("small", "n1");
-    on("large", "n2");
-
-    let mut wrong = bench.fairground(&fleet("slurm:kinds=epyc"));
-    let said = stderr(&wrong.env("SLURM_CONF", cluster.conf()).assert().code(2));
-    assert!(said.contains("kinds=epyc: no node has this feature"), "{said}");
-    let simulated = [&slow_run("far.db")[..], &["--fleet", "slurm:kinds=small"]].concat();
-    let mut wrong = bench.fairground(&simulated);
-    let said = stderr(&wrong.env("SLURM_CONF", cluster.conf()).assert().code(2));
-    assert!(said.contains("write --on live, and no --machine"), "{said}");
-}
-
-/// Four trials on the running kernel, for which no privileges are needed.
-const LIVE: [&str; 13] = [
-    "run",
-    "--on",
-    "live",
-    "--scheduler",
-    "policy:other",
-    "--scheduler",
-    "policy:batch",
-    "--workload",
-    "tiny.toml",
-    "--blocks",
-    "2",
-    "--exploratory",
-    "--no-probes",
-];
 
 #[test]
 fn without_slurm_nothing_begins() {
