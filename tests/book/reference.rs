@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use clap::Command;
 use compile::{Header, Source};
-use kernels::needs::{Need, TABLE, Weight};
 use model::metric::{Direction, MEASURES, Unit};
 use model::series::SERIES;
+use vm::kernels::build::needs::{Need, TABLE, Weight};
 
 use crate::fields::table;
 use crate::{files, project};

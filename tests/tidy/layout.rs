@@ -7,44 +7,37 @@ use crate::{File, expect_none, files, root};
 
 /// What a crate may know besides `model`; `fairground` may know all.
 const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
-    ("live", &["compile", "parsers", "play", "recording", "worker"]),
-    ("sim", &["compile", "play", "sandbox", "worker"]),
+    ("live", &["compile", "recording", "process"]),
+    ("sim", &["compile", "process"]),
     // Trials become records wherever they run.
-    ("execution", &["compile", "files", "live", "sim", "spec", "store", "vm"]),
+    ("execution", &["compile", "live", "sim", "spec", "store", "vm"]),
     // A chunk carries schedulers' texts, its records go where those of local trials go.
-    ("fleet", &["compile", "files", "store"]),
+    ("fleet", &["compile", "store"]),
     // The compiler reads a stranger's text.
-    ("compile", &["sandbox"]),
+    ("compile", &["process"]),
     // A report is a function of a comparison, whose type the statistics define, and draws the graph
     // of a recorded workload.
     ("report", &["recording", "stats"]),
-    // A file names parsers and measures, and what cannot be played is refused at its line.
-    ("spec", &["files", "parsers", "play", "stats"]),
-    // Imported text becomes sessions of a store, shared files carry them.
-    ("exchange", &["files", "parsers", "store"]),
-    // A definition is a file like the others; what is built is kept among the kernels that boot.
-    ("kernels", &["files", "spec", "vm"]),
-    // A store can be a stranger's file.
-    ("store", &["files"]),
+    // A file names measures.
+    ("spec", &["stats"]),
+    // The definition of a kernel that is built is a file like the others.
+    ("vm", &["spec"]),
+    // A store, an imported result and a shared file can be a stranger's.
+    ("store", &["spec"]),
 ];
 
 /// Crates that measure or compute: they emit events and return values, they never print.
 const SILENT: &[&str] = &[
     "model",
-    "play",
-    "parsers",
     "spec",
     "compile",
-    "sandbox",
-    "worker",
+    "process",
     "live",
     "vm",
     "sim",
-    "kernels",
     "execution",
     "fleet",
     "store",
-    "exchange",
     "stats",
     "report",
     "recording",
@@ -54,12 +47,14 @@ const SILENT: &[&str] = &[
 const BACKENDS: &[&str] = &["live", "vm", "sim"];
 
 /// Crates that read what people and strangers hand to the program.
-const READERS: &[&str] = &["spec", "exchange", "store", "execution", "fleet", "fairground"];
+const READERS: &[&str] = &["spec", "store", "execution", "fleet", "fairground"];
 
 /// Files there that are the kernel's or the program's own, and answers that are asked for.
 const OWN_FILES: &[&str] = &[
     // The tree's tests, for `fairground check`.
     "crates/spec/src/mentions.rs",
+    // The reader itself.
+    "crates/spec/src/files.rs",
     // `/proc`.
     "crates/execution/src/live.rs",
     // Objects that this program has just compiled.
@@ -71,7 +66,7 @@ const OWN_FILES: &[&str] = &[
 ];
 
 /// Pure crates: no files, clocks, threads, processes, or order that differs from run to run.
-const PURE: &[&str] = &["model", "play", "parsers", "stats", "report", "sim"];
+const PURE: &[&str] = &["model", "stats", "report", "sim"];
 
 /// A native scheduler may crash or hang, so it runs in a process of its own with a time limit.
 const IMPURE: &str = "crates/sim/src/native/";
@@ -141,7 +136,7 @@ fn measuring_and_computing_never_print() {
 #[test]
 fn files_of_strangers_have_one_reader() {
     let reads = ["fs::read(", "fs::read_to_string(", "File::open(", ".read_to_string(", "stdin()."];
-    let mut complaints = find_in_sources(READERS, &reads, "read it by the crate `files`");
+    let mut complaints = find_in_sources(READERS, &reads, "read it by `spec::files`");
     complaints.retain(|complaint| !OWN_FILES.iter().any(|own| complaint.starts_with(own)));
     expect_none(complaints);
 }

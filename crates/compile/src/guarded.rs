@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sandbox::{Limits, Reach};
+use process::sandbox::{Limits, Reach};
 
 /// How much CPU time one call may take. The largest scheduler of the project takes two seconds.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -90,7 +90,7 @@ pub fn run(mut command: Command, input: &str, reach: &Reach) -> io::Result<Outpu
     if let Some(scratch) = reach.write.first() {
         command.env("TMPDIR", scratch);
     }
-    sandbox::confine(&mut command, reach, LIMITS)?;
+    process::sandbox::confine(&mut command, reach, LIMITS)?;
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
     thread::scope(|scope| {

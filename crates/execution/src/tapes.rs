@@ -52,7 +52,7 @@ pub fn take_from_guest(trial: &mut Trial) {
 
 fn packed(recorded: &Recorded) -> Option<Arc<str>> {
     let path = Path::new(GUEST_FOLDER).join(&recorded.sha256);
-    files::text(&path, files::RECORDED).ok().map(Arc::from)
+    spec::files::text(&path, spec::files::RECORDED).ok().map(Arc::from)
 }
 
 #[cfg(test)]

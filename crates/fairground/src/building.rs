@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use kernels::{Event, Hear};
+use vm::kernels::build::{Event, Hear};
 
 use crate::output::tell;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! This process's command line, quoted so that a person can paste it into a shell.
 
-pub use exchange::shell::quoted;
+pub use store::exchange::shell::quoted;
 
 /// The command that started this process, with the program's bare name.
 pub fn command() -> String {

@@ -62,16 +62,16 @@ pub fn code(error: &Error) -> u8 {
 
 /// The compiler, or the build of a kernel, was ended by Ctrl-C.
 fn is_interrupted(error: &(dyn std::error::Error + 'static)) -> bool {
-    error.is::<kernels::Interrupted>()
+    error.is::<vm::kernels::build::Interrupted>()
         || error.downcast_ref::<compile::CompileError>().is_some_and(|error| error.interrupted)
 }
 
 fn is_bad_input(error: &(dyn std::error::Error + 'static)) -> bool {
     error.is::<BadInput>()
         || error.is::<spec::SpecError>()
-        || error.is::<exchange::Refused>()
+        || error.is::<store::exchange::Refused>()
         || error.is::<fleet::Refused>()
-        || error.is::<kernels::Refused>()
+        || error.is::<vm::kernels::build::Refused>()
         || error.is::<compile::CompileError>()
         || error.downcast_ref::<store::StoreError>().is_some_and(is_wrong_file)
 }

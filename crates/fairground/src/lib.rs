@@ -15,7 +15,7 @@
 //! simulator, [`abilities`] what this machine can do; [`smallest`] is the experiment that shows
 //! whether something works at all. [`building`], [`command_line`], [`dates`], [`duration`],
 //! [`exit`], [`output`] and [`ui`] are small things that many verbs need. Other tools' files, and
-//! files for other people, are in the crate `exchange`.
+//! files for other people, are in `store::exchange`.
 
 pub mod abilities;
 pub mod advice;

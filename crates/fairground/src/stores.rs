@@ -17,7 +17,7 @@ use store::{SchedulerSource, Session, Store};
 use crate::exit::{self, bad_input};
 use crate::records::{self, Chosen, stem};
 use crate::{dates, summary};
-use exchange::share::{self, Shared};
+use store::exchange::share::{self, Shared};
 
 /// How every SQLite file begins.
 const SQLITE: &[u8] = b"SQLite format 3\0";
@@ -320,7 +320,8 @@ impl Opened {
 
 /// Whether a name means a store: by its ending, or by the first bytes of the file.
 fn is_store(path: &Path) -> bool {
-    let begins = || files::beginning(path, SQLITE.len() as u64).is_ok_and(|start| start == SQLITE);
+    let begins =
+        || spec::files::beginning(path, SQLITE.len() as u64).is_ok_and(|start| start == SQLITE);
     path.extension().is_some_and(|ending| ending == "db" || ending == share::ENDING)
         || share::is_shared(path)
         || begins()

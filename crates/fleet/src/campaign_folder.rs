@@ -99,7 +99,8 @@ impl CampaignFolder {
         let mut chunks = Vec::new();
         for number in 0..campaign.chunks {
             let path = folder.join(format!("chunk-{number}{TRIALS}"));
-            chunks.push(Chunk::read(&text(&path, files::CHUNK)?, &path.display().to_string())?);
+            chunks
+                .push(Chunk::read(&text(&path, spec::files::CHUNK)?, &path.display().to_string())?);
         }
         let chunks: Vec<Vec<Trial>> = chunks.into_iter().map(|chunk| chunk.trials).collect();
         let records = records(folder, &chunks)?;
@@ -128,13 +129,13 @@ impl CampaignFolder {
     }
 }
 
-fn text(path: &Path, kind: files::Kind) -> Result<String> {
-    files::text(path, kind).map_err(|fault| refuse(format!("{}: {fault}", path.display())))
+fn text(path: &Path, kind: spec::files::Kind) -> Result<String> {
+    spec::files::text(path, kind).map_err(|fault| refuse(format!("{}: {fault}", path.display())))
 }
 
 fn campaign(path: &Path) -> Result<Campaign> {
     let place = |why: String| refuse(format!("{}: {why}", path.display()));
-    let campaign: Campaign = serde_json::from_str(&text(path, files::CHUNK)?)
+    let campaign: Campaign = serde_json::from_str(&text(path, spec::files::CHUNK)?)
         .map_err(|error| place(format!("line {}: {error}", error.line())))?;
     match campaign.version {
         VERSION => Ok(campaign),

@@ -156,7 +156,7 @@ impl Chunk {
 }
 
 fn refuse_long(text: &str) -> Result<()> {
-    let most = files::CHUNK.most;
+    let most = spec::files::CHUNK.most;
     if text.len() as u64 > most {
         return Err(refuse(format!(
             "a chunk would have more than {} MiB, because each carries the tapes of its trials; \

@@ -29,7 +29,7 @@ pub struct RecordsFile {
 impl RecordsFile {
     /// Opens a file or makes it, and reads what is there.
     pub fn resume(path: &Path) -> Result<(RecordsFile, Vec<Record>)> {
-        files::refuse_special(path)
+        spec::files::refuse_special(path)
             .map_err(|fault| refuse(format!("{}: {fault}", path.display())))?;
         let mut options = OpenOptions::new();
         let file = options.read(true).append(true).create(true).open(path);
@@ -114,7 +114,7 @@ impl Tail {
         let mut file = OpenOptions::new().read(true).open(&self.path)?;
         file.seek(SeekFrom::Start(self.position))?;
         let mut new = Vec::new();
-        file.take(files::RECORDS.most).read_to_end(&mut new)?;
+        file.take(spec::files::RECORDS.most).read_to_end(&mut new)?;
         Ok(new)
     }
 
@@ -158,7 +158,7 @@ mod tests {
         records[..2].iter().for_each(|record| file.append(record).unwrap());
         drop(file);
         let third = line(&records[2]).unwrap();
-        let mut text = files::text(&path, files::RECORDS).unwrap();
+        let mut text = spec::files::text(&path, spec::files::RECORDS).unwrap();
         text += &third[..third.len() / 2];
         std::fs::write(&path, text).unwrap();
         let (mut file, known) = RecordsFile::resume(&path).unwrap();

@@ -328,7 +328,7 @@ fn end_of(task: &Task, state: Option<&TaskState>) -> String {
     let format = "--format=State,ExitCode,NodeList";
     let asked = ["--noheader", "--parsable2", "--allocations", &job, format];
     let accounted = output("sacct", &asked).ok().and_then(|text| parse_sacct(&text));
-    let log = files::text(&task.log, files::RESULT).unwrap_or_default();
+    let log = spec::files::text(&task.log, spec::files::RESULT).unwrap_or_default();
     let last_line = log.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
     [Some(state), accounted, last_line].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Read in this order: [`trial`] runs a whole trial; [`player`] plays a workload's steps with
-//! threads and processes; [`program`] runs real programs, whose output the crate `parsers` reads;
+//! threads and processes; [`program`] runs real programs, whose output `model::parsers` reads;
 //! [`loader`], [`active`] and [`probes`] deal with the kernel; [`facts`] and [`context`] describe
 //! the machine. [`recorder`] measures nothing: it records what the machine's tasks do anyway.
 //!

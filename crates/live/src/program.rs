@@ -11,7 +11,7 @@ use std::ptr;
 use std::time::{Duration, Instant};
 
 use model::{Policy, Program};
-use worker::{Pipe, pipe};
+use process::{Pipe, pipe};
 
 use crate::custody;
 use crate::player::attributes::{self, check, errno};

@@ -132,7 +132,7 @@ fn play(
     let mut reload = || reloads.borrow_mut().reload();
     let duration_ns = trial.workload.duration_us.unwrap_or(0).saturating_mul(1_000);
     let options = Options {
-        setting: play::Setting::for_trial(trial),
+        setting: model::play::Setting::for_trial(trial),
         folder: context.folder.as_deref(),
         busy: match context.virtual_clock {
             true => BusyLoop::COUNTED,
@@ -152,7 +152,7 @@ fn attach(trial: &Trial, provenance: &mut Provenance) -> Option<Probes> {
         provenance.probes = "off: the trial asked for none".into();
         return None;
     }
-    match Probes::attach(&play::script::measured_groups(&trial.workload), trial.trace) {
+    match Probes::attach(&model::play::script::measured_groups(&trial.workload), trial.trace) {
         Ok(probes) => {
             provenance.probes = "on".into();
             Some(probes)
@@ -187,7 +187,7 @@ fn conclude(
     };
     note(provenance, &played, &reported, trial);
     let mut measured = measure::all(&played, &reported, provenance);
-    play::sums::add_totals(&mut measured, &trial.workload.totals);
+    model::play::sums::add_totals(&mut measured, &trial.workload.totals);
     reloaded.measure(&mut measured);
     let readings = played.readings.unwrap_or_default();
     provenance.probe_cost = readings.cost;
@@ -195,16 +195,16 @@ fn conclude(
 }
 
 /// The measures in the output of the real program. The error says why they do not count.
-fn report_of_program(trial: &Trial, played: &Played) -> Result<parsers::Reported, String> {
+fn report_of_program(trial: &Trial, played: &Played) -> Result<model::parsers::Reported, String> {
     let (Some(program), Some(finished)) = (&trial.workload.program, &played.program) else {
-        return Ok(parsers::Reported::default());
+        return Ok(model::parsers::Reported::default());
     };
     let name = &program.command[0];
     if finished.code != 0 && !finished.stopped {
-        let last = parsers::last(&finished.stdout, &finished.stderr);
+        let last = model::parsers::last(&finished.stdout, &finished.stderr);
         return Err(format!("`{name}` ended with {}{last}", ending(finished.code)));
     }
-    parsers::parse(&program.parser, &finished.stdout, &finished.stderr).map_err(|why| {
+    model::parsers::parse(&program.parser, &finished.stdout, &finished.stderr).map_err(|why| {
         let stopped = if finished.stopped { " (it was stopped at duration_us)" } else { "" };
         format!("{why}{stopped}")
     })
@@ -214,7 +214,12 @@ fn ending(code: i32) -> String {
     if code < 0 { format!("signal {}", -code) } else { format!("exit code {code}") }
 }
 
-fn note(provenance: &mut Provenance, played: &Played, reported: &parsers::Reported, trial: &Trial) {
+fn note(
+    provenance: &mut Provenance,
+    played: &Played,
+    reported: &model::parsers::Reported,
+    trial: &Trial,
+) {
     if let (Some(version), Some(program)) = (&reported.version, &trial.workload.program) {
         provenance.programs.insert(program.parser.clone(), version.clone());
     }

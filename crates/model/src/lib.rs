@@ -14,6 +14,8 @@
 //! an experiment started.
 //! [`tape`] is what the tasks of a recording did, [`tape_text`] the same on its way to others.
 //! [`source_tree`] names what backends expect in a folder that a workload compiles.
+//! [`play`] is what a workload means, defined once for all backends; [`parsers`] read what real
+//! programs print.
 //! [`text`] makes strangers' words safe for a terminal.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
@@ -28,6 +30,8 @@ pub mod histogram;
 pub mod machine;
 pub mod metric;
 pub mod number;
+pub mod parsers;
+pub mod play;
 pub mod progress;
 pub mod record;
 pub mod seed;

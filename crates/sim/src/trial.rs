@@ -30,7 +30,7 @@ pub fn run_ops(trial: &Trial, ops: Option<Rc<dyn Ops>>, layout: TaskLayout) -> R
             ActiveScheduler { sched_ext_ops: String::new(), ..disabled(&record.provenance) };
     }
     record.measured = core.measured();
-    play::sums::add_totals(&mut record.measured, &trial.workload.totals);
+    model::play::sums::add_totals(&mut record.measured, &trial.workload.totals);
     record.trace = core.finish_trace();
     record
 }

@@ -145,7 +145,8 @@ fn at_path(kind: Kind, name: &str, base: &Path) -> Result<Asset, SpecError> {
 
 fn read(path: &Path) -> Result<Asset, SpecError> {
     let label = path.display().to_string();
-    let text = files::text(path, files::RECORDED).map_err(|fault| unreadable(&label, &fault))?;
+    let text = crate::files::text(path, crate::files::RECORDED)
+        .map_err(|fault| unreadable(&label, &fault))?;
     refuse_large(&text).map_err(|fault| unreadable(&label, &fault))?;
     let stem = stem(path).unwrap_or_default();
     let base = path.parent().unwrap_or(Path::new("")).to_owned();
@@ -153,21 +154,21 @@ fn read(path: &Path) -> Result<Asset, SpecError> {
 }
 
 /// Only tapes at a file's end may be long; what stands before them is a definition.
-fn refuse_large(text: &str) -> Result<(), files::Fault> {
-    let most = files::DEFINITION.most as usize;
+fn refuse_large(text: &str) -> Result<(), crate::files::Fault> {
+    let most = crate::files::DEFINITION.most as usize;
     match text.len() <= most || tapes::head_bytes(text) <= most {
         true => Ok(()),
-        false => Err(files::Fault::TooLarge(files::DEFINITION)),
+        false => Err(crate::files::Fault::TooLarge(crate::files::DEFINITION)),
     }
 }
 
-fn unreadable(label: &str, fault: &files::Fault) -> SpecError {
+fn unreadable(label: &str, fault: &crate::files::Fault) -> SpecError {
     let hint = match fault {
-        files::Fault::NotText(_) => "the file must be UTF-8 text",
-        files::Fault::System(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+        crate::files::Fault::NotText(_) => "the file must be UTF-8 text",
+        crate::files::Fault::System(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             "make the file readable"
         }
-        files::Fault::TooLarge(_) => "name the file that defines it",
+        crate::files::Fault::TooLarge(_) => "name the file that defines it",
         _ => "check that it is a readable file",
     };
     SpecError::new(label, fault.to_string()).hint(hint)

@@ -14,15 +14,15 @@ mod numbers;
 mod totals;
 mod waits;
 
+use model::play::{Refusal, Script, Setting};
 use model::{Policy, Seed, Step, TaskGroup, Workload};
-use play::{Refusal, Script, Setting};
 
 use super::SpecError;
 use super::source::Places;
 
 pub use ending::ends;
+pub use model::play::limits::ENDLESS;
 pub use numbers::{NAME_BYTES_MAX, TASKS_MAX};
-pub use play::limits::ENDLESS;
 
 /// The result of a check.
 type Checked = Result<(), Refusal>;

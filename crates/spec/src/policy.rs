@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Linux scheduling policies, as the command line writes them.
 
+use model::play::policy::CLASSES;
+pub use model::play::policy::class_name;
 use model::{Policy, PolicyClass};
-use play::policy::CLASSES;
-pub use play::policy::class_name;
 
 use super::near::advice;
 
 /// What is wrong, and what to write instead.
 pub type Advice = (String, Option<String>);
 
-/// Checks a policy's parameters as [`play::policy::check`].
+/// Checks a policy's parameters as [`model::play::policy::check`].
 ///
 /// # Errors
 /// Out of range, missing, or of another class.
 pub fn check(policy: &Policy) -> Result<(), Advice> {
-    play::policy::check(policy).map_err(|refusal| (refusal.message, Some(refusal.hint)))
+    model::play::policy::check(policy).map_err(|refusal| (refusal.message, Some(refusal.hint)))
 }
 
 /// Reads `rr:50`, `fifo:98`, `other`, `other:-5` (nice), `deadline:1000:5000:10000` (runtime,

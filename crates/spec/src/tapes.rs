@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use model::play::tapes::check as check_tapes;
 use model::tape::{self, Recorded, TapeFault, Tapes};
 use model::trial::sha256_hex;
 use model::{Step, Tape, Trial, Workload};
-use play::tapes::check as check_tapes;
 
 use super::SpecError;
 use super::expression::Names;

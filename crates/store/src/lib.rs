@@ -4,6 +4,8 @@
 //! Goals: a record that was appended survives `kill -9` and a power cut; nothing is ever changed or
 //! deleted; everything can be read with `sqlite3`, DuckDB, pandas or R, without this program.
 //!
+//! [`exchange`] is what travels: imported results, shared files, exports.
+//!
 //! Not here: statistics, and any knowledge of what a metric means.
 //!
 //! # The file
@@ -56,6 +58,7 @@
 mod check;
 mod damage;
 mod error;
+pub mod exchange;
 #[cfg(test)]
 mod full_disk_tests;
 mod lock;
@@ -228,7 +231,7 @@ impl Store {
     }
 
     fn connect(path: &Path, name: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
-        files::refuse_special(path).map_err(|fault| StoreError::NotAStore {
+        spec::files::refuse_special(path).map_err(|fault| StoreError::NotAStore {
             path: path.into(),
             why: format!("it {fault}"),
         })?;

@@ -74,7 +74,7 @@ fn other_ways_to_read_are_refused_by_line() {
 
 #[test]
 fn names_that_macros_make_up_lead_nowhere() {
-    if !sandbox::Parts::of_kernel().landlock {
+    if !process::sandbox::Parts::of_kernel().landlock {
         println!("skipped: this kernel has no Landlock");
         return;
     }

@@ -89,7 +89,7 @@ impl Seen {
             qemu,
             kernels: found.map(|kernels| kernels.iter().map(Image::of).collect()),
             emulator: home.and_then(|home| emulator(&home).map_err(words)),
-            emulator_tools: ::kernels::emulator::missing_tools(),
+            emulator_tools: vm::emulator::qemu_build::missing_tools(),
             mirror: (!offline).then(|| mirror().map_err(words)),
             obstacles: obstacles(),
             programs: programs(),

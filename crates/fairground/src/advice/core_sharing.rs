@@ -27,7 +27,7 @@ struct Measured {
 /// The file is no such file.
 pub fn measured(home: &Path) -> Result<Option<u32>> {
     let path = home.join(FILE);
-    let text = match files::text(&path, files::DEFINITION) {
+    let text = match spec::files::text(&path, spec::files::DEFINITION) {
         Ok(text) => text,
         Err(fault) if fault.is_absence() => return Ok(None),
         Err(fault) => return Err(bad_input(format!("{}: {fault}", path.display()))),

@@ -96,10 +96,12 @@ fn part(contestant: &Contestant) -> Option<String> {
             let name = Path::new(file).file_name()?.to_string_lossy();
             name.split('.').next()?.to_owned()
         }
-        (SchedulerChoice::Kernel, Some(kernel)) => match kernels::definition::read(kernel) {
-            Ok(definition) => definition.original_of.split(' ').next()?.to_owned(),
-            Err(_) => kernel_name(kernel).split('-').next()?.to_owned(),
-        },
+        (SchedulerChoice::Kernel, Some(kernel)) => {
+            match vm::kernels::build::definition::read(kernel) {
+                Ok(definition) => definition.original_of.split(' ').next()?.to_owned(),
+                Err(_) => kernel_name(kernel).split('-').next()?.to_owned(),
+            }
+        }
         _ => return None,
     };
     Some(if matches!(scheduler.as_str(), "cfs" | "eevdf") { BASE.into() } else { scheduler })

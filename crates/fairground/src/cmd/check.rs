@@ -128,7 +128,7 @@ fn spec(kind: Kind, name: &str) -> Result<String, spec::SpecError> {
         }
         Kind::Claim => Ok(format!("{} tests", claims::read(name)?.tests.len())),
         Kind::Care => spec::care::read(name, here, host_cpus()).map(|_| "reads".into()),
-        Kind::Kernel => ::kernels::definition::read(name).map(|_| "reads".into()),
+        Kind::Kernel => vm::kernels::build::definition::read(name).map(|_| "reads".into()),
     }
 }
 

@@ -7,8 +7,8 @@ use anyhow::Result;
 use clap::Subcommand;
 use execution::interrupt;
 use execution::locations::data_folder;
-use kernels::build::Site;
 use vm::emulator::{self, Emulator};
+use vm::kernels::build::steps::Site;
 
 use crate::{building, output};
 
@@ -44,7 +44,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Action::Build { jobs } => {
             let (jobs, stop) = (building::jobs(jobs), interrupt::flag()?);
             let site = Site { home: &home, downloads: None, jobs, stop: &stop };
-            Some(building::watch(|hear| kernels::emulator::build(&site, hear))?)
+            Some(building::watch(|hear| vm::emulator::qemu_build::build(&site, hear))?)
         }
         Action::Show => emulator::find(&home)?,
     };

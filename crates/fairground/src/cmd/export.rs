@@ -15,7 +15,7 @@ use model::{Histogram, Record};
 use crate::exit::bad_input;
 use crate::output;
 use crate::records::{self, Chosen};
-use exchange::formats;
+use store::exchange::formats;
 
 /// The longest name of a file without its ending, in bytes.
 const FILE_NAME_MAX: usize = 250;

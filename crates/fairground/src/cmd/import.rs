@@ -14,11 +14,11 @@ use store::{Session, Store};
 
 use crate::exit::bad_input;
 use crate::{command_line, dates, output};
-use exchange::imports::record::{self, Source};
-use exchange::imports::{self, Fault, Format};
-use exchange::share::{self, Shared};
 use fleet::campaign_folder;
 use spec::near::advice;
+use store::exchange::imports::record::{self, Source};
+use store::exchange::imports::{self, Fault, Format};
+use store::exchange::share::{self, Shared};
 
 /// The experiment of imported records that do not join another one.
 const EXPERIMENT: &str = "imported";
@@ -190,8 +190,8 @@ fn take_in(store: &Store, path: &Path, file: &Shared) -> Result<()> {
 /// A file's format, and what is in it.
 fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, Source)> {
     let name = file.display();
-    let bytes =
-        files::read(file, files::RESULT).map_err(|fault| bad_input(format!("{name}: {fault}")))?;
+    let bytes = spec::files::read(file, spec::files::RESULT)
+        .map_err(|fault| bad_input(format!("{name}: {fault}")))?;
     let sha256 = model::trial::sha256_hex(&bytes);
     let text = String::from_utf8(bytes).map_err(|_| bad_input(format!("{name}: not a text")))?;
     let place = |fault: Fault| match fault.line {

@@ -122,9 +122,9 @@ fn check_configuration(kernel: &Kernel) -> Result<()> {
         );
         return Ok(());
     };
-    let text = files::text(path, files::DEFINITION)
+    let text = spec::files::text(path, spec::files::DEFINITION)
         .map_err(|fault| bad_input(format!("{}: {fault}", path.display())))?;
-    let (unusable, losses) = ::kernels::needs::judge(&text);
+    let (unusable, losses) = vm::kernels::build::needs::judge(&text);
     if let Some(unusable) = unusable {
         return Err(bad_input(format!("{}: {unusable}", path.display())));
     }

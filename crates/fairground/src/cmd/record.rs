@@ -115,7 +115,7 @@ fn refuse(args: &Args) -> Result<()> {
 /// Refuses to write what is there already, a device such as `/dev/stdout` above all.
 fn refuse_file(file: &Path) -> Result<()> {
     let shown = file.display();
-    if let Err(fault) = files::refuse_special(file) {
+    if let Err(fault) = spec::files::refuse_special(file) {
         return Err(bad_input(format!("-o {shown}: {fault}; name a new file")));
     }
     if file.symlink_metadata().is_ok() {

@@ -15,8 +15,8 @@ use store::{SchedulerSource, Session, Store};
 use crate::exit::bad_input;
 use crate::output;
 use crate::records::Chosen;
-use exchange::share::private::{Owner, is_sentence};
-use exchange::share::{About, ENDING, Shared};
+use store::exchange::share::private::{Owner, is_sentence};
+use store::exchange::share::{About, ENDING, Shared};
 
 /// Options of `share`.
 #[derive(clap::Args)]

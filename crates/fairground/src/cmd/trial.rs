@@ -71,7 +71,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 }
 
 fn read() -> Result<Trial> {
-    let text = files::stream_text(&mut std::io::stdin(), files::TRIAL)
+    let text = spec::files::stream_text(&mut std::io::stdin(), spec::files::TRIAL)
         .map_err(|fault| bad_input(format!("standard input: {fault}")))?;
     let mut trial =
         fleet::chunk::trial(&text).map_err(|why| bad_input(format!("standard input: {why}")))?;

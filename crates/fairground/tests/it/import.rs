@@ -14,7 +14,7 @@ fn sample(name: &str) -> String {
         "schbench.json" | "composite.xml" | "mangohud.csv" | "hyperfine.json" => {
             "crates/fairground/tests/imports"
         }
-        _ => "crates/parsers/src/recorded",
+        _ => "crates/model/src/parsers/recorded",
     };
     std::fs::read_to_string(project(folder).join(name)).expect("a sample")
 }

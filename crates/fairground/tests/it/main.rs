@@ -22,6 +22,7 @@ mod import;
 mod kernel_build;
 mod live;
 mod look_alikes;
+mod one_meaning;
 mod packages;
 mod recommend;
 mod record;

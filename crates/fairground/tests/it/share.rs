@@ -5,12 +5,12 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
-use exchange::share::{Shared, seal};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use model::{Backend, Outcome, Record};
 use store::Store;
+use store::exchange::share::{Shared, seal};
 
 use crate::common::hogs::raced;
 use crate::common::{Bench, RECORDED, stderr, stdout};

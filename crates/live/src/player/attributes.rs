@@ -5,8 +5,8 @@
 use std::ffi::CStr;
 use std::mem;
 
+use model::play::LAB_PRIORITY;
 use model::{Policy, PolicyClass};
-use play::LAB_PRIORITY;
 
 /// `errno` of a call that failed.
 pub type Errno = i32;

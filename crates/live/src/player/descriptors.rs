@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-use play::Script;
-use worker::{Pipe, pipe};
+use model::play::Script;
+use process::{Pipe, pipe};
 
 /// The pipes in which the tasks of tapes sleep that receive.
 pub fn mailboxes(script: &Script) -> io::Result<Vec<Option<Pipe>>> {

@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
-use worker::Pipe;
+use process::Pipe;
 
 use crate::player::clock::timespec;
 use crate::player::shared_memory::Shareable;
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn who_receives_sleeps_in_a_pipe_and_a_stray_byte_does_no_harm() {
-        let mailbox = Arc::new(worker::pipe().expect("a pipe"));
+        let mailbox = Arc::new(process::pipe().expect("a pipe"));
         let zero = || AtomicU32::new(0);
         let semaphore = Arc::new(Semaphore { value: zero(), waiting: zero(), receiving: zero() });
         let other = (semaphore.clone(), mailbox.clone());

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread::{Builder, JoinHandle};
 
-use play::Script;
+use model::play::Script;
 
 use crate::player::run_state::Fault;
 use crate::player::task::{Flow, Task};

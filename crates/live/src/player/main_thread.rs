@@ -12,7 +12,7 @@ use std::sync::{Arc, Once};
 use std::thread::JoinHandle;
 
 use model::Workload;
-use play::Script;
+use model::play::Script;
 
 use crate::custody;
 use crate::player::attributes::{Errno, rise_above};

@@ -8,7 +8,7 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::{fs, ptr};
 
-use play::{Group, Op, Script};
+use model::play::{Group, Op, Script};
 
 use crate::player::PlayError;
 use crate::player::attributes::{Errno, check, errno};

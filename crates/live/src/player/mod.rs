@@ -13,14 +13,14 @@
 //! between the common start and the end of the trial, and nothing allocated but for threads that
 //! tapes make.
 //!
-//! What is not here: what a workload means (the crate `play`), the scheduler under test, metrics by
+//! What is not here: what a workload means (`model::play`), the scheduler under test, metrics by
 //! name, files of results.
 
 use std::io;
 use std::path::Path;
 
 use model::Histogram;
-use play::Setting;
+use model::play::Setting;
 
 use crate::probes::{Probes, Readings};
 use crate::program::Finished;
@@ -61,7 +61,7 @@ pub struct Options<'a> {
     pub folder: Option<&'a Path>,
     /// How CPU time is used.
     pub busy: BusyLoop,
-    /// The probes, attached to [`play::script::measured_groups`], if there are any.
+    /// The probes, attached to [`model::play::script::measured_groups`], if there are any.
     pub probes: Option<&'a Probes>,
     /// Called when the trial is aborted, before the tasks are ended: a scheduler that does not run
     /// them would not let them end.
@@ -78,7 +78,7 @@ pub struct Played {
     /// From the common start to the end of the last finite task; `None` without finite tasks, or
     /// when not all of them ended.
     pub completion_ns: Option<u64>,
-    /// One for each of [`play::script::measured_groups`], without `program`.
+    /// One for each of [`model::play::script::measured_groups`], without `program`.
     pub groups: Vec<GroupPlayed>,
     /// The real program, if there is one.
     pub program: Option<Finished>,

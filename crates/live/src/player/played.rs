@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use play::Group;
+use model::play::Group;
 
 use crate::player::clock::thread_cpu_ns;
 use crate::player::run_state::{RunState, TaskSlot, UNKNOWN};

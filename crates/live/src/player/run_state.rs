@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
 
-use play::{Group, Script, Tally};
-use worker::Pipe;
+use model::play::{Group, Script, Tally};
+use process::Pipe;
 
 use crate::player::attributes::{Errno, cpu_set};
 use crate::player::busy::BusyLoop;
@@ -155,7 +155,7 @@ pub struct RunState {
     pub barriers: Shared<Barrier>,
     /// By number: the last release of each timer that tasks share; 0: none yet.
     pub releases: Shared<Release>,
-    /// By number; [`play::script::Pipes`] says which are a channel's.
+    /// By number; [`model::play::script::Pipes`] says which are a channel's.
     pub pipes: Vec<Pipe>,
     /// By the number of a tape: the pipe in which its task sleeps, if it receives.
     mailboxes: Vec<Option<Pipe>>,
@@ -266,7 +266,7 @@ impl RunState {
 
 impl GroupTally {
     /// Without counts. Fails when the kernel gives no memory.
-    pub fn new(group: &play::Group) -> io::Result<GroupTally> {
+    pub fn new(group: &model::play::Group) -> io::Result<GroupTally> {
         let cpus = (!group.affinity.is_empty()).then(|| kernel_set(&group.affinity));
         Ok(GroupTally {
             comm: CString::new(group.name.as_str())?,

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use play::{Op, TimerPlan};
+use model::play::{Op, TimerPlan};
 
 use crate::player::clock::now_ns;
 use crate::player::run_state::Fault;

@@ -7,8 +7,8 @@
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 
-use play::limits::MAX_TIMERS;
-use play::{Group, TimerState};
+use model::play::limits::MAX_TIMERS;
+use model::play::{Group, TimerState};
 
 use crate::player::attributes::Errno;
 use crate::player::clock::sleep_until;

@@ -7,8 +7,8 @@ use std::thread::{self, Builder, JoinHandle};
 use std::time::Duration;
 use std::{fs, io};
 
-use play::TimerState;
-use play::limits::MAX_TIMERS;
+use model::play::TimerState;
+use model::play::limits::MAX_TIMERS;
 
 use crate::player::attributes;
 use crate::player::clock::now_ns;

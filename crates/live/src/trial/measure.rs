@@ -5,9 +5,9 @@
 //! not is `missing`, with its reason; a measure that has no meaning for a group (deadlines without
 //! a timer, the fairness of one task) is left out.
 
+use model::parsers::Reported;
+use model::play::{ALL, PROGRAM, sums};
 use model::{Histogram, Measured, Metric, Provenance, series};
-use parsers::Reported;
-use play::{ALL, PROGRAM, sums};
 
 use crate::player::{GroupPlayed, Played};
 use crate::probes::GroupReadings;

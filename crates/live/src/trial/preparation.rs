@@ -88,7 +88,7 @@ fn run(command: &[String], folder: Option<&Path>) -> Result<(), Outcome> {
     match finished.code {
         0 => Ok(()),
         code => {
-            let last = parsers::last(&finished.stdout, &finished.stderr);
+            let last = model::parsers::last(&finished.stdout, &finished.stderr);
             Err(failed(format!("it ended with {}{last}", super::ending(code))))
         }
     }

@@ -230,7 +230,7 @@ fn start_program(command: &[String]) -> Result<Running, Outcome> {
         }
         if ended || Instant::now() > end {
             let finished = running.finish();
-            let last = parsers::last(&finished.stdout, &finished.stderr);
+            let last = model::parsers::last(&finished.stdout, &finished.stderr);
             let what = if ended { "ended" } else { "was not enabled within 20 s" };
             return Err(failed(format!("`{}` {what}{last}", command.join(" "))));
         }

@@ -11,7 +11,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use model::{Outcome, Record, Trial};
-use worker::{Pipe, Process};
+use process::{Pipe, Process};
 
 use crate::active::active;
 use crate::context::Context;
@@ -75,7 +75,7 @@ pub(super) fn supervise_work(
     custody::open();
     let look = if context.in_guest { None } else { Some(LOOK) };
     let careful = |begins: &dyn Fn()| {
-        worker::caught(|| work(begins))
+        process::caught(|| work(begins))
             .unwrap_or_else(|message| without_measurement(trial, context, defect(&message)))
     };
     let (answer, ended) = match Worker::start(&careful) {
@@ -154,7 +154,7 @@ struct Worker {
 
 impl Worker {
     fn start(work: Work) -> std::io::Result<Worker> {
-        let Pipe { read, write } = worker::pipe()?;
+        let Pipe { read, write } = process::pipe()?;
         let _ = fork_isolation::offset();
         let process = Process::fork(move || be_worker(work, File::from(write)))?;
         // SAFETY: no pointers. The child does the same, because either may run first.
@@ -239,7 +239,7 @@ impl Worker {
     /// running, above a worker that needs the CPU to come to its end.
     fn wait(&self, patience: Duration) {
         let answer = (!self.is_silent).then(|| self.answer.as_fd());
-        worker::await_readable([Some(self.handle.as_fd()), answer], patience);
+        process::await_readable([Some(self.handle.as_fd()), answer], patience);
     }
 }
 

@@ -57,7 +57,7 @@ fn a_start_that_was_not_common_is_noted() {
     let notes = |start_took_ns| {
         let played = Played { above_load: true, start_took_ns, ..Played::default() };
         let mut provenance = Provenance::default();
-        note(&mut provenance, &played, &parsers::Reported::default(), &trial);
+        note(&mut provenance, &played, &model::parsers::Reported::default(), &trial);
         provenance.notes
     };
     assert_eq!(notes(3_000_000), [""; 0]);

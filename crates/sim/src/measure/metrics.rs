@@ -2,8 +2,8 @@
 //! Computes the record's measures from the counters. Only this module uses floating-point numbers:
 //! it runs after the simulation.
 
+use model::play::{ALL, sums};
 use model::{Histogram, Measured, Metric};
-use play::{ALL, sums};
 
 use super::recorder::GroupTally;
 use crate::core::task::State;

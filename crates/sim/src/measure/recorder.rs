@@ -84,7 +84,7 @@ impl GroupTally {
     }
 }
 
-impl play::Tally for GroupTally {
+impl model::play::Tally for GroupTally {
     #[inline]
     fn response(&mut self, ns: u64) {
         self.response.record(ns);

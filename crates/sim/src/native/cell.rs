@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use model::Trial;
-use sandbox::{Cell, Limits, Parts};
+use process::sandbox::{Cell, Limits, Parts};
 
 /// Where the answer goes.
 pub const ANSWER: RawFd = 3;

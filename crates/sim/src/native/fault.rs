@@ -128,7 +128,7 @@ impl SchedulerFault {
     fn refusal(&self, native: Option<&Native>) -> String {
         let what = match self.address {
             CLOCK => "read the processor's clock (rdtsc)".to_owned(),
-            call => format!("called {}", sandbox::name(call as i64)),
+            call => format!("called {}", process::sandbox::name(call as i64)),
         };
         let (who, place) = match CALLBACKS.get(self.callback as usize) {
             Some(&callback) if !callback.is_empty() => {

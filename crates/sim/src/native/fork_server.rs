@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Trials' processes from a small process, for programs that hold many trials (`worker` says why).
+//! Trials' processes from a small process, for programs that hold many trials (`process` says why).
 //!
 //! The server learns each scheduler and each recording's tapes once. An order is a trial without
 //! them, in its JSON form; only the trial's own process reads it.
@@ -14,9 +14,9 @@ use std::time::Duration;
 use compile::native::{Facts, Native};
 use model::Trial;
 use model::tape::Tapes;
-use sandbox::{Cell, Limits};
+use process::fork_server::{ForkServer, Service};
+use process::sandbox::{Cell, Limits};
 use serde::{Deserialize, Serialize};
-use worker::fork_server::{ForkServer, Service};
 
 use super::cell;
 use super::isolate::{Ending, be_isolated, isolated_by};

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use sandbox::{Cell, Limits};
-use worker::Process;
-use worker::fork_server::ForkServer;
+use process::Process;
+use process::fork_server::ForkServer;
+use process::sandbox::{Cell, Limits};
 
 use super::cell;
 use super::fault::{self, SchedulerFault};
@@ -68,7 +68,7 @@ pub fn isolated(
     work: impl FnOnce() -> Vec<u8>,
 ) -> std::io::Result<Ending> {
     let forking = FORKING.lock().unwrap_or_else(PoisonError::into_inner);
-    let (answer, fault) = (worker::pipe()?, worker::pipe()?);
+    let (answer, fault) = (process::pipe()?, process::pipe()?);
     let (answer_to, fault_to) = (answer.write, fault.write);
     let work = || Ok(work());
     let process = Process::fork(move || be_isolated(answer_to, fault_to, confinement, work))?;
@@ -86,7 +86,7 @@ pub fn isolated_by(
     timeout: Duration,
     stop: &AtomicBool,
 ) -> std::io::Result<Ending> {
-    let (answer, fault) = (worker::pipe()?, worker::pipe()?);
+    let (answer, fault) = (process::pipe()?, process::pipe()?);
     let process = server.fork(order, [answer.write, fault.write])?;
     Ok(wait(process, &answer.read, fault.read, timeout, stop))
 }
@@ -99,7 +99,7 @@ pub fn be_isolated(
     work: impl FnOnce() -> Result<Vec<u8>, String>,
 ) -> i32 {
     let answer = match get_ready(answer_to, fault_to, confinement) {
-        Ok(()) => worker::caught(work).and_then(|answer| answer),
+        Ok(()) => process::caught(work).and_then(|answer| answer),
         Err(error) => Err(format!("the worker cannot be confined: {error}")),
     };
     let (kind, bytes) = match answer {
@@ -161,7 +161,7 @@ fn read_all(from: &OwnedFd, timeout: Duration, stop: &AtomicBool) -> (Vec<u8>, O
     let mut piece = [0; 1 << 16];
     loop {
         let left = end.saturating_duration_since(Instant::now());
-        let is_ready = worker::await_readable([Some(from.as_fd())], left.min(LOOK));
+        let is_ready = process::await_readable([Some(from.as_fd())], left.min(LOOK));
         if stop.load(Ordering::Relaxed) {
             return (bytes, Some(Ending::Stopped));
         }
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn another_pipe_ends_when_its_writer_closes_it() {
-        let worker::Pipe { read: from, write: to } = worker::pipe().expect("a pipe");
+        let process::Pipe { read: from, write: to } = process::pipe().expect("a pipe");
         let patient = std::thread::spawn(|| {
             check(|| {
                 std::thread::sleep(Duration::from_secs(5));

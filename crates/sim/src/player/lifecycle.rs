@@ -2,7 +2,7 @@
 //! How tasks begin and end: `fork`, `exit`, `wait`.
 
 use model::Policy;
-use play::{Op, TimerState};
+use model::play::{Op, TimerState};
 
 use super::progress::{Ending, Flow, Progress};
 use crate::core::memory::{get, put};

@@ -5,8 +5,8 @@
 //! Its work is part of what is measured on a real kernel: the common start is a series of wake-ups
 //! on one CPU, and the end preempts the task that runs there.
 
+use model::play::LAB_PRIORITY;
 use model::{Costs, Policy, PolicyClass};
-use play::LAB_PRIORITY;
 
 use super::progress::Gate;
 use super::start_up::PROGRAM;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The player: plays a workload's [`play::Script`] in virtual time.
+//! The player: plays a workload's [`model::play::Script`] in virtual time.
 //!
 //! Read in this order: `workload_state` is its state, with each task's `progress` and what tasks
 //! share, `objects`; `play_loop` goes through the operations; `steps` and `synchronization` say

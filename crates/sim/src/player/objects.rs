@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use play::Script;
+use model::play::Script;
 
 use crate::core::task_id::TaskId;
 

@@ -2,7 +2,7 @@
 //! The play loop: a task goes to its next operation whenever its CPU has done the work of the one
 //! before.
 
-use play::Op;
+use model::play::Op;
 
 use super::progress::{Ending, Flow, Gate};
 use crate::core::{Core, TaskId};

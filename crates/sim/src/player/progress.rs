@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A task's position in its operations.
 
-use play::TimerState;
+use model::play::TimerState;
 
 use super::tapes::TapeProgress;
 use crate::core::task::State;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What each operation does.
 
-use play::{Op, TimerPlan};
+use model::play::{Op, TimerPlan};
 
 use super::progress::Flow;
 use crate::core::events::EventKind;

@@ -2,7 +2,7 @@
 //! Locks, conditions, barriers and semaphores, with the system calls that those of the live player
 //! (`crates/live/src/player/futex.rs`) make.
 
-use play::Op;
+use model::play::Op;
 
 use super::objects::{Objects, Waiters};
 use super::progress::Flow;

@@ -2,7 +2,7 @@
 //! Tapes: what the tasks of a recording did, operation by operation.
 
 use model::TapeOp;
-use play::Op;
+use model::play::Op;
 
 use super::progress::{Flow, Gate};
 use crate::core::{Core, TaskId};

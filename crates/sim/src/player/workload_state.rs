@@ -4,7 +4,7 @@
 //! It knows neither CPUs nor the scheduler. Only the player changes it.
 
 use model::Trial;
-use play::{Group, Script, Setting};
+use model::play::{Group, Script, Setting};
 
 use super::objects::Objects;
 use super::progress::{Ending, Progress};

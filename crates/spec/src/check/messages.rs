@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use model::play::Refusal;
 use model::{Channel, Step, TaskGroup, Workload};
-use play::Refusal;
 
 use super::ending::endless;
 use super::{Checked, every_step, fault};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Names are unique and short; numbers are not absurd. The players' own limits are in
-//! [`play::limits`].
+//! [`model::play::limits`].
 
 use std::collections::BTreeSet;
 
 use model::metric::PROGRAM;
+use model::play::limits;
 use model::{Step, Workload};
-use play::limits;
 
 use super::{Checked, each_step, fault, task_path};
 use crate::near::advice;
@@ -127,7 +127,7 @@ fn program(workload: &Workload) -> Checked {
     if program.command.first().is_none_or(|command| command.is_empty()) {
         return fault("program.command", "an empty command", "write [\"program\", \"argument\"]");
     }
-    let parsers: Vec<&str> = parsers::names().collect();
+    let parsers: Vec<&str> = model::parsers::names().collect();
     if program.prepare.iter().any(|command| command.first().is_none_or(String::is_empty)) {
         let hint = "write [[\"program\", \"argument\"]]";
         return fault("program.prepare", "an empty command", hint);

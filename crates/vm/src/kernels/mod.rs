@@ -7,6 +7,7 @@
 //! the same way, `sources` the source of a kernel or of the emulator.
 
 mod apt;
+pub mod build;
 mod collection;
 mod config;
 mod examples;

@@ -37,7 +37,7 @@ fn is_perfettos(file: &Path) -> bool {
 }
 
 fn beginning(file: &Path) -> Vec<u8> {
-    files::beginning(file, BEGINNING_BYTES).unwrap_or_default()
+    spec::files::beginning(file, BEGINNING_BYTES).unwrap_or_default()
 }
 
 /// Makes a workload file of a trace.
@@ -106,13 +106,13 @@ fn read(file: &Path) -> Result<Recording> {
     let name = file.display();
     let unreadable = |fault| bad_input(format!("{name}: {fault}"));
     if is_perfettos(file) {
-        let bytes = files::read(file, files::TRACE).map_err(unreadable)?;
+        let bytes = spec::files::read(file, spec::files::TRACE).map_err(unreadable)?;
         return perfetto::read(&bytes).map_err(|fault| match fault.offset {
             Some(offset) => bad_input(format!("{name}: byte {offset}: {fault}")),
             None => bad_input(format!("{name}: {fault}")),
         });
     }
-    let text = files::text(file, files::TRACE).map_err(unreadable)?;
+    let text = spec::files::text(file, spec::files::TRACE).map_err(unreadable)?;
     text::read(&text).map_err(|fault| match fault.line {
         Some(line) => bad_input(format!("{name}:{line}: {fault}")),
         None => bad_input(format!("{name}: {fault}")),

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use kernels::build::{Order, Site, Text};
-use kernels::definition;
+use vm::kernels::build::definition;
+use vm::kernels::build::steps::{Order, Site, Text};
 
 use super::print_one;
 use crate::building;
@@ -64,7 +64,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         jobs: building::jobs(args.jobs),
         stop: &stop,
     };
-    let kernel = building::watch(|hear| kernels::build::build(&order, &site, hear))?;
+    let kernel = building::watch(|hear| vm::kernels::build::steps::build(&order, &site, hear))?;
     print_one(&kernel)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -86,7 +86,7 @@ fn order(args: &Args) -> Result<Option<Order>> {
         None => return Err(bad_input("a kernel of your own needs a name: add --name mine")),
     }
     if let Some(file) = &args.config {
-        let text = files::text(file, files::DEFINITION)
+        let text = spec::files::text(file, spec::files::DEFINITION)
             .map_err(|fault| bad_input(format!("{}: {fault}", file.display())))?;
         order.fragment = Some((file.clone(), text));
     }

@@ -111,7 +111,7 @@ fn costs(args: Args) -> Result<ExitCode> {
 /// The file that gets the table; empty where there is none yet.
 fn read(file: Option<&Path>) -> Result<String> {
     match file.filter(|file| file.exists()) {
-        Some(file) => files::text(file, files::DEFINITION)
+        Some(file) => spec::files::text(file, spec::files::DEFINITION)
             .map_err(|fault| bad_input(format!("{}: {fault}", file.display()))),
         None => Ok(String::new()),
     }

@@ -16,7 +16,7 @@ use store::Session;
 use crate::exit::bad_input;
 use crate::output::tell;
 use crate::{dates, summary};
-use exchange::share::{ENDING, Shared};
+use store::exchange::share::{ENDING, Shared};
 
 /// How much of a source's SHA-256 is shown.
 const HASH_SHOWN: usize = 12;

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use exchange::share::Shared;
 use model::{Provenance, Record};
 use store::SchedulerSource;
+use store::exchange::share::Shared;
 
 /// Everything that will leave this machine, for its owner to look at before it is written.
 pub fn lines(shared: &Shared) -> Vec<String> {

@@ -60,8 +60,8 @@ fn read(file: &Path) -> Result<Chunk> {
     let is_stdin = file == Path::new("-");
     let name = if is_stdin { "standard input".into() } else { file.display().to_string() };
     let text = match is_stdin {
-        true => files::stream_text(&mut std::io::stdin(), files::CHUNK),
-        false => files::text(file, files::CHUNK),
+        true => spec::files::stream_text(&mut std::io::stdin(), spec::files::CHUNK),
+        false => spec::files::text(file, spec::files::CHUNK),
     };
     let mut chunk =
         Chunk::read(&text.map_err(|fault| bad_input(format!("{name}: {fault}")))?, &name)?;

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use exchange::share::Shared;
 use model::text::LINE_MAX;
 use model::{Outcome, Record};
 use store::Store;
+use store::exchange::share::Shared;
 
 use crate::common::hogs::raced;
 use crate::common::{Bench, hostile, stderr, stdout};

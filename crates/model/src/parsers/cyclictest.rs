@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `cyclictest -q -h LIMIT` (rt-tests): its histogram, as text or with `--json=/dev/stdout`.
+//!
+//! All threads become one distribution. Samples at the limit and above are only counted by
+//! cyclictest, and without `-h` all are. Such output is refused, because the tail is truncated.
+
+use std::collections::BTreeMap;
+
+use crate::Histogram;
+use crate::histogram::lowest_equivalent;
+use serde_json::Value;
+
+use super::Reported;
+
+/// See the module.
+pub fn parse(stdout: &str, _stderr: &str) -> Result<Reported, String> {
+    let (threads, version) = threads(stdout)?;
+    for (number, thread) in threads.iter().enumerate() {
+        thread.complete().map_err(|why| format!("thread {number}: {why}"))?;
+    }
+    reported(&threads, version)
+}
+
+/// As [`parse`], for an imported result, which cannot be measured again: a truncated tail is kept.
+///
+/// # Errors
+/// The text is not cyclictest's output.
+pub fn parse_cut(text: &str) -> Result<Reported, String> {
+    let (threads, version) = threads(text)?;
+    reported(&threads, version)
+}
+
+fn threads(text: &str) -> Result<(Vec<Thread>, Option<String>), String> {
+    match text.find('{') {
+        Some(start) => of_json(&text[start..]),
+        None => Ok((of_text(text)?, None)),
+    }
+}
+
+fn reported(threads: &[Thread], version: Option<String>) -> Result<Reported, String> {
+    let mut all = Histogram::default();
+    threads.iter().for_each(|thread| all.merge(&thread.histogram()));
+    if all.count == 0 {
+        return Err("there is no sample".into());
+    }
+    Ok(Reported { timer_lateness: Some(all), version, ..Reported::default() })
+}
+
+/// One thread's results, in nanoseconds.
+#[derive(Default)]
+struct Thread {
+    buckets: BTreeMap<u64, u64>,
+    count: u64,
+    min: u64,
+    max: u64,
+}
+
+impl Thread {
+    fn complete(&self) -> Result<(), String> {
+        let kept: u64 = self.buckets.values().sum();
+        if kept != self.count {
+            return Err(format!(
+                "{kept} of {} samples are in the histogram; give -h a limit above the largest \
+                 latency ({} us)",
+                self.count,
+                self.max / 1_000
+            ));
+        }
+        Ok(())
+    }
+
+    fn histogram(&self) -> Histogram {
+        let mut merged = BTreeMap::new();
+        for (&value, &samples) in &self.buckets {
+            *merged.entry(lowest_equivalent(value)).or_insert(0) += samples;
+        }
+        let buckets = merged.into_iter().collect();
+        let (count, min, max) = (self.count, self.min, self.max);
+        Histogram { count, min, max, buckets, ..Histogram::default() }
+    }
+}
+
+/// The value of a key that cyclictest sometimes writes with a colon inside the quotes.
+fn get<'a>(object: &'a Value, key: &str) -> Result<&'a Value, String> {
+    let found = object.get(key).or_else(|| object.get(format!("{key}:")));
+    found.ok_or_else(|| format!("`{key}` is missing"))
+}
+
+fn number(object: &Value, key: &str) -> Result<u64, String> {
+    get(object, key)?.as_u64().ok_or_else(|| format!("`{key}` is not a whole number"))
+}
+
+fn of_json(text: &str) -> Result<(Vec<Thread>, Option<String>), String> {
+    // The same result as text follows the document.
+    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let document = documents.next().ok_or("there is no document")?.map_err(|e| e.to_string())?;
+    if number(&document, "return_code")? != 0 {
+        return Err("`return_code` is not 0".into());
+    }
+    let unit = if number(&document, "resolution_in_ns")? == 0 { 1_000 } else { 1 };
+    let threads = get(&document, "thread")?.as_object().ok_or("`thread` is not an object")?;
+    if threads.len() as u64 != number(&document, "num_threads")? {
+        return Err(format!("`num_threads` is not {}", threads.len()));
+    }
+    let threads =
+        threads.values().map(|thread| json_thread(thread, unit)).collect::<Result<_, _>>()?;
+    let version = get(&document, "rt_test_version").ok().and_then(Value::as_str);
+    Ok((threads, version.map(str::to_owned)))
+}
+
+fn json_thread(thread: &Value, unit: u64) -> Result<Thread, String> {
+    let mut buckets = BTreeMap::new();
+    let histogram = get(thread, "histogram")?.as_object().ok_or("`histogram` is not an object")?;
+    for (value, samples) in histogram {
+        let value =
+            value.trim_end_matches(':').parse::<u64>().map_err(|_| "a bucket has no number")?;
+        let samples = samples.as_u64().ok_or("a bucket's count is not a whole number")?;
+        buckets.insert(value * unit, samples);
+    }
+    let (min, max) = (number(thread, "min")? * unit, number(thread, "max")? * unit);
+    Ok(Thread { buckets, count: number(thread, "cycles")?, min, max })
+}
+
+fn of_text(text: &str) -> Result<Vec<Thread>, String> {
+    let totals = summary(text, "# Total:")?;
+    let overflows = summary(text, "# Histogram Overflows:")?;
+    let (lowest, highest) =
+        (summary(text, "# Min Latencies:")?, summary(text, "# Max Latencies:")?);
+    let lengths = [overflows.len(), lowest.len(), highest.len()];
+    if totals.is_empty() || lengths.iter().any(|&length| length != totals.len()) {
+        return Err("its summaries have different numbers of threads".into());
+    }
+    let mut threads: Vec<Thread> = Vec::new();
+    for thread in 0..totals.len() {
+        let count = totals[thread] + overflows[thread];
+        let (min, max) = (lowest[thread] * 1_000, highest[thread] * 1_000);
+        threads.push(Thread { count, min, max, ..Thread::default() });
+    }
+    for line in text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())) {
+        add_row(&mut threads, line)?;
+    }
+    Ok(threads)
+}
+
+fn summary(text: &str, name: &str) -> Result<Vec<u64>, String> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix(name));
+    numbers(lines.next().ok_or_else(|| format!("`{name}` is missing; run it with -q -h LIMIT"))?)
+}
+
+fn numbers(text: &str) -> Result<Vec<u64>, String> {
+    let number = |word: &str| word.parse().map_err(|_| format!("`{word}` is not a number"));
+    text.split_whitespace().map(number).collect()
+}
+
+/// A row of the histogram: the latency in microseconds, then the samples of each thread.
+fn add_row(threads: &mut [Thread], line: &str) -> Result<(), String> {
+    let row = numbers(line)?;
+    if row.len() != threads.len() + 1 {
+        return Err(format!("the row `{line}` has not {} columns", threads.len() + 1));
+    }
+    for (thread, &samples) in threads.iter_mut().zip(&row[1..]).filter(|&(_, &samples)| samples > 0)
+    {
+        *thread.buckets.entry(row[0] * 1_000).or_default() += samples;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lateness(output: &str) -> Result<Histogram, String> {
+        parse(output, "").map(|reported| reported.timer_lateness.unwrap())
+    }
+
+    const JSON: &str = include_str!("recorded/cyclictest_json.txt");
+    const TEXT: &str = include_str!("recorded/cyclictest_histogram.txt");
+
+    #[test]
+    fn the_recorded_outputs_are_understood() {
+        for output in [JSON, TEXT] {
+            let all = lateness(output).unwrap();
+            assert_eq!(all.count, 200);
+            assert!(all.is_complete() && all.min < all.max && all.max < 200_000);
+            assert!((40_000..80_000).contains(&all.quantile(0.5).unwrap()));
+        }
+        assert_eq!(parse(JSON, "").unwrap().version.as_deref(), Some("2.40"));
+    }
+
+    #[test]
+    fn keys_may_have_stray_colons_and_nanoseconds_are_possible() {
+        assert_eq!(lateness(&JSON.replace("\"cycles\":", "\"cycles:\":")), lateness(JSON));
+        let fine = JSON.replace("\"resolution_in_ns\": 0", "\"resolution_in_ns\": 1");
+        assert_eq!(lateness(&fine).unwrap().max * 1_000, lateness(JSON).unwrap().max);
+    }
+
+    #[test]
+    fn a_cut_tail_is_refused() {
+        let cut = [
+            include_str!("recorded/cyclictest_json_overflow.txt"),
+            include_str!("recorded/cyclictest_histogram_overflow.txt"),
+            include_str!("recorded/cyclictest_json_without_histogram.txt"),
+        ];
+        for output in cut {
+            let error = lateness(output).unwrap_err();
+            assert!(error.contains("-h"), "{error}");
+            let cut = parse_cut(output).unwrap().timer_lateness.unwrap();
+            assert!(!cut.is_complete() && cut.count > 0, "{cut:?}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        assert!(lateness("").is_err());
+        assert!(lateness("{}").is_err());
+        assert!(lateness(&JSON.replace("\"return_code\": 0", "\"return_code\": 1")).is_err());
+        assert!(lateness(&TEXT.replace("# Total: 000000100", "# Total: 000000101")).is_err());
+        assert!(lateness("T: 0 (28174) P: 0 I:1000 C:    200 Min:     62").is_err());
+    }
+}

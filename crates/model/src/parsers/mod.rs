@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Parsers for the output of real programs: one program, one file.
+//! A parser that is not sure returns an error, never a zero. Each is tested with recorded output of
+//! the real program (`recorded/`).
+
+use crate::Histogram;
+
+pub mod cyclictest;
+mod ffmpeg;
+mod hackbench;
+mod jitterdebugger;
+mod mplayer;
+mod perf_bench_sched;
+mod pgbench;
+mod redis_benchmark;
+mod sevenzip;
+mod stress_ng;
+mod sysbench;
+mod tbench;
+mod turnaround;
+
+/// The measurements that a program reports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reported {
+    /// Its run time, for `completion_ns`.
+    pub completion_ns: Option<f64>,
+    /// Its operations per second, for `iterations_per_second`.
+    pub operations_per_second: Option<f64>,
+    /// Its timers' lateness, for `timer_lateness_ns`; nameless.
+    pub timer_lateness: Option<Histogram>,
+    /// From the start of each of its processes to its end, for `turnaround_ns`; nameless.
+    pub turnaround: Option<Histogram>,
+    /// The number of frames, and of those that it dropped because it was late, for
+    /// `deadlines` and `deadlines_missed`.
+    pub deadlines: Option<(u64, u64)>,
+    /// The version that its output names.
+    pub version: Option<String>,
+}
+
+/// Reads a program's output. The error says what was not understood, and what would help.
+type Parser = fn(stdout: &str, stderr: &str) -> Result<Reported, String>;
+
+const PARSERS: [(&str, Parser); 14] = [
+    ("7z", sevenzip::parse),
+    ("cyclictest", cyclictest::parse),
+    ("ffmpeg", ffmpeg::parse),
+    ("hackbench", hackbench::parse),
+    ("jitterdebugger", jitterdebugger::parse),
+    ("mplayer", mplayer::parse),
+    ("none", |_, _| Ok(Reported::default())),
+    ("perf-bench-sched", perf_bench_sched::parse),
+    ("pgbench", pgbench::parse),
+    ("redis-benchmark", redis_benchmark::parse),
+    ("stress-ng", stress_ng::parse),
+    ("sysbench", sysbench::parse),
+    ("tbench", tbench::parse),
+    ("turnaround", turnaround::parse),
+];
+
+/// The parsers' names, sorted.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PARSERS.iter().map(|&(name, _)| name)
+}
+
+/// Applies a parser to a program's output.
+pub fn parse(parser: &str, stdout: &str, stderr: &str) -> Result<Reported, String> {
+    let found = PARSERS.iter().find(|&&(name, _)| name == parser);
+    let known = || names().collect::<Vec<_>>().join(", ");
+    let (_, parse) =
+        found.ok_or_else(|| format!("no parser `{parser}`; there are: {}", known()))?;
+    parse(stdout, stderr).map_err(|why| {
+        format!("`{parser}` output was not understood: {why}{}", last(stdout, stderr))
+    })
+}
+
+/// The last lines of a program's output, for messages.
+pub fn last(stdout: &str, stderr: &str) -> String {
+    const LINES: usize = 5;
+    let said: Vec<&str> =
+        stdout.lines().chain(stderr.lines()).filter(|line| !line.trim().is_empty()).collect();
+    let tail = &said[said.len().saturating_sub(LINES)..];
+    if tail.is_empty() {
+        "; it printed nothing".into()
+    } else {
+        format!("; last: {}", tail.join(" ⏎ "))
+    }
+}
+
+/// A number that must be finite and above zero; a decimal comma is accepted.
+pub fn positive(text: &str) -> Result<f64, String> {
+    match text.trim().replace(',', ".").parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        Ok(number) => Err(format!("{number} cannot be right")),
+        Err(_) => Err(format!("`{}` is not a number", text.trim())),
+    }
+}
+
+/// The only item; the error says how many there were.
+fn only<T>(mut items: impl Iterator<Item = T>, what: &str) -> Result<T, String> {
+    let first = items.next().ok_or_else(|| format!("there is no {what}"))?;
+    match items.count() {
+        0 => Ok(first),
+        more => Err(format!("there are {} of {what}, not one", more + 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_parser_lists_the_known_ones() {
+        let error = parse("geekbench", "", "").unwrap_err();
+        assert!(error.contains("7z, cyclictest, ffmpeg, hackbench"), "{error}");
+        assert_eq!(parse("none", "anything", ""), Ok(Reported::default()));
+    }
+
+    #[test]
+    fn a_refusal_shows_the_last_lines() {
+        let error = parse("hackbench", "one\ntwo\n", "fork: no memory\n").unwrap_err();
+        assert!(error.contains("fork: no memory"), "{error}");
+        assert!(parse("hackbench", "", "").unwrap_err().contains("printed nothing"));
+    }
+
+    #[test]
+    fn numbers_are_numbers() {
+        assert_eq!(positive(" 10,01 "), Ok(10.01));
+        for wrong in ["0.000", "-1", "inf", "NaN", "1.2.3", ""] {
+            assert!(positive(wrong).is_err(), "{wrong}");
+        }
+    }
+}

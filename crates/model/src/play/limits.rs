@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The ranges of a workload's numbers.
+
+use crate::play::Refusal;
+
+/// Timers that one task can have: a forked process keeps them in a fixed array, because it must not
+/// allocate.
+pub const MAX_TIMERS: usize = 8;
+/// The longest time in microseconds: one day.
+pub const TIME_US_MAX: u64 = 86_400_000_000;
+/// The most repetitions of a task's steps or of a loop.
+pub const ROUNDS_MAX: u64 = 1_000_000_000;
+/// The repetitions of a loop without end.
+pub const ENDLESS: u64 = i64::MAX as u64;
+/// The most bytes that a step moves.
+pub const BYTES_MAX: u64 = 1 << 30;
+/// The most CPUs that a list of CPUs can name (`CPU_SETSIZE` of C libraries).
+pub const CPUS_MAX: u32 = 1024;
+
+const NS_PER_US: u64 = 1_000;
+
+/// Refuses a value outside `least ..= most`; `what` names it in the message.
+///
+/// # Errors
+/// The value is out of range.
+pub fn range(what: &str, value: u64, least: u64, most: u64) -> Result<u64, Refusal> {
+    if (least..=most).contains(&value) {
+        return Ok(value);
+    }
+    Err(Refusal::new(
+        format!("{value} is out of range for {what}"),
+        format!("write {least} … {most}"),
+    ))
+}
+
+/// A time in nanoseconds.
+///
+/// # Errors
+/// It is longer than [`TIME_US_MAX`].
+pub fn time_ns(us: u64) -> Result<u64, Refusal> {
+    Ok(range("time in µs", us, 0, TIME_US_MAX)? * NS_PER_US)
+}
+
+/// Checks a list of CPUs for a machine with `cpus` CPUs; an empty list is allowed.
+///
+/// # Errors
+/// A CPU is not there, or named twice.
+pub fn affinity(list: &[u32], cpus: u32) -> Result<(), Refusal> {
+    let cpus = cpus.min(CPUS_MAX);
+    for (index, cpu) in list.iter().enumerate() {
+        if *cpu >= cpus {
+            let hint = format!("the machine's CPUs are 0 … {}", cpus.saturating_sub(1));
+            return Err(Refusal::new(format!("there is no CPU {cpu}"), hint));
+        }
+        if list[..index].contains(cpu) {
+            return Err(Refusal::new(format!("CPU {cpu} is named twice"), "name each CPU once"));
+        }
+    }
+    Ok(())
+}

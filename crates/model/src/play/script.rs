@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A workload that can be played: every name is a number, so that playing it neither searches nor
+//! allocates, not even in a forked process.
+
+use crate::tape::TapeOp;
+use crate::workload::barrier_users;
+use crate::{Channel, Policy, SchedulerChoice, Seed, TaskGroup, Trial, Workload};
+
+use crate::play::limits::{self, ROUNDS_MAX};
+use crate::play::names::{Names, Timers};
+use crate::play::op::Resolver;
+use crate::play::tapes::{self, Tapes};
+use crate::play::{Op, PROGRAM, Refusal, TimerPlan, policy};
+
+/// A resolved workload.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Script {
+    /// The groups in the workload's order, without those that have no tasks.
+    pub groups: Vec<Group>,
+    /// When tasks are told to stop, after the common start.
+    pub duration_ns: Option<u64>,
+    /// The channels by number.
+    pub channels: Vec<Pipes>,
+    /// How many locks there are.
+    pub locks: usize,
+    /// How many conditions there are, those of `suspend` included.
+    pub conditions: usize,
+    /// How many semaphores there are.
+    pub semaphores: usize,
+    /// How many tasks meet at each barrier.
+    pub barriers: Vec<u32>,
+    /// How many timers tasks share.
+    pub timers: usize,
+    /// Policies that tasks change to.
+    pub policies: Vec<Policy>,
+    /// Lists of CPUs that tasks change to; none is empty.
+    pub affinities: Vec<Vec<u32>>,
+    /// The tapes of a recording; see [`Tapes::ops`].
+    pub tapes: Vec<Vec<TapeOp>>,
+    /// Whether another task makes a tape's, while it plays.
+    pub made: Vec<bool>,
+    /// For each semaphore: the number of the tape whose task receives there, and so may sleep in a
+    /// pipe of its own instead of a futex.
+    pub mailboxes: Vec<Option<usize>>,
+}
+
+/// The pipes of one channel; all channels' pipes have consecutive numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pipes {
+    /// The number of its first pipe.
+    pub first: usize,
+    /// The number of its pipes, at least 1.
+    pub count: u32,
+}
+
+impl Pipes {
+    /// The pipe of a member; member numbers wrap around at the channel's count.
+    pub fn pipe_of(&self, member: u64) -> usize {
+        self.first + (member % u64::from(self.count)) as usize
+    }
+}
+
+/// A group of equal tasks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Group {
+    /// The group's name; it holds no zero byte.
+    pub name: String,
+    /// Start of each task after the common start, in order; empty for a template.
+    pub starts_ns: Vec<u64>,
+    /// Whether only `fork` steps make its tasks.
+    pub template: bool,
+    /// How often the steps are played; `None`: until the task is told to stop.
+    pub repeat: Option<u64>,
+    /// The policy that its tasks start with.
+    pub policy: Policy,
+    /// The CPUs that its tasks start on; empty: all.
+    pub affinity: Vec<u32>,
+    /// What its tasks do; not empty.
+    pub ops: Vec<Op>,
+    /// Its timers by their numbers.
+    pub timers: Vec<TimerPlan>,
+    /// The number of its first task among all that start by themselves.
+    pub first_task: usize,
+    /// Whether its tasks end by themselves. No step is conditional, so an `exit` is reached.
+    pub finite: bool,
+    /// Whether its tasks play spans.
+    pub has_spans: bool,
+    /// The number of its first task's tape, if its tasks play tapes.
+    pub first_tape: usize,
+}
+
+/// Inputs of a script besides the workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// The policy of groups that do not set one.
+    pub policy: Policy,
+    /// The source of start phases.
+    pub seed: Seed,
+    /// CPUs of the machine.
+    pub cpus: u32,
+}
+
+impl Setting {
+    /// The setting of a trial: a contestant that is a policy gives it to all groups without one.
+    pub fn for_trial(trial: &Trial) -> Setting {
+        let policy = match &trial.contestant.scheduler {
+            SchedulerChoice::Policy { policy } => *policy,
+            _ => Policy::default(),
+        };
+        Setting { policy, seed: trial.seed, cpus: trial.machine.cpus }
+    }
+}
+
+impl Script {
+    /// Resolves a workload.
+    ///
+    /// # Errors
+    /// The first value that cannot be played, with its place and what to write instead.
+    pub fn new(workload: &Workload, setting: Setting) -> Result<Script, Refusal> {
+        let tasks: Vec<&TaskGroup> =
+            workload.tasks.iter().filter(|group| is_played(group)).collect();
+        let mut names = Names::new(&tasks, &workload.channels);
+        let mut groups: Vec<Group> = Vec::with_capacity(tasks.len());
+        let mut tapes = 0;
+        for (index, group) in
+            workload.tasks.iter().enumerate().filter(|(_, group)| is_played(group))
+        {
+            let mut resolved = resolve_group(group, &mut names, setting)
+                .map_err(|refusal| refusal.inside(format_args!("task[{index}]")))?;
+            resolved.first_task =
+                groups.last().map_or(0, |last| last.first_task + last.starts_ns.len());
+            resolved.first_tape = tapes;
+            tapes += if resolved.has_tape() { resolved.starts_ns.len() } else { 0 };
+            groups.push(resolved);
+        }
+        let tapes = Tapes::of(workload, names.semaphores.len())
+            .map_err(|refusal| refusal.inside("recording"))?;
+        let barriers = names.barriers.iter().map(|name| barrier_users(&tasks, name)).collect();
+        let script = Script {
+            groups,
+            duration_ns: duration_ns(workload)?,
+            channels: pipes(&workload.channels)?,
+            locks: names.locks.len(),
+            conditions: names.conditions(),
+            semaphores: tapes.semaphores,
+            barriers,
+            timers: names.timers.len(),
+            policies: names.policies,
+            affinities: names.affinities,
+            tapes: tapes.ops,
+            made: tapes.made,
+            mailboxes: tapes.mailboxes,
+        };
+        script.ends(workload)?;
+        Ok(script)
+    }
+
+    /// Every workload must end.
+    fn ends(&self, workload: &Workload) -> Result<(), Refusal> {
+        let ends = self.duration_ns.is_some() || workload.program.is_some();
+        if ends || self.finite_tasks() > 0 {
+            return Ok(());
+        }
+        let hint = "add 'duration_us = …' (rt-app: \"duration\" in \"global\"), or 'repeat = …' to \
+                    a task";
+        Err(Refusal::new("the workload never ends", hint))
+    }
+
+    /// How many tasks there are, without those that `fork` steps make.
+    pub fn tasks(&self) -> usize {
+        self.groups.iter().map(|group| group.starts_ns.len()).sum()
+    }
+
+    /// How many of these are there from the start.
+    pub fn starting_tasks(&self) -> usize {
+        self.tasks() - self.made.iter().filter(|made| **made).count()
+    }
+
+    /// How many of these end by themselves.
+    pub fn finite_tasks(&self) -> usize {
+        let finite = self.groups.iter().filter(|group| group.finite);
+        finite.map(|group| group.starts_ns.len()).sum()
+    }
+
+    /// Whether any task forks.
+    pub fn forks(&self) -> bool {
+        self.groups.iter().any(|group| group.ops.iter().any(|op| matches!(op, Op::Fork { .. })))
+    }
+
+    /// The tape of a group's task; none where its tasks do other things.
+    pub fn tape(&self, group: usize, number: u32) -> &[TapeOp] {
+        let plan = &self.groups[group];
+        let tape = self.tapes.get(plan.first_tape + number as usize).filter(|_| plan.has_tape());
+        tape.map_or(&[], Vec::as_slice)
+    }
+
+    /// The semaphore on which a task's tape begins with a wait. The task waits there for the common
+    /// start too: the task that made it, or woke it first, does so later.
+    pub fn first_wait(&self, group: usize, number: u32) -> Option<usize> {
+        let first = self.tape(group, number).first()?;
+        let semaphore = first.waits_for(0).and(first.other())?;
+        let starts = self.groups[group].starts_ns[number as usize] == 0;
+        (starts && !self.is_made(group, number)).then_some(semaphore as usize)
+    }
+
+    /// Whether the tape of another task makes this one.
+    pub fn is_made(&self, group: usize, number: u32) -> bool {
+        let plan = &self.groups[group];
+        plan.has_tape() && self.made.get(plan.first_tape + number as usize) == Some(&true)
+    }
+
+    /// The group and the number of the task that plays a tape.
+    pub fn player_of(&self, tape: u32) -> (usize, u32) {
+        let tape = tape as usize;
+        let plays = |group: &Group| group.has_tape() && group.first_tape <= tape;
+        let group = self.groups.iter().rposition(plays).unwrap_or(0);
+        (group, (tape - self.groups[group].first_tape) as u32)
+    }
+
+    /// How many pipes all channels have together.
+    pub fn pipes(&self) -> usize {
+        self.channels.last().map_or(0, |last| last.first + last.count as usize)
+    }
+}
+
+/// A group without tasks is left out.
+fn is_played(group: &TaskGroup) -> bool {
+    group.template || group.count > 0
+}
+
+/// The names of the groups that are measured, in the order of their numbers; a real program is the
+/// last of them, as [`PROGRAM`].
+pub fn measured_groups(workload: &Workload) -> Vec<String> {
+    let played = workload.tasks.iter().filter(|group| is_played(group));
+    let names = played.map(|group| group.name.clone());
+    names.chain(workload.program.iter().map(|_| PROGRAM.to_owned())).collect()
+}
+
+impl Group {
+    /// Whether its processes replace their program, after which nothing can be seen from inside.
+    pub fn execs(&self) -> bool {
+        self.ops.contains(&Op::Exec)
+    }
+
+    /// Whether its tasks play tapes. Such a group does nothing else.
+    pub fn has_tape(&self) -> bool {
+        self.ops == [Op::Tape]
+    }
+
+    /// Whether its tasks use files.
+    pub fn has_files(&self) -> bool {
+        self.ops.iter().any(|op| matches!(op, Op::Write { .. } | Op::Read(_)))
+    }
+
+    /// The bytes of memory that each of its tasks writes to; 0: none.
+    pub fn memory_bytes(&self) -> u64 {
+        let reached = self.ops.iter().map(|op| match op {
+            Op::Fill { buffer, .. } | Op::Discard { buffer, .. } => *buffer,
+            _ => 0,
+        });
+        reached.max().unwrap_or(0)
+    }
+
+    /// The numbers of the groups whose processes its tasks fork, each once, in order of first use.
+    pub fn forked(&self) -> Vec<usize> {
+        let mut groups = Vec::new();
+        for op in &self.ops {
+            match op {
+                Op::Fork { group, .. } if !groups.contains(group) => groups.push(*group),
+                _ => {}
+            }
+        }
+        groups
+    }
+}
+
+fn duration_ns(workload: &Workload) -> Result<Option<u64>, Refusal> {
+    let duration_ns = workload.duration_us.map(limits::time_ns).transpose();
+    duration_ns.map_err(|refusal| refusal.inside("duration_us"))
+}
+
+fn pipes(channels: &[Channel]) -> Result<Vec<Pipes>, Refusal> {
+    let mut first = 0;
+    let place = |(index, channel): (usize, &Channel)| {
+        if channel.count == 0 {
+            let refusal = limits::range("members", 0, 1, u64::from(u32::MAX)).map(|_| ());
+            refusal.map_err(|refusal| refusal.inside(format_args!("channel[{index}].count")))?;
+        }
+        let pipes = Pipes { first, count: channel.count };
+        first += channel.count as usize;
+        Ok(pipes)
+    };
+    channels.iter().enumerate().map(place).collect()
+}
+
+fn resolve_group(group: &TaskGroup, names: &mut Names, setting: Setting) -> Result<Group, Refusal> {
+    check_group(group, setting)?;
+    tapes::check_group(group).map_err(|refusal| refusal.inside("steps"))?;
+    let own = group.policy.unwrap_or(setting.policy);
+    policy::check(&own).map_err(|refusal| refusal.inside("policy"))?;
+    let timers = Timers::default();
+    let mut resolver = Resolver { group, names, cpus: setting.cpus, ops: Vec::new(), timers };
+    resolver.steps(&group.steps)?;
+    let (ops, timers) = (resolver.ops, resolver.timers.plans);
+    let count = if group.template { 0 } else { group.count };
+    let jitter = setting.seed.derive(&format!("jitter {} ", group.name));
+    let start = |task| (group.delay_us + jitter_us(group, task, jitter)) * 1_000;
+    Ok(Group {
+        name: group.name.clone(),
+        starts_ns: (0..count).map(start).collect(),
+        template: group.template,
+        repeat: if group.template { Some(1) } else { group.repeat },
+        policy: own,
+        affinity: group.affinity.clone(),
+        timers,
+        first_task: 0,
+        first_tape: 0,
+        finite: !group.template && (group.repeat.is_some() || ops.contains(&Op::Exit)),
+        has_spans: ops.contains(&Op::SpanEnd),
+        ops,
+    })
+}
+
+fn check_group(group: &TaskGroup, setting: Setting) -> Result<(), Refusal> {
+    if group.name.contains('\0') {
+        let refusal = Refusal::new("a name cannot hold a zero byte", "leave it out");
+        return Err(refusal.inside("name"));
+    }
+    if group.steps.is_empty() {
+        let message = format!("the task '{}' has no steps", group.name);
+        return Err(Refusal::new(message, "write e.g. steps = [{ run_us = 1000 }]"));
+    }
+    if group.repeat.is_some_and(|rounds| rounds == 0 || rounds > ROUNDS_MAX) {
+        let hint = format!("write 1 … {ROUNDS_MAX}, or leave it out to play until the end");
+        return Err(Refusal::new("the number of rounds is out of range", hint).inside("repeat"));
+    }
+    for (field, us) in [("delay_us", group.delay_us), ("jitter_us", group.jitter_us)] {
+        limits::time_ns(us).map_err(|refusal| refusal.inside(field))?;
+    }
+    limits::affinity(&group.affinity, setting.cpus).map_err(|refusal| refusal.inside("affinity"))
+}
+
+/// A task's share of its group's jitter. It comes from the seed alone, so that all backends see the
+/// same arrivals; `jitter` is the seed for the group's.
+fn jitter_us(group: &TaskGroup, task: u32, jitter: Seed) -> u64 {
+    if group.jitter_us == 0 {
+        return 0;
+    }
+    jitter.and(&task.to_string()).below(group.jitter_us)
+}
+
+#[cfg(test)]
+mod tests;

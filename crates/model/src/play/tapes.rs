@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tapes whose waits and wake-ups are numbers of semaphores.
+//!
+//! Each pair of a waker and a task that it wakes has a semaphore of its own. So a task goes on when
+//! exactly those have woken it that woke it in the recording, however late or early others are. A
+//! stream has one semaphore for all senders, and its only reader goes on with whatever comes first.
+//! One task waits at each semaphore, so how far a task comes depends on the numbers of posts alone:
+//! tapes that can be played to their ends in one order can be played so in every order.
+//!
+//! A task that another one makes is not there before. So it needs no semaphore to wait for that.
+
+use std::collections::BTreeMap;
+
+use crate::tape::{self, SemaphoreKey, Stream, Tape, TapeFault, TapeOp};
+use crate::workload::{Step, TaskGroup, Workload};
+
+use crate::play::Refusal;
+
+/// The tapes of a workload, by number.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tapes {
+    /// What each does; the numbers of waits and posts are those of semaphores, of forks those of
+    /// tapes. Of a tape whose task is made, the operations after its wait for that.
+    pub ops: Vec<Vec<TapeOp>>,
+    /// Whether a tape's task is made by another one.
+    pub made: Vec<bool>,
+    /// The number after the last semaphore.
+    pub semaphores: usize,
+    /// See [`crate::play::Script::mailboxes`].
+    pub mailboxes: Vec<Option<usize>>,
+}
+
+impl Tapes {
+    /// The tapes of a workload; none if it has no recording. Their semaphores' numbers begin with
+    /// `semaphores`.
+    pub fn of(workload: &Workload, semaphores: usize) -> Result<Tapes, Refusal> {
+        let players: u64 = groups(workload).map(|group| u64::from(group.count)).sum();
+        let text = match &workload.recording {
+            None if players == 0 => return Ok(Tapes { semaphores, ..Tapes::default() }),
+            None => {
+                let hint = "make the file with `fairground import` of a trace";
+                return Err(Refusal::new("a step 'tape' and no recording", hint));
+            }
+            Some(recorded) => recorded.tapes.0.as_deref().ok_or_else(|| {
+                let message = format!("the tapes {} are not at hand", recorded.sha256);
+                Refusal::new(message, format!("they are in the workload's file, {}", recorded.file))
+            })?,
+        };
+        let tapes = tape::read(text)
+            .and_then(|tapes| check(&tapes).map(|()| tapes))
+            .map_err(|fault| Refusal::new(fault.to_string(), "import the trace again"))?;
+        if tapes.len() as u64 != players {
+            let message = format!("{} tapes for {players} tasks", tapes.len());
+            let hint = "the counts of the groups with steps = [\"tape\"] are as many as the tapes";
+            return Err(Refusal::new(message, hint));
+        }
+        Ok(resolve(tapes, semaphores))
+    }
+}
+
+/// The groups that play tapes.
+fn groups(workload: &Workload) -> impl Iterator<Item = &TaskGroup> {
+    workload.tasks.iter().filter(|group| group.steps.contains(&Step::Tape))
+}
+
+/// A group with a tape has nothing else to do.
+pub fn check_group(group: &TaskGroup) -> Result<(), Refusal> {
+    let plays_once = group.repeat == Some(1) && !group.template && group.steps == [Step::Tape];
+    if plays_once || !has_tape(&group.steps) {
+        return Ok(());
+    }
+    let message = format!("the task '{}' does more than play its tape once", group.name);
+    Err(Refusal::new(message, "write steps = [\"tape\"] and repeat = 1, and no template"))
+}
+
+fn has_tape(steps: &[Step]) -> bool {
+    steps.iter().any(|step| *step == Step::Tape || has_tape(step.inner()))
+}
+
+/// Whether tapes can be played to their ends.
+///
+/// # Errors
+/// A task would wait for ever, or is made by mistake.
+pub fn check(tapes: &[Tape]) -> Result<(), TapeFault> {
+    check_forks(tapes)?;
+    let (mut at, mut posted) = (vec![0; tapes.len()], BTreeMap::new());
+    let mut open: Vec<usize> = (0..tapes.len()).rev().collect();
+    while let Some(tape) = open.pop() {
+        while let Some(op) = tapes[tape].ops.get(at[tape]) {
+            if let Some(key) = op.posts_to(tape as u32) {
+                let posts = posted.entry(key).or_insert(0_u64);
+                *posts += 1;
+                let other = key.to as usize;
+                let next = tapes[other].ops.get(at[other]);
+                let waits_for = next.and_then(|op| op.waits_for(key.to));
+                if *posts == 1 && waits_for == Some(key) {
+                    open.push(other);
+                }
+            }
+            if let Some(key) = op.waits_for(tape as u32) {
+                let posts = posted.entry(key).or_insert(0);
+                match posts.checked_sub(1) {
+                    Some(left) => *posts = left,
+                    None => break,
+                }
+            }
+            at[tape] += 1;
+        }
+    }
+    let stuck = (0..tapes.len()).find(|&tape| at[tape] < tapes[tape].ops.len());
+    stuck.map_or(Ok(()), |tape| Err(waits_for_ever(tape, &tapes[tape], at[tape])))
+}
+
+fn waits_for_ever(number: usize, tape: &Tape, at: usize) -> TapeFault {
+    let waker = tape.ops[at].waker().unwrap_or_default();
+    let message = format!(
+        "tape {number} waits for tape {waker} at its operation {}, and would wait for ever",
+        at + 1
+    );
+    TapeFault { line: tape.line, message }
+}
+
+/// A task is made once, by the one that its tape waits for first.
+fn check_forks(tapes: &[Tape]) -> Result<(), TapeFault> {
+    let mut made = vec![false; tapes.len()];
+    for (maker, tape) in tapes.iter().enumerate() {
+        for new in forks(tape) {
+            let waits = tapes[new].ops.first() == Some(&TapeOp::Wait(maker as u32, Stream::NONE));
+            let message = match std::mem::replace(&mut made[new], true) {
+                false if waits => continue,
+                false => {
+                    format!("tape {maker} makes tape {new}, which does not begin with w{maker}")
+                }
+                true => format!("tape {maker} makes tape {new}, which has been made already"),
+            };
+            return Err(TapeFault { line: tape.line, message });
+        }
+    }
+    Ok(())
+}
+
+/// The tapes whose tasks a tape's task makes.
+fn forks(tape: &Tape) -> impl Iterator<Item = usize> {
+    tape.ops.iter().filter_map(|op| match *op {
+        TapeOp::Fork(new) => Some(new as usize),
+        _ => None,
+    })
+}
+
+fn receives(ops: &[TapeOp]) -> bool {
+    ops.iter().any(|op| matches!(op, TapeOp::Receive(..)))
+}
+
+fn resolve(mut tapes: Vec<Tape>, first: usize) -> Tapes {
+    let mut made = vec![false; tapes.len()];
+    tapes.iter().flat_map(forks).for_each(|new| made[new] = true);
+    for (tape, made) in tapes.iter_mut().zip(&made) {
+        if *made {
+            tape.ops.remove(0);
+        }
+    }
+    let mut numbers: BTreeMap<SemaphoreKey, usize> = BTreeMap::new();
+    for (own, tape) in (0..).zip(&mut tapes) {
+        for op in tape.ops.iter_mut().filter(|op| !matches!(op, TapeOp::Fork(_))) {
+            if let Some(key) = op.posts_to(own).or_else(|| op.waits_for(own)) {
+                let next = first + numbers.len();
+                let number = *numbers.entry(key).or_insert(next);
+                *op = op.with_other(|_| number as u32);
+            }
+        }
+    }
+    let semaphores = first + numbers.len();
+    let ops: Vec<Vec<TapeOp>> = tapes.into_iter().map(|tape| tape.ops).collect();
+    let mut mailboxes = vec![None; semaphores];
+    for (key, number) in numbers {
+        let waiter = key.to as usize;
+        mailboxes[number] = receives(&ops[waiter]).then_some(waiter);
+    }
+    Tapes { ops, made, semaphores, mailboxes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tape::Recorded;
+
+    const NONE: Stream = Stream::NONE;
+
+    fn workload(text: &str, count: u32) -> Workload {
+        let tapes = tape::Tapes(Some(text.into()));
+        let group = TaskGroup { count, ..TaskGroup::once("g", vec![Step::Tape]) };
+        let recording = Some(Recorded { tapes, ..Recorded::default() });
+        Workload { tasks: vec![group], recording, ..Workload::default() }
+    }
+
+    fn refusal(text: &str, count: u32) -> String {
+        Tapes::of(&workload(text, count), 0).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn each_pair_has_a_semaphore_of_its_own() {
+        let text = "task 1 a\np1 r5 p2\ntask 2 b\nw0 p2\ntask 3 c\nw1 w0";
+        let tapes = Tapes::of(&workload(text, 3), 7).expect("playable");
+        let expected = [
+            vec![TapeOp::Post(7, NONE), TapeOp::Run(5), TapeOp::Post(8, NONE)],
+            vec![TapeOp::Wait(7, NONE), TapeOp::Post(9, NONE)],
+            vec![TapeOp::Wait(9, NONE), TapeOp::Wait(8, NONE)],
+        ];
+        assert_eq!((tapes.ops.as_slice(), tapes.semaphores), (&expected[..], 10));
+    }
+
+    #[test]
+    fn who_receives_has_a_mailbox() {
+        let text = "task 1 a\np1 r5 p2\ntask 2 b\nm0 p2\ntask 3 c\nw1 w0";
+        let tapes = Tapes::of(&workload(text, 3), 0).expect("playable");
+        assert_eq!(tapes.ops[1], [TapeOp::Receive(0, NONE), TapeOp::Post(2, NONE)]);
+        assert_eq!(tapes.mailboxes, [Some(1), None, None]);
+        let script = crate::play::Script::new(
+            &workload(text, 3),
+            crate::play::Setting { policy: Default::default(), seed: crate::Seed(1), cpus: 1 },
+        )
+        .expect("playable");
+        assert_eq!([0, 1, 2].map(|task| script.first_wait(0, task)), [None, Some(0), Some(2)]);
+    }
+
+    #[test]
+    fn a_stream_has_one_semaphore_for_all_of_its_senders() {
+        let text = "task 1 a\np2.1 p2\ntask 2 b\np2.1 p2.2\ntask 3 c\nm1.1 m0.1 m1.2 w0";
+        let tapes = Tapes::of(&workload(text, 3), 0).expect("playable");
+        let semaphore = |task: usize, at: usize| tapes.ops[task][at].other();
+        assert_eq!((tapes.semaphores, semaphore(0, 0)), (3, semaphore(1, 0)));
+        assert_eq!(
+            [0, 1, 2, 3].map(|at| semaphore(2, at)),
+            [semaphore(0, 0), semaphore(0, 0), semaphore(1, 1), semaphore(0, 1)]
+        );
+        let one_message = "task 1 a\nr1\ntask 2 b\np2.1\ntask 3 c\nm0.1 m0.1";
+        assert!(refusal(one_message, 3).contains("operation 2"));
+    }
+
+    #[test]
+    fn a_task_that_is_made_waits_for_nobody() {
+        let text = "task 1 a\nr5 f1 p1\ntask 2 b\nw0 w0 r7";
+        let tapes = Tapes::of(&workload(text, 2), 3).expect("playable");
+        let expected = [
+            vec![TapeOp::Run(5), TapeOp::Fork(1), TapeOp::Post(3, NONE)],
+            vec![TapeOp::Wait(3, NONE), TapeOp::Run(7)],
+        ];
+        assert_eq!((tapes.ops.as_slice(), tapes.made), (&expected[..], vec![false, true]));
+        let setting =
+            crate::play::Setting { policy: Default::default(), seed: crate::Seed(1), cpus: 1 };
+        let script = crate::play::Script::new(&workload(text, 2), setting).expect("playable");
+        assert_eq!((script.starting_tasks(), script.tasks()), (1, 2));
+        assert_eq!((script.player_of(1), script.first_wait(0, 1)), ((0, 1), None));
+    }
+
+    #[test]
+    fn a_task_is_made_once_and_waits_for_it() {
+        let why = |text: &str| refusal(text, 2);
+        let early = "line 1: tape 0 makes tape 1, which does not begin with w0";
+        assert!(why("task 1 a\nf1\ntask 2 b\nr7").starts_with(early));
+        assert!(why("task 1 a\nf1\ntask 2 b\nr7 w0").starts_with(early));
+        let twice = "line 1: tape 0 makes tape 1, which has been made already";
+        assert!(why("task 1 a\nf1 f1\ntask 2 b\nw0").starts_with(twice));
+        assert!(why("task 1 a\nw1 f1\ntask 2 b\nw0 p0").contains("would wait for ever"));
+    }
+
+    #[test]
+    fn a_wait_for_ever_is_refused_with_its_line() {
+        let lonely = "task 1 a\nr5 w1\ntask 2 b\nr1";
+        let why = "line 1: tape 0 waits for tape 1 at its operation 2, and would wait for ever; import \
+                   the trace again";
+        assert_eq!(refusal(lonely, 2), why);
+        let circle = "task 1 a\nw1 p1\ntask 2 b\nw0 p0";
+        assert!(refusal(circle, 2).starts_with("line 1: tape 0 waits for tape 1"));
+        let stored = "task 1 a\nw1 w1 w1\ntask 2 b\np0 p0 r1 p0";
+        assert!(Tapes::of(&workload(stored, 2), 0).is_ok());
+    }
+
+    #[test]
+    fn tapes_and_tasks_are_as_many() {
+        assert!(refusal("task 1 a\nr5", 2).starts_with("1 tapes for 2 tasks;"));
+        let mut without = workload("", 1);
+        without.recording = None;
+        let why = Tapes::of(&without, 0).expect_err("no recording").to_string();
+        assert!(why.starts_with("a step 'tape' and no recording;"), "{why}");
+        without.recording = Some(Recorded { file: "./mine.toml".into(), ..Recorded::default() });
+        let why = Tapes::of(&without, 0).expect_err("no text").to_string();
+        assert!(why.ends_with("they are in the workload's file, ./mine.toml"), "{why}");
+    }
+
+    #[test]
+    fn a_tape_is_all_that_its_task_does() {
+        let mut group = workload("", 1).tasks.remove(0);
+        assert_eq!(check_group(&group), Ok(()));
+        group.steps = vec![Step::Loop { count: 2, steps: vec![Step::Tape] }];
+        assert!(check_group(&group).is_err());
+        group.steps = vec![Step::Tape];
+        group.repeat = None;
+        assert!(check_group(&group).is_err());
+    }
+}

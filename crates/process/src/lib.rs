@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Work in a forked process, so that a crash, a hang or corrupted memory costs that process only.
+//!
+//! The pieces are shared by the supervisors of the simulator and of the live backend: [`pipe`] for
+//! the answer, [`Process::fork`] for the work, [`caught`] for its panics, and [`await_readable`]
+//! for a supervisor that waits with a limit. [`fork_server`] forks for a process that has become
+//! large; its messages go through `passing`.
+//!
+//! [`sandbox`] is what such a process cannot do.
+//!
+//! What is not here: when a worker is told to stop or is killed, and what its answer means. The two
+//! backends differ in that.
+
+pub mod fork_server;
+mod passing;
+pub mod sandbox;
+
+use std::any::Any;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// A pipe's two ends. Both are closed on `exec`.
+#[derive(Debug)]
+pub struct Pipe {
+    /// The end to read from.
+    pub read: OwnedFd,
+    /// The end to write to.
+    pub write: OwnedFd,
+}
+
+/// Makes a pipe.
+///
+/// # Errors
+/// The process or the system has too many open files.
+pub fn pipe() -> io::Result<Pipe> {
+    let mut ends: [RawFd; 2] = [-1; 2];
+    // SAFETY: the array has room for the two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: both descriptors are new, and nothing else owns them.
+    let [read, write] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
+    Ok(Pipe { read, write })
+}
+
+/// A forked process that its parent has not waited for yet.
+#[derive(Debug)]
+pub struct Process {
+    pid: libc::pid_t,
+}
+
+/// Exit code of a process whose work panicked outside [`caught`], as the Rust runtime has it.
+const PANICKED: i32 = 101;
+
+impl Process {
+    /// Forks. The new process runs `work` and exits with its result, without the exit handlers of
+    /// the parent. It is killed when the thread that forked it dies.
+    ///
+    /// `work` runs in a copy of the calling thread alone: locks that other threads hold stay
+    /// locked. The parent drops `work`, and with it all descriptors that were moved into it.
+    ///
+    /// # Errors
+    /// There can be no further process.
+    pub fn fork(work: impl FnOnce() -> i32) -> io::Result<Process> {
+        let turn = FORKING.lock().unwrap_or_else(PoisonError::into_inner);
+        let process = fork(work);
+        drop(turn);
+        process
+    }
+
+    /// Its process number.
+    pub fn pid(&self) -> libc::pid_t {
+        self.pid
+    }
+
+    /// A descriptor that becomes readable when the process has ended (`pidfd_open`).
+    ///
+    /// # Errors
+    /// There are too many open files.
+    pub fn handle(&self) -> io::Result<OwnedFd> {
+        // SAFETY: no pointers.
+        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, self.pid, 0) } as RawFd;
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is new, and nothing else owns it.
+        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    }
+
+    /// Sends a signal. The number of a process that was not waited for is not reused.
+    pub fn kill(&self, signal: i32) {
+        // SAFETY: no pointers.
+        unsafe { libc::kill(self.pid, signal) };
+    }
+
+    /// Sends a signal to the process group that the process leads.
+    pub fn kill_group(&self, signal: i32) {
+        // SAFETY: no pointers.
+        unsafe { libc::kill(-self.pid, signal) };
+    }
+
+    /// Waits for the end and returns the status that `waitpid` gives.
+    pub fn wait(self) -> i32 {
+        let mut status = 0;
+        // SAFETY: the status is a local variable; the child is ours.
+        unsafe { libc::waitpid(self.pid, &mut status, 0) };
+        status
+    }
+
+    /// The status that [`Process::wait`] returns, if the process has ended. It is still to be
+    /// waited for.
+    pub fn ended(&self) -> Option<i32> {
+        let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        // SAFETY: the information is a local variable, for which all zeros are valid; the child is
+        // ours. What is read is there for every child that has ended.
+        unsafe {
+            let mut end: libc::siginfo_t = std::mem::zeroed();
+            let failed = libc::waitid(libc::P_PID, self.pid as libc::id_t, &mut end, how) != 0;
+            let ended = failed || end.si_pid() != 0;
+            ended.then(|| as_status(end.si_code, end.si_status()))
+        }
+    }
+}
+
+/// What waitid(2) says in the form of waitpid(2).
+fn as_status(code: i32, value: i32) -> i32 {
+    match code {
+        libc::CLD_EXITED => libc::W_EXITCODE(value, 0),
+        _ => libc::W_EXITCODE(0, value),
+    }
+}
+
+/// Held while a process is forked, and while a descriptor is open that a new process must not have.
+/// A forked process never takes it: another thread may have held it.
+static FORKING: Mutex<()> = Mutex::new(());
+
+fn fork(work: impl FnOnce() -> i32) -> io::Result<Process> {
+    let parent = std::process::id();
+    // SAFETY: the child is a copy of this thread alone; the C library keeps its allocator usable.
+    // The child never returns from here.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => be_child(parent, work),
+        pid => Ok(Process { pid }),
+    }
+}
+
+fn be_child(parent: u32, work: impl FnOnce() -> i32) -> ! {
+    // SAFETY: plain system calls. Without its parent nobody could end this process; the parent may
+    // have died already.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() as u32 != parent {
+            libc::_exit(PANICKED);
+        }
+    }
+    let code = caught(work).unwrap_or(PANICKED);
+    // SAFETY: ends without running anything that belongs to the parent.
+    unsafe { libc::_exit(code) }
+}
+
+/// Does work and turns a panic into its message.
+///
+/// # Errors
+/// The message of the panic; empty for a payload that is no text.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(panic.as_ref()))
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let literal = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    literal.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+}
+
+/// Waits until one of the descriptors is readable or its other end is closed, at most for
+/// `patience`. Returns whether one is; a signal may end the waiting early.
+pub fn await_readable<const N: usize>(from: [Option<BorrowedFd>; N], patience: Duration) -> bool {
+    const NOTHING: RawFd = -1;
+    let mut entries = from.map(|fd| libc::pollfd {
+        fd: fd.map_or(NOTHING, |fd| fd.as_raw_fd()),
+        events: libc::POLLIN,
+        revents: 0,
+    });
+    let patience = libc::timespec {
+        tv_sec: patience.as_secs() as libc::time_t,
+        tv_nsec: patience.subsec_nanos().into(),
+    };
+    // SAFETY: N valid entries and a valid time.
+    let ready = unsafe {
+        libc::ppoll(entries.as_mut_ptr(), N as libc::nfds_t, &patience, std::ptr::null())
+    };
+    ready > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{Read, Write};
+    use std::os::fd::AsFd;
+    use std::sync::MutexGuard;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    /// One test at a time: a process that another one forks would keep this one's pipes open, and a
+    /// process that is forked while another thread panics cannot panic itself.
+    pub fn turn() -> MutexGuard<'static, ()> {
+        static TURN: Mutex<()> = Mutex::new(());
+        TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[test]
+    fn a_worker_answers_through_its_pipe() {
+        let _turn = turn();
+        let Pipe { read, write } = pipe().expect("a pipe");
+        let work = move || i32::from(File::from(write).write_all(b"done").is_err());
+        let process = Process::fork(work).expect("a process");
+        let handle = process.handle().expect("a handle");
+        assert!(await_readable([Some(read.as_fd())], LONG));
+        let mut answer = String::new();
+        // The parent's copy of the other end is closed, so the text has an end.
+        File::from(read).read_to_string(&mut answer).expect("text");
+        assert!(await_readable([None, Some(handle.as_fd())], LONG));
+        assert_eq!((answer.as_str(), process.wait()), ("done", 0));
+    }
+
+    #[test]
+    fn a_panic_ends_the_worker_only() {
+        let _turn = turn();
+        assert_eq!(caught(|| -> i32 { panic!("lost {}", 7) }), Err("lost 7".into()));
+        let process = Process::fork(|| panic!("on purpose")).expect("a process");
+        assert_eq!(libc::WEXITSTATUS(process.wait()), PANICKED);
+    }
+
+    #[test]
+    fn a_worker_that_sleeps_is_killed() {
+        let _turn = turn();
+        let sleep = || {
+            std::thread::sleep(LONG);
+            0
+        };
+        let process = Process::fork(sleep).expect("a process");
+        let handle = process.handle().expect("a handle");
+        assert!(!await_readable([Some(handle.as_fd())], Duration::from_millis(20)));
+        assert_eq!(process.ended(), None);
+        process.kill(libc::SIGKILL);
+        assert!(await_readable([Some(handle.as_fd())], LONG));
+        assert_eq!(process.ended().map(|status| libc::WTERMSIG(status)), Some(libc::SIGKILL));
+        assert_eq!(libc::WTERMSIG(process.wait()), libc::SIGKILL);
+    }
+
+    #[test]
+    fn an_end_is_seen_before_it_is_waited_for() {
+        let _turn = turn();
+        let process = Process::fork(|| 7).expect("a process");
+        let handle = process.handle().expect("a handle");
+        assert!(await_readable([Some(handle.as_fd())], LONG));
+        assert_eq!(process.ended().map(|status| libc::WEXITSTATUS(status)), Some(7));
+        assert_eq!(libc::WEXITSTATUS(process.wait()), 7);
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Shared results: records with everything that they depend on, in one small sealed file.
+//!
+//! ```text
+//! store ─► Shared ─► private facts out ─► lines of JSON ─► seal ─► gzip ─► FILE.fairground
+//! FILE.fairground ─► gunzip, bounded ─► seal ─► lines ─► every record checked ─► Shared ─► store
+//! ```
+//!
+//! The file is gzip of text, so that anybody can look into it (`zcat`). Its first line is the
+//! [`seal`]: the format's version, and the SHA-256 of everything below. Then one JSON object a line
+//! ([`lines`]): a description, definitions by content (each workload, machine, contestant and
+//! experiment once), schedulers' texts, sessions, records. Equal records make equal bytes.
+//! The seal shows that a file is unchanged. It does not prove its origin: contributors name
+//! themselves. [`private`] removes private facts. Nothing in a file is ever compiled or executed.
+
+pub mod lines;
+pub mod private;
+pub mod seal;
+
+use std::path::Path;
+
+use crate::{SchedulerSource, Session};
+use anyhow::Result;
+use model::{Record, text};
+use serde::{Deserialize, Serialize};
+
+use crate::exchange::Refused;
+
+/// The ending of shared files.
+pub const ENDING: &str = "fairground";
+
+/// A file's description.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct About {
+    /// The contributor; empty: unnamed.
+    pub by: String,
+    /// The contributor's note.
+    pub note: String,
+    /// The program that made it.
+    pub fairground: String,
+    /// What was left out, as text.
+    pub left_out: Vec<String>,
+}
+
+impl About {
+    /// The same with each text as a line that a terminal can show.
+    fn into_lines(self) -> About {
+        About {
+            by: text::line(&self.by),
+            note: text::line(&self.note),
+            fairground: text::line(&self.fairground),
+            left_out: self.left_out.iter().map(|what| text::line(what)).collect(),
+        }
+    }
+}
+
+/// A shared file's content.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shared {
+    /// Its description.
+    pub about: About,
+    /// The schedulers' texts, by name.
+    pub sources: Vec<SchedulerSource>,
+    /// The sessions with their records. A session's family is the index of an earlier one.
+    pub sessions: Vec<(Session, Vec<Record>)>,
+    /// The seal of the file that it was read from.
+    pub seal: String,
+}
+
+impl Shared {
+    /// The file's bytes.
+    ///
+    /// # Errors
+    /// If a record could not be read back.
+    pub fn pack(&self) -> Result<Vec<u8>> {
+        seal::pack(&lines::write(self)?)
+    }
+
+    /// Reads a file's bytes. Its sessions are marked with the contributor as their origin.
+    ///
+    /// # Errors
+    /// If the file is incomplete, changed, of a newer version, or invalid; with the reason.
+    pub fn unpack(bytes: &[u8]) -> Result<Shared, String> {
+        let sealed = seal::unpack(bytes)?;
+        let mut shared = lines::read(&sealed.body)?;
+        shared.seal = sealed.sha256;
+        shared.mark();
+        Ok(shared)
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is refused; with the reason.
+    pub fn read(path: &Path) -> Result<Shared> {
+        let refused = |why: &dyn std::fmt::Display| {
+            Refused(format!("{}: refused: {why}; nothing was imported", path.display()))
+        };
+        let bytes =
+            spec::files::read(path, spec::files::SHARED).map_err(|fault| refused(&fault))?;
+        Shared::unpack(&bytes).map_err(|why| refused(&why).into())
+    }
+
+    /// The contributor, as text.
+    pub fn by(&self) -> String {
+        match self.about.by.as_str() {
+            "" => format!("anonymous {}", &self.seal[..6]),
+            name => name.into(),
+        }
+    }
+
+    /// All records.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.sessions.iter().flat_map(|(_, records)| records)
+    }
+
+    /// Marks sessions and records with their origin.
+    fn mark(&mut self) {
+        let by = self.by();
+        let note =
+            format!("shared by {by}, seal {}; nobody here has measured it", &self.seal[..12]);
+        for (session, records) in &mut self.sessions {
+            session.origin = Some(crate::Origin { by: by.clone(), seal: self.seal.clone() });
+            records.iter_mut().for_each(|record| record.provenance.notes.push(note.clone()));
+        }
+    }
+}
+
+/// Whether a file begins like a shared file.
+pub fn is_shared(path: &Path) -> bool {
+    spec::files::beginning(path, 2).is_ok_and(|start| seal::is_packed(&start))
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A file of `kernels/` → what is built.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use spec::SpecError;
+use spec::assets::{self, Asset, Kind};
+use spec::source::{Document, Places};
+
+/// A kernel that can be built by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// The file's stem, and the name of the kernel.
+    pub name: String,
+    /// What it is and whose.
+    pub about: String,
+    /// The unpatched kernel that it is compared with; `None` for a base.
+    pub base: Option<String>,
+    /// The Debian package of the source: its own, or that of its base.
+    pub source: Package,
+    /// The patches, in order.
+    pub patches: Vec<Patch>,
+    /// Changes of this project's own, a unified diff; empty: none.
+    pub changes: String,
+    /// Lines of configuration on top of the shared ones, the base's first.
+    pub options: Vec<String>,
+    /// The file of `schedulers/` that it is the original of, with knobs: `bore version=50906`.
+    pub original_of: String,
+}
+
+/// A package of sources.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Package {
+    /// `linux-source-6.12`.
+    pub package: String,
+    /// The suite of the mirror that has it.
+    pub suite: String,
+}
+
+/// A patch as its author published it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Patch {
+    /// Where it is published.
+    pub address: String,
+    /// SHA-256 of the file, hexadecimal.
+    pub sha256: String,
+    /// How many lines around a change may differ.
+    #[serde(default = "usual_fuzz")]
+    pub fuzz: u32,
+    /// Beginnings of the paths that are patched; empty: all.
+    #[serde(default)]
+    pub only: Vec<String>,
+    /// What is replaced in its text before it is applied, because the source differs from the one
+    /// that it was written for.
+    #[serde(default)]
+    pub replace: Vec<Replacement>,
+}
+
+/// A replacement in the text of a patch.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Replacement {
+    /// Every occurrence of this…
+    pub old: String,
+    /// … becomes this.
+    pub new: String,
+    /// It is made only if this file of the source…
+    pub file: String,
+    /// … contains this text.
+    pub has: String,
+}
+
+/// How many lines around a change `patch` ignores unless a definition says otherwise.
+pub const FUZZ: u32 = 3;
+
+fn usual_fuzz() -> u32 {
+    FUZZ
+}
+
+/// A definition's file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: String,
+    about: String,
+    base: Option<String>,
+    source: Option<Package>,
+    #[serde(default)]
+    patch: Vec<Patch>,
+    #[serde(default)]
+    changes: String,
+    #[serde(default)]
+    options: Vec<String>,
+    original_of: String,
+}
+
+/// The names of all definitions, sorted.
+pub fn names() -> Vec<String> {
+    assets::names(Kind::Kernel)
+}
+
+/// Reads a definition by name or path.
+///
+/// # Errors
+/// There is no such file, or it is wrong; the message has file and line.
+pub fn read(name: &str) -> Result<Definition, SpecError> {
+    of_asset(&assets::find(Kind::Kernel, name, Path::new(""))?)
+}
+
+fn of_asset(asset: &Asset) -> Result<Definition, SpecError> {
+    let mut document = Document::parse(&asset.label, &asset.text)?;
+    document.set_name(&asset.stem)?;
+    let written: Written = document.read()?;
+    let places = &document.places;
+    check(&written, places)?;
+    let base = written.base.as_deref().map(|base| of_base(base, places)).transpose()?;
+    let (source, inherited) = match (written.source, base) {
+        (Some(source), None) => (source, Vec::new()),
+        (None, Some(base)) => (base.source, base.options),
+        (Some(_), Some(_)) => {
+            let hint = "delete the source: it is that of the base";
+            return Err(places.error("source", "a source and a base").hint(hint));
+        }
+        (None, None) => {
+            let hint = "add `base = \"base-6.12\"`, or a source";
+            return Err(places.error("about", "no base and no source").hint(hint));
+        }
+    };
+    Ok(Definition {
+        name: written.name,
+        about: written.about,
+        base: written.base,
+        source,
+        patches: written.patch,
+        changes: written.changes,
+        options: [inherited, written.options].concat(),
+        original_of: written.original_of,
+    })
+}
+
+fn of_base(name: &str, places: &Places) -> Result<Definition, SpecError> {
+    let asset = assets::find(Kind::Kernel, name, Path::new(""));
+    let asset = asset.map_err(|error| {
+        places.error("base", format!("unknown base '{name}'")).maybe_hint(error.hint)
+    })?;
+    if asset.text.lines().any(|line| line.starts_with("base ") || line.starts_with("base=")) {
+        let hint = "name the base of that one";
+        return Err(places.error("base", format!("'{name}' is no base itself")).hint(hint));
+    }
+    of_asset(&asset)
+}
+
+fn check(written: &Written, places: &Places) -> Result<(), SpecError> {
+    if !crate::kernels::is_usable_name(&written.name) {
+        let message = format!("'{}' cannot be a kernel's name", written.name);
+        let hint = "name the file with small letters, digits, `.`, `_` and `-`, a letter first";
+        return Err(places.error("about", message).hint(hint));
+    }
+    for (at, option) in written.options.iter().enumerate() {
+        if !is_option(option) {
+            let message = format!("'{option}' is no line of a kernel's configuration");
+            let hint = "write CONFIG_NAME=y, =n, =NUMBER or =\"text\"";
+            return Err(places.error(&format!("options[{at}]"), message).hint(hint));
+        }
+    }
+    for (at, patch) in written.patch.iter().enumerate() {
+        let is_hash = patch.sha256.len() == 64 && patch.sha256.bytes().all(is_small_hex);
+        if !is_hash {
+            let message = format!("'{}' is no SHA-256", patch.sha256);
+            let hint = "write the 64 digits that `sha256sum FILE` prints";
+            return Err(places.error(&format!("patch[{at}].sha256"), message).hint(hint));
+        }
+        if !patch.address.starts_with("https://") {
+            let message = format!("'{}' is no address", patch.address);
+            let hint = "write one that begins with https://";
+            return Err(places.error(&format!("patch[{at}].address"), message).hint(hint));
+        }
+    }
+    Ok(())
+}
+
+fn is_small_hex(byte: u8) -> bool {
+    byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)
+}
+
+/// Whether a text is one line `CONFIG_NAME=value`.
+pub fn is_option(line: &str) -> bool {
+    let Some((name, value)) = line.split_once('=') else { return false };
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.strip_prefix("CONFIG_").is_some_and(|rest| !rest.is_empty() && rest.chars().all(plain))
+        && !value.is_empty()
+        && !value.contains('\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::build::steps::{Order, Text};
+
+    fn parsed(text: &str) -> Result<Definition, SpecError> {
+        let label = "mine.toml".to_owned();
+        let asset = Asset { label, stem: "mine".into(), base: "".into(), text: text.into() };
+        of_asset(&asset)
+    }
+
+    #[test]
+    fn every_definition_of_the_tree_is_right_and_names_a_scheduler() {
+        let names = names();
+        assert!(names.len() >= 11, "{names:?}");
+        for name in names {
+            let definition = read(&name).unwrap();
+            assert_eq!(definition.base.is_some(), !definition.patches.is_empty(), "{name}");
+            let file = definition.original_of.split(' ').next().unwrap_or_default();
+            let path = format!("{}/../../schedulers/{file}.bpf.c", env!("CARGO_MANIFEST_DIR"));
+            assert!(Path::new(&path).is_file(), "{name}: there is no schedulers/{file}.bpf.c");
+        }
+    }
+
+    #[test]
+    fn a_variant_has_its_bases_source_and_options() {
+        let base = read("base-5.10").unwrap();
+        let variant = read("muqss").unwrap();
+        assert_eq!(variant.source, base.source);
+        assert!(variant.options.starts_with(&base.options));
+        assert!(variant.options.len() > base.options.len());
+    }
+
+    #[test]
+    fn a_definitions_own_changes_are_in_its_order() {
+        let order = Order::of(&read("ext-6.12").unwrap());
+        let Text::Package { patches, changes, .. } = order.text else { panic!("a package") };
+        assert!(patches.is_empty() && changes.starts_with("--- a/kernel/sched/core.c\n"));
+        let order = Order::of(&read("base-6.12").unwrap());
+        assert!(matches!(order.text, Text::Package { changes, .. } if changes.is_empty()));
+    }
+
+    #[test]
+    fn mistakes_have_their_line() {
+        let message = |text: &str| parsed(text).unwrap_err().to_string();
+        let start = "about = 'x'\noriginal_of = 'fifo'\n";
+        let base = "base = 'base-6.12'\n";
+        assert!(message(start).starts_with("mine.toml:1:1: no base and no source"));
+        let unknown = message(&format!("{start}base = 'base-6.13'\n"));
+        assert!(unknown.starts_with("mine.toml:3:1: unknown base 'base-6.13'; did you mean"));
+        let variant = message(&format!("{start}base = 'echo'\n"));
+        assert!(variant.starts_with("mine.toml:3:1: 'echo' is no base itself"), "{variant}");
+        let option = message(&format!("{start}{base}options = ['SCHED_BORE=y']\n"));
+        assert!(option.starts_with("mine.toml:4:12: 'SCHED_BORE=y' is no line"), "{option}");
+        let patch = "[[patch]]\naddress = 'https://a/b'\nsha256 = 'ABC'\n";
+        let hash = message(&format!("{start}{base}{patch}"));
+        assert!(hash.starts_with("mine.toml:6:1: 'ABC' is no SHA-256"), "{hash}");
+        let field = message(&format!("{start}{base}patches = []\n"));
+        assert!(field.starts_with("mine.toml:4:1: unknown field 'patches'"), "{field}");
+    }
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A program that compiles: its lines while it runs, its end by Ctrl-C, and why it failed.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use crate::kernels::build::{Interrupted, refused};
+
+/// How often it is looked whether a job shall end.
+const STOP_CHECK: Duration = Duration::from_millis(200);
+
+/// How a program runs.
+pub struct Job<'a> {
+    /// What it makes, for messages: `the kernel`.
+    pub what: &'a str,
+    /// Where its complaints go.
+    pub log: &'a Path,
+    /// Ends it when it becomes true.
+    pub stop: &'a AtomicBool,
+}
+
+impl Job<'_> {
+    /// Runs it in a process group of its own; `on_line` gets each line of its standard output.
+    pub fn run(&self, mut command: Command, on_line: &mut dyn FnMut(&str)) -> Result<()> {
+        let log = self.log;
+        let errors = File::create(log).with_context(|| format!("writing {}", log.display()))?;
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).process_group(0);
+        let name = command.get_program().to_string_lossy().into_owned();
+        let mut child = command.spawn().with_context(|| format!("`{name}` cannot be run"))?;
+        let lines = lines(&mut child)?;
+        // Some compilers' drivers complain where their progress goes.
+        let mut said = String::new();
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                end(&mut child);
+                return Err(Interrupted.into());
+            }
+            match lines.recv_timeout(STOP_CHECK) {
+                Ok(line) => {
+                    on_line(&line);
+                    said += &(line + "\n");
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        if child.wait()?.success() {
+            return Ok(());
+        }
+        Err(self.failure(&(fs::read_to_string(log).unwrap_or_default() + &said)))
+    }
+
+    /// The first complaint; the user's tree is the user's.
+    fn failure(&self, said: &str) -> anyhow::Error {
+        // All of it is in one file, wherever it was said.
+        let _ = fs::write(self.log, said);
+        let (what, log) = (self.what, self.log.display());
+        if said.contains("No space left on device") {
+            return anyhow::anyhow!("the disk is full: make room and build again ({log})");
+        }
+        let is_complaint = |line: &&str| COMPLAINTS.iter().any(|word| line.contains(word));
+        let last = || said.lines().rfind(|line| !line.trim().is_empty());
+        let first = said.lines().find(is_complaint).or_else(last).unwrap_or("it says nothing");
+        refused(format!("{what} does not compile: {}; all of it is in {log}", first.trim()))
+    }
+}
+
+const COMPLAINTS: [&str; 5] =
+    ["error: ", "Error ", "ERROR: ", "undefined reference", "is not clean"];
+
+/// Ends a program and all that it started.
+fn end(child: &mut Child) {
+    let group = Pid::from_raw(child.id() as i32);
+    // The group is gone if the program has just ended.
+    let _ = killpg(group, Signal::SIGTERM);
+    let _ = child.wait();
+    let _ = killpg(group, Signal::SIGKILL);
+}
+
+fn lines(child: &mut Child) -> Result<Receiver<String>> {
+    let output = child.stdout.take().context("the program has no output")?;
+    let (send, receive) = channel();
+    thread::spawn(move || {
+        // A reader that has gone away has ended the program.
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(receive)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(words: &str) -> (Vec<String>, Option<anyhow::Error>) {
+        let (folder, stop) = (tempfile::tempdir().unwrap(), AtomicBool::new(false));
+        let log = folder.path().join("build.log");
+        let job = Job { what: "it", log: &log, stop: &stop };
+        let mut command = Command::new("sh");
+        command.args(["-c", words]);
+        let mut heard = Vec::new();
+        let error = job.run(command, &mut |line| heard.push(line.to_owned())).err();
+        (heard, error)
+    }
+
+    #[test]
+    fn lines_are_heard_and_a_failure_names_the_first_complaint() {
+        let (heard, error) = run("echo one; echo two");
+        assert_eq!((heard, error.is_none()), (vec!["one".to_owned(), "two".to_owned()], true));
+        let said = "echo 'a.c:1: warning: x' >&2; echo 'a.c:2:3: error: unknown type' >&2; exit 1";
+        let error = run(said).1.unwrap();
+        assert!(error.is::<crate::kernels::build::Refused>());
+        let said = error.to_string();
+        assert!(said.starts_with("it does not compile: a.c:2:3: error: unknown type; "), "{said}");
+        let spoken = run("echo 'meson.build:3:1: ERROR: no glib'; exit 1").1.unwrap().to_string();
+        assert!(spoken.contains("compile: meson.build:3:1: ERROR: no glib; "), "{spoken}");
+        let full = run("echo 'as: x.o: No space left on device'; exit 1").1.unwrap();
+        assert!(
+            !full.is::<crate::kernels::build::Refused>()
+                && full.to_string().starts_with("the disk is full")
+        );
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Kernels that are built here: an original with its patches, its unpatched base, or a person's own
+//! tree.
+//!
+//! ```text
+//! kernels/x.toml ─► definition ─► source (the mirror's package) ─► tree (patches applied)
+//!                                 config (minimal + options) ─► make ─► kept among the kernels
+//! ```
+//!
+//! Read in this order: [`definition`], `patches` (found by SHA-256), `source` and `tree` (what is
+//! compiled), `build_config` and [`needs`] (how), `tools`, `job` and `make` (by what), [`steps`]
+//! (in which order). `crate::emulator` builds the QEMU for virtual time in the same way.
+//!
+//! What is not here: kernels that are downloaded, and booting (`vm`).
+
+mod build_config;
+pub mod definition;
+pub(crate) mod job;
+mod make;
+pub mod needs;
+mod patches;
+pub(crate) mod source;
+pub mod steps;
+pub(crate) mod tools;
+pub(crate) mod tree;
+
+/// The user's mistake: what was given and what to write instead.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(pub String);
+
+/// A build was ended by Ctrl-C.
+#[derive(Debug, thiserror::Error)]
+#[error("the build was interrupted; the next one continues where it stopped")]
+pub struct Interrupted;
+
+/// What a build tells while it lasts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A slow step begins, or something worth knowing.
+    Note(&'a str),
+    /// The compiler has made so many files.
+    Compiled {
+        /// Files until now.
+        done: u64,
+        /// How many there were last time, or an estimate; never less than `done`.
+        about: u64,
+    },
+}
+
+/// Where events go.
+pub type Hear<'a> = dyn FnMut(Event<'_>) + 'a;
+
+/// Shorthand for a [`Refused`].
+fn refused(message: impl Into<String>) -> anyhow::Error {
+    Refused(message.into()).into()
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The steps of a build, from a definition or a tree to a kernel that boots.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use crate::kernels::{Kernel, Own, add_own, find};
+use anyhow::Result;
+use model::trial::sha256_hex;
+
+use crate::kernels::build::definition::{Definition, FUZZ, Package, Patch};
+use crate::kernels::build::make::Make;
+use crate::kernels::build::source::{Facts, Workshop};
+use crate::kernels::build::tree::{self, Change};
+use crate::kernels::build::{Event, Hear, build_config, patches, refused, source, tools};
+
+/// What is built.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The kernel's name.
+    pub name: String,
+    /// What is compiled.
+    pub text: Text,
+    /// Lines of configuration that must hold.
+    pub options: Vec<String>,
+    /// The user's fragment: its path and text.
+    pub fragment: Option<(PathBuf, String)>,
+    /// The scheduler that it is the original of.
+    pub original_of: String,
+}
+
+/// The source of an order.
+#[derive(Clone, Debug)]
+pub enum Text {
+    /// A package with the patches and changes of a definition, then with files of the user's.
+    Package {
+        /// The package.
+        package: Package,
+        /// Published patches.
+        patches: Vec<Patch>,
+        /// The definition's own changes.
+        changes: String,
+        /// The user's own.
+        files: Vec<PathBuf>,
+    },
+    /// The user's tree, in which nothing is written.
+    Tree(PathBuf),
+}
+
+/// Where and with what.
+pub struct Site<'a> {
+    /// The folder for kernels, sources and patches.
+    pub home: &'a Path,
+    /// A folder with patches that were downloaded.
+    pub downloads: Option<&'a Path>,
+    /// How many compilers run at a time.
+    pub jobs: usize,
+    /// Ends the build when it becomes true.
+    pub stop: &'a AtomicBool,
+}
+
+impl Order {
+    /// The order of a definition.
+    pub fn of(definition: &Definition) -> Order {
+        Order {
+            name: definition.name.clone(),
+            text: Text::Package {
+                package: definition.source.clone(),
+                patches: definition.patches.clone(),
+                changes: definition.changes.clone(),
+                files: Vec::new(),
+            },
+            options: definition.options.clone(),
+            fragment: None,
+            original_of: definition.original_of.clone(),
+        }
+    }
+}
+
+/// Builds a kernel and keeps it among those that boot, under its name.
+///
+/// # Errors
+/// [`Refused`](super::Refused) if a patch does not apply, an option is not taken or the text does
+/// not compile; [`Interrupted`](super::Interrupted); anything else is the machine's fault: missing
+/// programs, a full disk, no mirror.
+pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kernel> {
+    tools::check(&tools::KERNEL)?;
+    if let Some((path, text)) = &order.fragment {
+        build_config::check_fragment(&path.display().to_string(), text)?;
+    }
+    let opened = open(order, site, hear)?;
+    let fragment = order.fragment.as_ref().map(|(_, text)| text.as_str());
+    let wanted = build_config::compose(&order.options, fragment);
+    let mut facts = facts(order, &opened, &wanted)?;
+    if let Some(kernel) = built_before(order, site.home, &facts) {
+        hear(Event::Note(&format!("{} is built already, from the same", order.name)));
+        return Ok(kernel);
+    }
+    let workshop = &opened.workshop;
+    for guessed in tree::prepare(&workshop.folder, &opened.changes)? {
+        hear(Event::Note(&format!(
+            "the lines around a change differ, look where it is: {guessed}"
+        )));
+    }
+    let make = Make::new(workshop, &order.name, site.jobs, site.stop)?;
+    hear(Event::Note("configuring"));
+    let config = make.configure(&wanted)?;
+    for loss in build_config::verify(&demands(order), &wanted, &config)? {
+        hear(Event::Note(&loss));
+    }
+    let lost = build_config::lost(wanted.lines(), &build_config::settings(&config));
+    if !lost.is_empty() {
+        hear(Event::Note(&format!("without effect in this source: {}", lost.join(", "))));
+    }
+    hear(Event::Note(&format!("compiling {}", order.name)));
+    let image = make.image(hear)?;
+    facts.insert("config_sha256".to_owned(), sha256_hex(config.as_bytes()));
+    let own = Own {
+        name: &order.name,
+        image: &image,
+        config: Some(&workshop.objects().join(".config")),
+        source: &workshop.facts.source,
+        facts,
+    };
+    add_own(site.home, &own)
+}
+
+/// The lines of configuration that the tree must take.
+fn demands(order: &Order) -> Vec<String> {
+    let Some((_, own)) = &order.fragment else { return order.options.clone() };
+    own.lines().filter(|line| line.starts_with("CONFIG_")).map(str::to_owned).collect()
+}
+
+/// The kernel of this name, if it was made of the same source, patches and configuration by the
+/// same compiler. Nobody knows what a user's tree contains, so `make` looks at it each time.
+fn built_before(order: &Order, home: &Path, wanted: &BTreeMap<String, String>) -> Option<Kernel> {
+    let is_package = matches!(order.text, Text::Package { .. });
+    let kernel = find(home, &order.name).ok().filter(|kernel| kernel.is_named && is_package)?;
+    wanted.iter().all(|(name, value)| kernel.facts.get(name) == Some(value)).then_some(kernel)
+}
+
+/// What is compiled, before it is.
+struct Opened {
+    workshop: Workshop,
+    /// What is applied to the source.
+    changes: Vec<Change>,
+    /// The SHA-256 of each patch as it was published.
+    patches: Vec<String>,
+}
+
+/// The source and its patches, which are not applied yet.
+fn open(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Opened> {
+    match &order.text {
+        Text::Tree(tree) => Ok(Opened {
+            workshop: open_tree(tree, site.home)?,
+            changes: Vec::new(),
+            patches: Vec::new(),
+        }),
+        Text::Package { package, patches, changes: inline, files } => {
+            let cache = site.home.join("patches");
+            let mut texts = Vec::new();
+            for patch in patches {
+                texts.push(patches::find(patch, site.downloads, &cache, hear)?);
+            }
+            let mut own = Vec::new();
+            if !inline.is_empty() {
+                own.push((format!("the changes of {}", order.name), inline.clone()));
+            }
+            for file in files {
+                own.push((file.display().to_string(), patches::read(file)?));
+            }
+            let workshop = source::open(site.home, package, hear)?;
+            let hashed = texts.iter().chain(own.iter().map(|(_, text)| text));
+            let hashes = hashed.map(|text| sha256_hex(text.as_bytes())).collect();
+            let changes = changes((patches, &texts), own, &workshop.source)?;
+            Ok(Opened { patches: hashes, workshop, changes })
+        }
+    }
+}
+
+/// Published patches with their texts, then labels and texts of what is applied as it is.
+fn changes(
+    (patches, texts): (&[Patch], &[String]),
+    own: Vec<(String, String)>,
+    tree: &Path,
+) -> Result<Vec<Change>> {
+    let mut changes = Vec::new();
+    for (patch, text) in patches.iter().zip(texts) {
+        let text = patches::adapted(text, patch, tree)?;
+        changes.push(Change { label: patch.address.clone(), text, fuzz: patch.fuzz });
+    }
+    changes.extend(own.into_iter().map(|(label, text)| Change { label, text, fuzz: FUZZ }));
+    Ok(changes)
+}
+
+fn open_tree(tree: &Path, home: &Path) -> Result<Workshop> {
+    let tree = tree.canonicalize().ok().filter(|tree| tree.join("kernel/sched/core.c").is_file());
+    let Some(tree) = tree else {
+        return Err(refused(
+            "--tree: this folder is no source of a kernel (no kernel/sched/core.c)",
+        ));
+    };
+    let commit = git(&tree, &["rev-parse", "HEAD"]);
+    let is_changed = git(&tree, &["status", "--porcelain", "--untracked-files=no"]);
+    let content = match (commit, is_changed.as_deref()) {
+        (None, _) => "not under git".to_owned(),
+        (Some(commit), Some("")) => commit,
+        (Some(commit), _) => format!("{commit} and changes"),
+    };
+    Workshop::of_tree(home, &tree, Facts { source: format!("tree {}", tree.display()), content })
+}
+
+fn git(tree: &Path, words: &[&str]) -> Option<String> {
+    let output = Command::new("git").arg("-C").arg(tree).args(words).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    output.status.success().then_some(text)
+}
+
+/// What each record says about the kernel; `wanted` is the configuration that was asked for.
+fn facts(order: &Order, opened: &Opened, wanted: &str) -> Result<BTreeMap<String, String>> {
+    let mut facts = BTreeMap::from([
+        ("built_as".to_owned(), order.name.clone()),
+        ("source".to_owned(), opened.workshop.facts.content.clone()),
+        ("compiler".to_owned(), tools::compiler()?),
+        ("wanted_config_sha256".to_owned(), sha256_hex(wanted.as_bytes())),
+    ]);
+    if !opened.patches.is_empty() {
+        facts.insert("patches".to_owned(), opened.patches.join(" "));
+        // What a definition takes of them, and replaces in them.
+        let applied: Vec<&str> = opened.changes.iter().map(|it| it.text.as_str()).collect();
+        facts.insert("applied_sha256".to_owned(), sha256_hex(applied.concat().as_bytes()));
+    }
+    if !order.original_of.is_empty() {
+        facts.insert("original_of".to_owned(), order.original_of.clone());
+    }
+    Ok(facts)
+}
