@@ -125,8 +125,8 @@ fn named(text: &str) -> &str {
 fn definition(asset: &Asset) -> Text {
     let label = asset.label.trim_start_matches("<built-in>/").to_owned();
     let mut words = Vec::new();
-    if let Ok(table) = DeTable::parse(&asset.text) {
-        walk_table("", table.get_ref(), &mut |path, key, at, value| {
+    if let Ok(mut table) = DeTable::parse(&asset.text) {
+        walk_table("", table.get_mut(), &mut |path, key, at, value| {
             let line = |at| line_and_column(&asset.text, at).0;
             if let Some(key) = key {
                 words.push(Word { path: String::new(), text: key.to_owned(), line: line(at) });

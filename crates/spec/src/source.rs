@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A file's text with the places of its values.
-//! TOML: expressions are replaced by their values in the text, then the text is deserialised.
-//! Places in the new text are mapped back to the original, so that messages have the right column.
+//! A TOML file: its values with their places, and expressions among them.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use serde::de::DeserializeOwned;
 use toml::Spanned;
@@ -74,54 +71,37 @@ pub(crate) fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
 }
 
-/// A TOML file whose expressions can be replaced.
-pub struct Document {
-    /// Where its values are.
+/// A TOML file whose expressions can be replaced by their values.
+pub struct Document<'a> {
     pub places: Places,
-    edits: Vec<Edit>,
-    expressions: Vec<Expression>,
+    table: Spanned<DeTable<'a>>,
+    /// By the place of the expression.
+    evaluated: BTreeMap<usize, Evaluated>,
 }
 
-/// A piece of the text that is replaced.
-struct Edit {
-    old: Range<usize>,
-    new: String,
-    /// What messages about the replacement add.
+struct Evaluated {
+    /// A number of a file can only be made from its text.
+    value: String,
+    /// What messages about the value say.
     about: String,
 }
 
-/// A string that begins with `=`.
-struct Expression {
-    path: String,
-    span: Range<usize>,
-    text: String,
-}
-
-impl Document {
+impl<'a> Document<'a> {
     /// Reads the text's structure.
     ///
     /// # Errors
     /// Syntax errors.
-    pub fn parse(file: &str, text: &str) -> Result<Document, SpecError> {
+    pub fn parse(file: &str, text: &'a str) -> Result<Document<'a>, SpecError> {
         let mut places = Places::new(file, text);
-        let tree = DeTable::parse(text).map_err(|error| {
+        let mut table = DeTable::parse(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             places.error_at(at, one_line(error.message()))
         })?;
-        let mut expressions = Vec::new();
-        walk_table("", tree.get_ref(), &mut |path, _, at, value| {
-            places.insert(path.to_owned(), at);
-            if let DeValue::String(text) = value.get_ref()
-                && let Some(text) = text.strip_prefix('=')
-            {
-                let (path, text) = (path.to_owned(), text.to_owned());
-                expressions.push(Expression { path, span: value.span(), text });
-            }
-        });
-        Ok(Document { places, edits: Vec::new(), expressions })
+        walk_table("", table.get_mut(), &mut |path, _, at, _| places.insert(path.to_owned(), at));
+        Ok(Document { places, table, evaluated: BTreeMap::new() })
     }
 
-    /// Adds the name to the text: the file's stem.
+    /// Adds the name: the file's stem.
     ///
     /// # Errors
     /// The file has a `name` of its own.
@@ -130,83 +110,70 @@ impl Document {
             let hint = format!("delete the line: the file's name is the name, '{stem}'");
             return Err(self.places.error("name", "unexpected field 'name'").hint(hint));
         }
-        let new = format!("name = {}\n", toml::Value::from(stem));
-        self.edits.insert(0, Edit { old: 0..0, new, about: String::new() });
+        let value = DeValue::String(stem.to_owned().into());
+        self.table.get_mut().insert(Spanned::new(0..0, "name".into()), Spanned::new(0..0, value));
         Ok(())
     }
 
-    /// Replaces every expression whose path `chosen` accepts by its value.
+    /// Evaluates every expression whose path `is_chosen` accepts.
     ///
     /// # Errors
     /// What [`evaluate`] refuses.
     pub fn evaluate(
         &mut self,
         names: &Names,
-        chosen: impl Fn(&str) -> bool,
+        is_chosen: impl Fn(&str) -> bool,
     ) -> Result<(), SpecError> {
-        for expression in &self.expressions {
-            if !chosen(&expression.path) {
-                continue;
+        let (places, evaluated) = (&self.places, &mut self.evaluated);
+        let mut failed = None;
+        walk_table("", self.table.get_mut(), &mut |path, _, _, value| {
+            let Some(text) = expression(value).filter(|_| is_chosen(path)) else { return };
+            let span = value.span();
+            match evaluate(text, names) {
+                Ok(number) => {
+                    let about = format!("'={text}' is {number} with {}", listed(names));
+                    evaluated.insert(span.start, Evaluated { value: number.to_string(), about });
+                }
+                Err(fault) if failed.is_none() => {
+                    let at = (span.start + 2 + fault.at).min(span.end);
+                    let error = places.error_at(at, format!("{} in '={text}'", fault.message));
+                    failed = Some(error.maybe_hint(fault.hint));
+                }
+                Err(_) => {}
             }
-            let value = evaluate(&expression.text, names).map_err(|fault| {
-                let at = expression.span.start + 2 + fault.at;
-                let message = format!("{} in '={}'", fault.message, expression.text);
-                self.places.error_at(at.min(expression.span.end), message).maybe_hint(fault.hint)
-            })?;
-            // A program's arguments are strings even when they are numbers.
-            let quote = if expression.path.starts_with("program.") { "\"" } else { "" };
-            let about = format!("'={}' is {value} with {}", expression.text, listed(names));
-            self.edits.push(Edit {
-                old: expression.span.clone(),
-                new: format!("{quote}{value}{quote}"),
-                about,
-            });
-        }
-        self.edits.sort_by_key(|edit| edit.old.start);
-        Ok(())
+        });
+        failed.map_or(Ok(()), Err)
     }
 
-    /// Deserialises the text with its replacements.
+    /// Deserialises the file, with the values of what was evaluated.
     ///
     /// # Errors
     /// Unknown and missing fields, wrong types, numbers out of range.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, SpecError> {
-        toml::from_str(&self.replaced()).map_err(|error| {
-            let (at, about) = self.original(error.span().map_or(0, |span| span.start));
+        let mut table = self.table.clone();
+        walk_table("", table.get_mut(), &mut |path, _, _, value| {
+            let known = self.evaluated.get(&value.span().start);
+            let Some(Evaluated { value: text, .. }) = known.filter(|_| expression(value).is_some())
+            else {
+                return;
+            };
+            // A program's arguments are strings even when they are numbers.
+            let number = DeValue::parse(text).ok().filter(|_| !path.starts_with("program."));
+            *value.get_mut() =
+                number.map_or(DeValue::String(text.into()), |number| number.into_inner());
+        });
+        T::deserialize(toml::Deserializer::from(table)).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
             let (message, hint) = plain(error.message());
-            let message = if about.is_empty() { message } else { about.to_owned() };
+            let message = self.evaluated.get(&at).map_or(message, |known| known.about.clone());
             self.places.error_at(at, message).maybe_hint(hint)
         })
     }
+}
 
-    fn replaced(&self) -> String {
-        let text = &self.places.text;
-        let (mut result, mut at) = (String::with_capacity(text.len()), 0);
-        for edit in &self.edits {
-            result.push_str(&text[at..edit.old.start]);
-            result.push_str(&edit.new);
-            at = edit.old.end;
-        }
-        result.push_str(&text[at..]);
-        result
-    }
-
-    /// The place in the original text of a place in the new text, and the message of the
-    /// replacement that it lies in.
-    fn original(&self, at: usize) -> (usize, &str) {
-        let mut shift = 0_isize;
-        for edit in &self.edits {
-            let start = edit.old.start.saturating_add_signed(shift);
-            if at < start {
-                break;
-            }
-            if at < start + edit.new.len() {
-                return (edit.old.start, &edit.about);
-            }
-            shift += edit.new.len() as isize - edit.old.len() as isize;
-        }
-        (at.saturating_add_signed(-shift), "")
-    }
+/// What follows the `=` of an expression.
+fn expression<'v>(value: &'v Spanned<DeValue>) -> Option<&'v str> {
+    value.get_ref().as_str()?.strip_prefix('=')
 }
 
 fn listed(names: &Names) -> String {
@@ -215,10 +182,10 @@ fn listed(names: &Names) -> String {
 
 /// Calls `seen` for each value below a table, from the outside in: with its path, the key it has in
 /// a table, the byte of that key or else of the value, and the value itself.
-pub(crate) fn walk_table<'t, 'v>(
+pub(crate) fn walk_table<'v>(
     path: &str,
-    table: &'t DeTable<'v>,
-    seen: &mut dyn FnMut(&str, Option<&'t str>, usize, &'t Spanned<DeValue<'v>>),
+    table: &mut DeTable<'v>,
+    seen: &mut dyn FnMut(&str, Option<&str>, usize, &mut Spanned<DeValue<'v>>),
 ) {
     for (key, value) in table {
         let name: &str = key.get_ref();
@@ -229,15 +196,15 @@ pub(crate) fn walk_table<'t, 'v>(
     }
 }
 
-fn walk<'t, 'v>(
+fn walk<'v>(
     path: &str,
-    value: &'t Spanned<DeValue<'v>>,
-    seen: &mut dyn FnMut(&str, Option<&'t str>, usize, &'t Spanned<DeValue<'v>>),
+    value: &mut Spanned<DeValue<'v>>,
+    seen: &mut dyn FnMut(&str, Option<&str>, usize, &mut Spanned<DeValue<'v>>),
 ) {
-    match value.get_ref() {
+    match value.get_mut() {
         DeValue::Table(table) => walk_table(path, table, seen),
         DeValue::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
+            for (index, item) in items.iter_mut().enumerate() {
                 let path = format!("{path}[{index}]");
                 seen(&path, None, item.span().start, item);
                 walk(&path, item, seen);

@@ -86,7 +86,7 @@ fn is_parameter(path: &str) -> bool {
 }
 
 /// The file with its parameters' defaults evaluated; they may use `cpus` only.
-fn declared(asset: &Asset, cpus: u32) -> Result<(Document, Names), SpecError> {
+fn declared(asset: &Asset, cpus: u32) -> Result<(Document<'_>, Names), SpecError> {
     let mut document = Document::parse(&asset.label, tapes::split(asset)?.head)?;
     let names = BTreeMap::from([(CPUS.to_owned(), i64::from(cpus))]);
     document.evaluate(&names, is_parameter)?;
