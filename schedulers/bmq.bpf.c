@@ -49,8 +49,7 @@ const volatile bool idle_pull = true;
 
 UEI_DEFINE(uei);
 
-/* The most that a task can be boosted or deboosted: the era's `MAX_PRIORITY_ADJ`. */
-static s32 max_priority_adj;
+#include "include/bmq_eras.h"
 
 /* The bits of a turn. No counterpart: the patch has a list for each rank. */
 static u32 rank_shift(void)
@@ -58,49 +57,34 @@ static u32 rank_shift(void)
 	return 40;
 }
 
-/* A whole slice, ns (`sched_timeslice_ns`). */
-static s64 timeslice(void)
-{
-	return era < 51500 ? 4 * NS_PER_MS : 4 * NS_PER_SHORT_MS;
-}
-
-/* The level. Two nice values share one, but not in the first versions (`task_sched_prio`). */
+/* The level (`task_sched_prio`). */
 static u64 rank_of(struct task_struct *p, struct task_ctx *task)
 {
-	u32 prio = nice_of(p) + 20 + max_priority_adj + task->boost_prio;
-
-	return era < 50900 ? prio : prio / 2;
-}
-
-/*
- * Whether its boost may change: SCHED_IDLE tasks keep theirs in the last era (`boost_task`,
- * `deboost_task`).
- */
-static bool may_change(const struct task_struct *p)
-{
-	return boosts && !(era >= 70100 && has_idle_policy(p));
+	return level_of(nice_of(p) + 20 + max_priority_adj() + task->boost_prio);
 }
 
 /* Batch and idle tasks are never better than their nice value (`boost_task`). */
 static s32 best_boost(const struct task_struct *p)
 {
-	return p->policy == POLICY_BATCH || has_idle_policy(p) ? 0 : -max_priority_adj;
+	return p->policy == POLICY_BATCH || has_idle_policy(p) ? 0 : -max_priority_adj();
 }
 
-/* A better level, up to the limit; from 61200 not for idle tasks (`boost_task`). */
+/* Moves the task to a better level, up to its limit (`boost_task`). */
 static void boost_task(const struct task_struct *p, struct task_ctx *task, s32 steps)
 {
 	s32 limit = best_boost(p);
 
-	if (!may_change(p) || (era >= 61200 && has_idle_policy(p)))
+	if (!boosts || (has_idle_policy(p) && !may_boost_idle_policy()))
 		return;
 	task->boost_prio = task->boost_prio - steps > limit ? task->boost_prio - steps : limit;
 }
 
-/* A worse level, up to the limit (`deboost_task`). */
+/* Moves the task to a worse level, up to the limit (`deboost_task`). */
 static void deboost_task(const struct task_struct *p, struct task_ctx *task)
 {
-	if (may_change(p) && task->boost_prio < max_priority_adj)
+	if (!boosts || (has_idle_policy(p) && !may_deboost_idle_policy()))
+		return;
+	if (task->boost_prio < max_priority_adj())
 		task->boost_prio++;
 }
 
@@ -108,23 +92,8 @@ static void deboost_task(const struct task_struct *p, struct task_ctx *task)
 static void sched_task_renew(struct task_struct *p, struct task_ctx *task)
 {
 	task->turn.time_slice = timeslice();
-	if (era < 60600 || era >= 61200)
+	if (new_slice_deboosts())
 		deboost_task(p, task);
-}
-
-/*
- * The better a task is already, the shorter it must run to become better yet: before 61200
- * (`boost_threshold`).
- */
-static u64 boost_threshold(const struct task_ctx *task)
-{
-	s32 shift;
-
-	if (era >= 60600)
-		shift = (14 - task->boost_prio) >> 1;
-	else
-		shift = (era < 50900 ? 10 : 15) - max_priority_adj - task->boost_prio;
-	return (u64)timeslice() >> (u32)shift;
 }
 
 /* It goes to sleep (`sched_task_deactivate`). */
@@ -133,9 +102,9 @@ static void sched_task_deactivate(const struct task_struct *p, struct task_ctx *
 	u64 now = scx_bpf_now(), ran = now - task->timestamp;
 
 	task->timestamp = now;
-	if (era >= 61200 || ran < boost_threshold(task))
+	if (sleep_boosts(task, ran))
 		boost_task(p, task, 1);
-	else if (era >= 60600 && ran > timeslice())
+	else if (sleep_deboosts(ran))
 		deboost_task(p, task);
 }
 
@@ -144,10 +113,10 @@ static void sched_task_ttwu(const struct task_struct *p, struct task_ctx *task)
 {
 	u64 slices = (scx_bpf_now() - task->timestamp) / timeslice();
 
-	if (era < 61200 && slices)
+	if (wakeup_boosts(slices))
 		boost_task(p, task, 1);
 	else if (intended_wake_boost)
-		boost_task(p, task, slices < 2 * max_priority_adj ? slices : 2 * max_priority_adj);
+		boost_task(p, task, slices < 2 * max_priority_adj() ? slices : 2 * max_priority_adj());
 }
 
 s32 BPF_STRUCT_OPS(bmq_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
@@ -200,23 +169,13 @@ bool BPF_STRUCT_OPS(bmq_yield, struct task_struct *from, struct task_struct *to)
 	struct task_ctx *task = ctx_of(from);
 	s32 cpu = scx_bpf_task_cpu(from);
 
-	if (!yield_type || (era >= 70100 && !scx_bpf_dsq_nr_queued(cpu)))
+	if (!yield_type || (yields_only_to_others() && !scx_bpf_dsq_nr_queued(cpu)))
 		return false;
 	if (boosts)
-		task->boost_prio = max_priority_adj;
+		task->boost_prio = max_priority_adj();
 	requeue_task(cpu, from, task);
 	scx_bpf_task_set_slice(from, 0);
 	return false;
-}
-
-/* What a child makes of its parent's boost (`sched_task_fork`). */
-static s32 inherited(s32 boost_prio)
-{
-	if (era >= 61200)
-		return boost_prio;
-	if (era >= 60600 || boost_prio >= 0)
-		return max_priority_adj;
-	return boost_prio + max_priority_adj;
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(bmq_init_task, struct task_struct *p, struct scx_init_task_args *args)
@@ -240,7 +199,6 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(bmq_init_task, struct task_struct *p, struct scx_in
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(bmq_init)
 {
-	max_priority_adj = era < 50900 ? 4 : era < 60600 ? 7 : 12;
 	return init_queues();
 }
 

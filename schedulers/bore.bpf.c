@@ -20,7 +20,6 @@
  *          no privilege.
  */
 #include <scx/common.bpf.h>
-#include "include/burst.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -56,14 +55,14 @@ const volatile bool wakeup_preemption = true;
 
 UEI_DEFINE(uei);
 
-#define is_bore_6 (version >= 60000)
-#define penalty_scale \
-	((u64)(burst_penalty_scale >= 0 ? burst_penalty_scale : is_bore_6 ? 1536 : 1280))
+/* The EEVDF beneath. */
+#define era (base_era ?: base_of_version())
 
-/* EEVDF as in Linux 7.x, or for BORE 5 in 6.14; */
+#include "include/burst.h"
+
+/* What BORE asks of EEVDF. */
 #define OVERLAY
 #define OVERLAY_FUNCTIONS
-#define era (base_era ?: is_bore_6 ? 70000 : 61400)
 #define base_slice_ns (-1)
 #define place_lag true
 #define place_deadline_initial true
@@ -73,9 +72,9 @@ UEI_DEFINE(uei);
 #define delay_dequeue true
 #define delay_zero true
 #define hrtick 0
-/* but without slices that grow with the CPUs; */
+/* No slice grows with the CPUs. */
 #define sched_tunable_scaling 0
-/* and what BORE stores, and the row of a task in the tables of weights. */
+/* What BORE stores, and the row of a task in the tables of weights. */
 #define OVERLAY_TASK_FIELDS struct burst burst;
 #define OVERLAY_RUNNING_FIELDS u64 penalty;
 #define WEIGHT_INDEX(p, task) effective_index(p, task)
@@ -105,121 +104,48 @@ static inline u32 effective_index(const struct task_struct *p, const struct fair
 	return least_of(nice_index(p) + score, NICE_LEVELS - 1);
 }
 
-/* In BORE 5 the offset is subtracted here, in BORE 6 by the score (`calc_burst_penalty`). */
-static inline u64 calc_burst_penalty(u64 burst_ns)
-{
-	u64 greed = log2_plus_1(burst_ns, 8);
-
-	if (is_bore_6)
-		return greed * penalty_scale / 1024;
-	return least_of(excess(greed, (u64)burst_penalty_offset * 256) * penalty_scale >> 16,
-			MAX_SCORE * 4);
-}
-
-/* What BORE 6 subtracts of a penalty (`scaled_tolerance`). */
-#define tolerance ((u64)burst_penalty_offset * 256 * penalty_scale / 1024)
-/* `MAX_BURST_PENALTY`. */
-#define MAX_COUNTED (40 * 256 - 1)
-
-/* Without the tolerance (`adj_score`). */
-static inline u64 counted(u64 penalty)
-{
-	return is_bore_6 ? excess(penalty, tolerance) : penalty;
-}
-
-/* The average, or the keeper's own penalty if that is more (`update_burst_cache`). */
-static inline u64 inheritance(const struct burst *keeper, u64 average)
-{
-	u64 most = most_of(average, counted(keeper->penalty));
-
-	return is_bore_6 ? least_of(most, MAX_COUNTED) + tolerance : most;
-}
-
-/* The knob of the patch (`sched_burst_inherit_type`), in BORE 5 `sched_burst_fork_atavistic`. */
-static inline bool follows_chains(void)
-{
-	return burst_inherit_type > 1;
-}
-
-/* The nice levels of a penalty (`scaled_penalty_score`, `update_burst_score`). */
-static inline u32 score_of(u64 penalty)
-{
-	return least_of(is_bore_6 ? counted(penalty) / 256 : penalty / 4, MAX_SCORE);
-}
-
-/* It rises slowly and falls at once (`binary_smooth`). */
-static inline u64 binary_smooth(u64 old, u64 new)
-{
-	u64 round_up = is_bore_6 ? (1ULL << burst_smoothness) - 1 : 0;
-
-	if (new <= old)
-		return old - ((old - new) >> burst_smoothness_short);
-	return old + ((new - old + round_up) >> burst_smoothness);
-}
-
-/* Whether the average is too old (`burst_cache_expired`). */
-static inline bool burst_cache_expired(const struct offspring *offspring, u64 now)
-{
-	return !offspring->timestamp || now - offspring->timestamp > burst_cache_lifetime_ns;
-}
-
-/* `PF_KTHREAD` of `p->flags`. */
-#define KERNEL_THREAD 0x200000
-
-/* Whether it is a kernel thread that has no penalty (`task_is_bore_eligible`, negated). */
-static inline bool is_exempt(const struct task_struct *p)
-{
-	return burst_exclude_kthreads && p->flags & KERNEL_THREAD;
-}
-
-/* What BORE halves before 7.x (`entity_lag`): the limit is 1 slice. */
+/* The limit of lag may be halved (`entity_lag`). */
 static inline u32 lag_shift(void)
 {
-	return sched_bore && era < 70000;
+	return sched_bore && halves_lag_limit();
 }
 
-/*
- * A new task, and before 7.x a woken one (`place_entity`, in BORE 5 with
- * `sched_deadline_boost_mask`).
- */
+/* A new task has half a slice, and a woken one may have (`place_entity`). */
 static inline bool has_half_slice(const struct fair_task *task, enum join join)
 {
-	u32 mask = is_bore_6 ? 3 : deadline_boost_mask;
-
 	if (task->is_new)
-		return !sched_bore || mask & 1;
-	return join == JOIN_WOKEN && sched_bore && era < 70000 && mask & 2;
+		return !sched_bore || deadline_boosts() & 1;
+	return join == JOIN_WOKEN && sched_bore && deadline_boosts() & 2;
 }
 
-/* BORE 5: not if the CPU is crowded (`sched_burst_parity_threshold` in `pick_eevdf`). */
+/* Not if the CPU is crowded (`sched_burst_parity_threshold` in `pick_eevdf`). */
 static inline bool may_protect(u32 cpu)
 {
-	return is_bore_6 || !sched_bore || !burst_parity_threshold ||
-	       nr_queued_on(cpu) <= burst_parity_threshold;
+	return !sched_bore || nr_queued_on(cpu) <= parity_threshold();
 }
 
-/* BORE 6: it preempts more than others do (`do_preempt_short`, `PREEMPT_SHORT_BORE`). */
+/* Whether a woken task has been less greedy than the running one (`do_preempt_short`). */
 static inline bool has_lower_penalty(const struct fair_task *task, const struct running *curr)
 {
-	return is_bore_6 && sched_bore && task->burst.penalty < curr->penalty;
+	return sched_bore && task->burst.penalty < curr->penalty;
 }
 
-/* BORE 6 on 7.x: a task with a lower penalty (`do_preempt_short`). */
+/* A task with a lower penalty may preempt as one with a shorter slice (`do_preempt_short`). */
 static inline bool counts_as_short(const struct fair_task *task, const struct running *curr)
 {
-	return era >= 70000 && has_lower_penalty(task, curr);
+	return penalty_counts_as_slice() && has_lower_penalty(task, curr);
 }
 
-/* BORE 6 on 6.12: such a task ends no protection (`PREEMPT_SHORT_BORE`). */
+/* Or it may make the CPU choose again (`PREEMPT_SHORT_BORE`). */
 static inline bool forces_choice(const struct fair_task *task, const struct running *curr)
 {
-	return era < 70000 && has_lower_penalty(task, curr);
+	return penalty_forces_choice() && has_lower_penalty(task, curr);
 }
 
-/* BORE 6 on 6.12: its lag is that of when it went to sleep (`requeue_delayed_entity`). */
+/* A sleeper may keep the lag with which it left (`requeue_delayed_entity`). */
 static inline bool keeps_credit(void)
 {
-	return is_bore_6 && sched_bore && era < 70000;
+	return sched_bore && sleepers_keep_lag();
 }
 
 /* A time in another weight's virtual time (`rescale_slice`). */
@@ -243,7 +169,7 @@ static inline bool reweight_eevdf(struct task_struct *p, struct fair_task *task,
 		return false;
 	average = avg_vruntime(cpu);
 	lag = rescale(average - before, old, new);
-	if (era < 70000)
+	if (!reweight_keeps_all())
 		lag = lag > limit ? limit : lag < -limit ? -limit : lag;
 	*vruntime = average - lag;
 	*deadline = average + rescale(*deadline - average, old, new);
@@ -252,7 +178,7 @@ static inline bool reweight_eevdf(struct task_struct *p, struct fair_task *task,
 	return true;
 }
 
-/* The same of the running task (`reweight_entity`), which before 7.x is not protected any more. */
+/* The same of the running task, which may lose its protection by it (`reweight_entity`). */
 static inline void reweight_curr(struct task_struct *p, struct fair_task *task,
 				 struct running *curr)
 {
@@ -264,7 +190,7 @@ static inline void reweight_curr(struct task_struct *p, struct fair_task *task,
 	curr->weight = task->load.weight;
 	curr->inverse_weight = inverse_weight_at(p, effective_index(p, task));
 	curr->vslice = virtual_time_at(curr->inverse_weight, curr->slice);
-	curr->vprot = curr->vruntime + (era < 70000 ? 0 : rescale(protected, old, curr->weight));
+	curr->vprot = curr->vruntime + (reweight_keeps_all() ? rescale(protected, old, curr->weight) : 0);
 }
 
 /* The burst has become longer (`update_curr_bore`). */
@@ -279,19 +205,19 @@ static inline void lengthen_burst(struct task_struct *p, struct fair_task *task,
 	reweight_curr(p, task, curr);
 }
 
-/* In BORE 5 the new weight counts for what has just run (`update_curr`), */
+/* The new weight counts for what has just run (`update_curr`). */
 static inline void update_curr_first(struct task_struct *p, struct fair_task *task,
 				     struct running *curr, u64 ran_ns)
 {
-	if (!is_bore_6)
+	if (scores_before_accounting())
 		lengthen_burst(p, task, curr, ran_ns);
 }
 
-/* in BORE 6 from then on (`update_curr`). */
+/* Or it counts only from then on (`update_curr`). */
 static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
 				    struct running *curr, u64 ran_ns)
 {
-	if (is_bore_6)
+	if (!scores_before_accounting())
 		lengthen_burst(p, task, curr, ran_ns);
 }
 
@@ -355,15 +281,14 @@ bool BPF_STRUCT_OPS(bore_yield, struct task_struct *from, struct task_struct *to
 	return yields;
 }
 
-/* A new task inherits a penalty, in BORE 6 a process only if so wanted (`task_fork_bore`). */
+/* A new task inherits a penalty (`task_fork_bore`). */
 static inline s32 task_fork_bore(struct task_struct *p, bool is_forked)
 {
 	s32 err = make_fair_task(p, is_forked);
 	struct burst *burst = burst_of(p);
 
 	if (burst)
-		begin_burst(p, burst, is_forked,
-			    burst_inherit_type || !is_bore_6 || is_thread(p));
+		begin_burst(p, burst, is_forked, processes_inherit() || is_thread(p));
 	return err;
 }
 
@@ -400,7 +325,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(bore_init)
 	u64 ticks = (min_base_slice_ns + TICK_NS - 1) / TICK_NS;
 	s32 err = init_sched_fair_class();
 
-	if (version < 40000) {
+	if (is_on_cfs) {
 		scx_bpf_error("BORE %u is on CFS: load bore_cfs instead of bore", version);
 		return -EINVAL;
 	}

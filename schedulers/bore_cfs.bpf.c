@@ -18,7 +18,6 @@
  *          task that waits for a futex has no privilege.
  */
 #include <scx/common.bpf.h>
-#include "include/burst.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -40,20 +39,31 @@ const volatile bool wakeup_preemption = true;
 
 UEI_DEFINE(uei);
 
-/* CFS as in Linux 6.2, */
+/* BORE 1.7.14 on the CFS of Linux 6.2, with the knobs that later versions have added. */
+#define version 10714
+#define era 60200
+#define burst_smoothness_short 0
+#define burst_inherit_type 1
+#define burst_cache_lifetime_ns 0
+#define burst_exclude_kthreads false
+#define burst_parity_threshold 0
+#define deadline_boost_mask 0
+
+#include "include/burst.h"
+
+/* What BORE asks of CFS. */
 #define OVERLAY
 #define OVERLAY_FUNCTIONS
-#define era 60200
 #define sched_idle_min_granularity_ns 750000
 #define sched_child_runs_first (-1)
 #define start_debit true
 #define base_slice true
 #define last_buddy true
 #define next_buddy false
-/* but without gentle sleepers and without constants that grow with the CPUs; */
+/* Sleepers have their whole credit, and no constant grows with the CPUs. */
 #define gentle_fair_sleepers false
 #define sched_tunable_scaling 0
-/* and what BORE stores, and what time costs the running task. */
+/* What BORE stores, and what time costs the running task. */
 #define FAIR_TASK_FIELDS struct burst burst;
 #define RUNNING_FIELDS u32 score;
 #define RUNNING_PRICE(running, virtual_ns) scale_slice((running)->score, virtual_ns)
@@ -82,55 +92,6 @@ static inline u64 scale_slice(u32 score, u64 virtual_ns)
 	if (!(sched_bore & 1))
 		return virtual_ns;
 	return virtual_ns >> 32 ? (virtual_ns >> 22) * factor : virtual_ns * factor >> 22;
-}
-
-/* The penalty of a burst is its length, ns (`max_burst_time`). */
-static inline u64 calc_burst_penalty(u64 burst_ns)
-{
-	return burst_ns;
-}
-
-/* The logarithm of the penalty, from the offset on (`update_burst_score`). */
-static inline u32 score_of(u64 penalty)
-{
-	return least_of(excess(log2_plus_1(penalty, 10), (u64)burst_penalty_offset * 1024) *
-			(u64)burst_penalty_scale >> 20, MAX_SCORE);
-}
-
-/* It rises and falls by a quarter (`binary_smooth`). */
-static inline u64 binary_smooth(u64 old, u64 new)
-{
-	return (new + old * ((1ULL << burst_smoothness) - 1)) >> burst_smoothness;
-}
-
-/* Always. No counterpart: BORE 1 stores no average. */
-static inline bool burst_cache_expired(const struct offspring *offspring, u64 now)
-{
-	return true;
-}
-
-/* All of it. No counterpart: BORE 1 has no offset here. */
-static inline u64 counted(u64 penalty)
-{
-	return penalty;
-}
-
-/* The average. No counterpart: BORE 1 does not count the parent. */
-static inline u64 inheritance(const struct burst *keeper, u64 average)
-{
-	return average;
-}
-
-/* Never. No counterpart: BORE 1 knows parents only. */
-static inline bool follows_chains(void)
-{
-	return false;
-}
-
-/* Never. No counterpart: BORE 1 exempts no task. */
-static inline bool is_exempt(const struct task_struct *p)
-{
-	return false;
 }
 
 /* The granularity, scaled by the score if so wanted (`wakeup_gran`). */

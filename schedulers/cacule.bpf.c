@@ -40,7 +40,6 @@
 
 #include "include/fair.h"
 #include "include/lowest.h"
-#include "include/preempt.h"
 
 char _license[] SEC("license") = "GPL";
 

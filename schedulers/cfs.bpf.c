@@ -26,7 +26,6 @@
  */
 #include <scx/common.bpf.h>
 #include "include/fair.h"
-#include "include/preempt.h"
 #include "include/scan.h"
 
 #ifndef OVERLAY
@@ -55,6 +54,8 @@ const volatile bool wakeup_preemption = true, last_buddy = true, next_buddy = fa
 
 UEI_DEFINE(uei);
 #endif
+
+#include "include/cfs_eras.h"
 
 /*
  * Pids of tasks that are preferred to the first by vruntime, or not taken, as long as that is
@@ -113,19 +114,14 @@ static inline s64 wakeup_gran(struct task_struct *p)
 }
 #endif
 
-/* A knob, or else what it was in the era's Linux; it grows with the number of CPUs. */
-#define tunable(knob, oldest, older, newer) \
-	scaled((knob) >= 0 ? (knob) : era < 20633 ? (oldest) : era < 20637 ? (older) : (newer), \
-	       sched_tunable_scaling)
-
 /* Sets the constants, when the number of CPUs is known (`sched_init_granularity`). */
 static inline void sched_init_granularity(void)
 {
-	latency = tunable(sched_latency_ns, 20000000, 6000000, 6000000);
-	min_granularity = tunable(sched_min_granularity_ns, 4000000, 2000000, 750000);
-	wakeup_granularity = tunable(sched_wakeup_granularity_ns, 10000000, 1000000, 1000000);
+	latency = scaled(sysctl_sched_latency(), sched_tunable_scaling);
+	min_granularity = scaled(sysctl_sched_min_granularity(), sched_tunable_scaling);
+	wakeup_granularity = scaled(sysctl_sched_wakeup_granularity(), sched_tunable_scaling);
 	nr_latency = (latency + min_granularity - 1) / min_granularity;
-	child_runs_first = sched_child_runs_first < 0 ? era < 20633 : sched_child_runs_first;
+	child_runs_first = sysctl_sched_child_runs_first();
 }
 
 /* A task that runs or sleeps is no buddy any more (`clear_buddies`). */
@@ -183,7 +179,7 @@ static inline u64 sched_slice(const struct task_struct *p, const struct load *lo
 	u64 period = nr > nr_latency ? nr * min_granularity : latency, least = min_granularity;
 	u64 slice = weight ? period * weight_of(p) / weight : period;
 
-	if (!base_slice || (era < 51200 && era != 51000))
+	if (!has_base_slice())
 		return slice;
 	if (has_idle_policy(p) && weight > nr * IDLE_WEIGHT)
 		least = sched_idle_min_granularity_ns;
@@ -196,7 +192,7 @@ static inline u64 sched_slice(const struct task_struct *p, const struct load *lo
  */
 static inline bool is_slice_over(u64 slice, u64 ran, s64 ahead)
 {
-	if (era >= 60300 && slice > latency)
+	if (has_longest_slice() && slice > latency)
 		slice = latency;
 	return ran > slice || (ran >= min_granularity && ahead > (s64)slice);
 }
@@ -214,9 +210,9 @@ static inline void update_min_vruntime(struct queue *rq, u32 cpu)
 /* A sleeper keeps its vruntime, but is not further behind than its credit (`place_entity`). */
 static inline u64 place_woken(const struct task_struct *p, const struct queue *rq, u64 vruntime)
 {
-	u64 credit = has_idle_policy(p) && era >= 60000 ? min_granularity : latency;
+	u64 credit = has_idle_policy(p) && has_small_idle_credit() ? min_granularity : latency;
 
-	if (gentle_fair_sleepers && era >= 20632)
+	if (has_gentle_fair_sleepers())
 		credit /= 2;
 	return later_of(vruntime, rq->min_vruntime - credit);
 }
@@ -264,7 +260,7 @@ static inline bool check_preempt_wakeup(struct task_struct *p, struct queue *rq,
 	if (behind <= wakeup_gran(p))
 		return false;
 	rq->buddies.next = p->pid;
-	if (last_buddy && is_crowded && era >= 20629)
+	if (is_crowded && has_last_buddy())
 		rq->buddies.last = rq->curr.pid;
 	return true;
 }

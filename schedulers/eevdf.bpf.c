@@ -29,7 +29,6 @@
 #include "include/slice_timer.h"
 #include "include/eevdf_queue.h"
 #include "include/fair.h"
-#include "include/preempt.h"
 
 #ifndef OVERLAY
 char _license[] SEC("license") = "GPL";
@@ -59,14 +58,13 @@ extern unsigned long CONFIG_HZ __kconfig;
 
 #define TICK_NS (1000000000ULL / CONFIG_HZ)
 
-/* Whether the timer ends slices (`HRTICK`). */
-#define has_hrtick (hrtick < 0 ? era >= 70000 : hrtick > 0)
-
 /* No timer is set to a shorter time, so that it does not only interrupt. */
 #define HRTICK_LEAST_NS 10000
 
 /* The base slice of this era on this machine, and on one CPU; volatile for the verifier's sake. */
 static volatile u64 default_slice, least_slice;
+
+#include "include/eevdf_eras.h"
 
 /* When each CPU's timer fires; 0, or in the past, if it has not been started. */
 static u64 hrtick_expires[MAX_CPUS];
@@ -146,10 +144,10 @@ static inline bool keeps_credit(void)
 }
 #endif
 
-/* Its slice (`se->slice`); from 6.12 on it may be the task's own. */
+/* Its slice, which may be its own (`se->slice`). */
 static inline u64 slice_of(const struct task_struct *p)
 {
-	return p->se.custom_slice && era >= 61200 ? p->se.slice : default_slice;
+	return p->se.custom_slice && has_custom_slices() ? p->se.slice : default_slice;
 }
 
 /* What the running task has left of its slice, ns (`hrtick_start_fair`). */
@@ -185,7 +183,7 @@ static inline void hrtick_start(const struct running *curr, u32 cpu)
 	u64 *expires = of_cpu(hrtick_expires, cpu);
 	u64 left_ns, now;
 
-	if (!has_hrtick || !curr->is_set || of_cpu(loads, cpu)->nr_running < 2)
+	if (!has_hrtick() || !curr->is_set || of_cpu(loads, cpu)->nr_running < 2)
 		return;
 	left_ns = hrtick_left_ns(curr);
 	now = scx_bpf_now();
@@ -223,7 +221,7 @@ static __always_inline struct sums update_curr(struct task_struct *p, struct fai
 /* The limit of lag, virtual ns (`entity_lag`). */
 static inline s64 lag_limit(const struct task_struct *p, const struct fair_task *task)
 {
-	u64 limit = era >= 70000 ? slice_of(p) + TICK_NS : 2 * slice_of(p);
+	u64 limit = most_lag(slice_of(p));
 
 	return fair_time(p, task, limit < TICK_NS ? TICK_NS : limit) >> lag_shift();
 }
@@ -232,7 +230,7 @@ static inline s64 lag_limit(const struct task_struct *p, const struct fair_task 
 static __always_inline struct sums place_entity(const struct task_struct *p, struct fair_task *task,
 						u32 cpu, struct sums sums, enum join join)
 {
-	bool keeps = join == JOIN_MIGRATED && task->left_weight && place_rel_deadline && era >= 61200;
+	bool keeps = join == JOIN_MIGRATED && task->left_weight && has_place_rel_deadline();
 	u64 vslice = fair_time(p, task, slice_of(p));
 	u32 weight = fair_weight(p, task);
 
@@ -304,15 +302,15 @@ static inline bool protect_slice(const struct running *curr, u32 cpu, u64 vrunti
 }
 
 /*
- * Whether the running task, at `vruntime` and not alone, has lost its protection: in 7.x the CPU
- * chooses again then, from 6.12 on if it is not eligible (`update_curr`, `did_preempt_short`).
+ * Whether the running task, which is at `vruntime` and not alone, has lost its protection so that
+ * the CPU chooses again (`update_curr`, `did_preempt_short`).
  */
 static inline bool did_preempt_short(const struct running *curr, u32 cpu, u64 vruntime)
 {
 	if (time_before(vruntime, curr->vprot))
 		return false;
-	return era >= 70000 || (era >= 61200 && preempt_short && run_to_parity &&
-				!vruntime_eligible(sums_at(cpu, vruntime), vruntime));
+	return protection_ends_turn() || (has_preempt_short() && run_to_parity &&
+					  !vruntime_eligible(sums_at(cpu, vruntime), vruntime));
 }
 
 /*
@@ -324,12 +322,12 @@ static __always_inline bool check_preempt_wakeup(const struct task_struct *p,
 						 u64 vruntime, u64 deadline)
 {
 	struct running *curr = of_cpu(currs, cpu);
-	bool is_short = preempt_short && era >= 61200 &&
+	bool is_short = has_preempt_short() &&
 			(slice_of(p) < curr->slice || counts_as_short(task, curr));
 
 	if (curr->has_idle_policy && !has_idle_policy(p))
 		return true;
-	if (p->policy != POLICY_NORMAL || (task->is_new && !is_short && era >= 70000))
+	if (p->policy != POLICY_NORMAL || (task->is_new && !is_short && !new_task_preempts()))
 		return false;
 	if (vruntime_eligible(sums, vruntime) && ((!is_short && protect_slice(curr, cpu, vruntime)) ||
 						  time_before(curr->deadline, deadline)))
@@ -349,7 +347,7 @@ static __always_inline void challenge(const struct task_struct *p, struct fair_t
 
 	if (p->policy == POLICY_NORMAL && forces_choice(task, curr)) {
 		resched_curr(curr, cpu);
-	} else if (run_to_parity && era >= 70000) {
+	} else if (run_to_parity && has_update_protect_slice()) {
 		curr->vprot = earlier_of(curr->vprot,
 					 average_of(sums, curr->vruntime) + curr->vslice);
 	}
@@ -446,7 +444,7 @@ static inline void set_next_task_fair(struct task_struct *p)
 	curr->slice = slice_of(p);
 	curr->vslice = virtual_time_at(curr->inverse_weight, curr->slice);
 	curr->vprot = run_to_parity ? curr->deadline : task->vruntime +
-		      (era >= 70000 ? virtual_time_at(curr->inverse_weight, least_slice) : 0);
+		      virtual_time_at(curr->inverse_weight, least_protection());
 	if (must_choose_again(cpu)) {
 		curr->vprot = curr->vruntime;
 		resched_curr(curr, cpu);
@@ -493,21 +491,18 @@ static inline void dequeue_task_fair(struct task_struct *p, u64 deq_flags)
 	if (!task || !task->load.weight)
 		return;
 	sums = live_sums(task->load.cpu);
-	task->is_delayed = delay_dequeue && era >= 61200 && (deq_flags & SCX_DEQ_SLEEP) &&
+	task->is_delayed = has_delay_dequeue() && (deq_flags & SCX_DEQ_SLEEP) &&
 			   !vruntime_eligible(sums, task->vruntime) && set_delayed(p, task);
 	if (!task->is_delayed)
 		leave_average(task, sums, lag_limit(p, task));
 }
 
-/*
- * A task that yields forfeits the rest of its slice (`yield_task_fair`), as in late 6.12.y;
- * before, it only gets a later deadline.
- */
+/* A task that yields has a later deadline, and may forfeit its slice (`yield_task_fair`). */
 static inline void forfeit(struct running *curr, u32 cpu, struct sums sums)
 {
-	if (era >= 61200 && !vruntime_eligible(sums, curr->vruntime))
-		return;
-	if (era >= 61200) {
+	if (yield_forfeits()) {
+		if (!vruntime_eligible(sums, curr->vruntime))
+			return;
 		avg_vruntime_add(cpu, 0, curr->weight * (curr->deadline - curr->vruntime));
 		curr->vruntime = curr->deadline;
 	}
@@ -533,9 +528,9 @@ static inline s32 init_sched_fair_class(void)
 {
 	s32 err = create_queues();
 
-	least_slice = base_slice_ns >= 0 ? base_slice_ns : era >= 61200 ? 700000 : 750000;
+	least_slice = sysctl_sched_base_slice();
 	default_slice = scaled(least_slice, sched_tunable_scaling);
-	return err ?: has_hrtick ? init_slice_timers() : 0;
+	return err ?: has_hrtick() ? init_slice_timers() : 0;
 }
 
 #ifndef OVERLAY

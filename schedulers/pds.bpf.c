@@ -43,39 +43,18 @@ const volatile bool idle_pull = true;
 
 UEI_DEFINE(uei);
 
+#include "include/pds_eras.h"
+
 /* A skip list's keys are deadlines without their last bits. */
 #define SKIPLIST_SHIFT 8
-/* How far away the nearest deadline is, in slots. */
-#define SCHED_EDGE_DELTA 12
-/* Until when older deadlines are still told apart, and how far later ones can be: to 6.1. */
-#define OLDEST 24
-#define FARTHEST 39
 
 /* Skip lists: how far away a deadline is, ns, by `nice_index()`. */
 static u64 prio_deadlines[NICE_LEVELS];
 
-/* Whether the era sorts exactly (`CONFIG_SCHED_PDS` with skip_list.h). */
-static bool has_skip_list(void)
-{
-	return era < 51500;
-}
-
 /* The bits of a turn. No counterpart: the patch has a list for each rank. */
 static u32 rank_shift(void)
 {
-	return era < 51500 ? SKIPLIST_SHIFT : 40;
-}
-
-/* A whole slice, ns (`sched_timeslice_ns`). */
-static s64 timeslice(void)
-{
-	return era == 50900 ? 4 * NS_PER_MS : 4 * NS_PER_SHORT_MS;
-}
-
-/* The present slot (`rq->time_edge`). */
-static u64 time_edge(void)
-{
-	return scx_bpf_now() >> (era < 60600 ? 22 : 23);
+	return has_skip_list() ? SKIPLIST_SHIFT : 40;
 }
 
 /* The deadline with a new slice, a slot or ns (`sched_task_renew`). */
@@ -85,7 +64,7 @@ static u64 new_deadline(const struct task_struct *p)
 
 	if (has_skip_list())
 		return scx_bpf_now() + prio_deadlines[index % NICE_LEVELS];
-	return time_edge() + (era < 60600 ? index : SCHED_EDGE_DELTA + index / 2);
+	return time_edge() + slots_ahead(index);
 }
 
 /*
@@ -94,8 +73,7 @@ static u64 new_deadline(const struct task_struct *p)
  */
 static u64 slot_of(u64 deadline)
 {
-	u64 edge = time_edge(), first = era < 60600 ? edge - OLDEST : edge;
-	u64 last = edge + (era < 60600 ? FARTHEST : SCHED_EDGE_DELTA + 19);
+	u64 edge = time_edge(), first = first_slot(edge), last = last_slot(edge);
 
 	return time_before(deadline, first) ? first : time_before(last, deadline) ? last : deadline;
 }
@@ -153,9 +131,9 @@ bool BPF_STRUCT_OPS(pds_yield, struct task_struct *from, struct task_struct *to)
 	struct task_ctx *task = ctx_of(from);
 	s32 cpu = scx_bpf_task_cpu(from);
 
-	if (!yield_type || (era >= 70100 && !scx_bpf_dsq_nr_queued(cpu)))
+	if (!yield_type || (yields_only_to_others() && !scx_bpf_dsq_nr_queued(cpu)))
 		return false;
-	if (era != 50400) {
+	if (yield_ends_slice()) {
 		sched_task_renew(from, task);
 		requeue_task(cpu, from, task);
 	}
@@ -185,7 +163,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(pds_init_task, struct task_struct *p, struct scx_in
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(pds_init)
 {
-	u64 offset = era == 50400 ? 6 * NS_PER_SHORT_MS : 4 * NS_PER_SHORT_MS;
+	u64 offset = nearest_deadline();
 	u32 i;
 
 	bpf_for(i, 0, NICE_LEVELS) {

@@ -1,19 +1,219 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * EEVDF's pick, and sleepers that stay in a CPU's average (delayed dequeue).
+ * EEVDF's average, its pick, and sleepers that stay in the average.
  *
- * Tasks wait in DSQ `cpu` by deadline. A task that goes to sleep while it is not eligible stays in
- * its CPU's average until it would be picked. By then its debt is gone, so that no task gains by a
- * short sleep; and meanwhile it affects the average as if it waited.
+ * V is the weighted average of the vruntimes of a CPU's runnable tasks, and V - v a task's lag.
+ * V is what an ideal CPU would have given to each task by now, and the lag v of a task is what it
+ * is owed. Lag is kept while a task is away, and given back when it joins a queue again, on this
+ * CPU or another.
  *
- * A CPU's sleepers are added under the lock of its run queue, but a wake-up on another CPU may take
- * one out: the CPU that takes the weight takes the sleeper.
+ * With W, the sum of the weights w, and S, the sum of all w * v, V is S / W. S is kept modulo 2^64.
+ * That is no loss, because only differences from a vruntime near V are ever asked for, and S - W *
+ * v, the sum of all w * (v_i - v), is small and so has a definite sign.
  */
 #ifndef FAIRGROUND_EEVDF_QUEUE_H
 #define FAIRGROUND_EEVDF_QUEUE_H
 
-#include "eevdf_average.h"
+/* What BORE stores in addition. */
+#ifndef OVERLAY_TASK_FIELDS
+#define OVERLAY_TASK_FIELDS
+#define OVERLAY_RUNNING_FIELDS
+#endif
 
+/*
+ * Of a queued task: vruntime and deadline. Of one that has left: its lag, its deadline relative to
+ * its vruntime, its weight then, and its place among the sleepers.
+ */
+#define FAIR_TASK_FIELDS \
+	u64 vruntime, deadline; \
+	s64 vlag, rel_deadline; \
+	u32 left_weight; \
+	u32 place; \
+	bool is_delayed; \
+	OVERLAY_TASK_FIELDS
+
+/*
+ * Deadline, slice, slice in virtual time, until when no task preempts it, and whether its slice was
+ * used up when it was last accounted for.
+ */
+#define RUNNING_FIELDS \
+	u64 deadline, slice, vslice, vprot; \
+	bool is_over; \
+	OVERLAY_RUNNING_FIELDS
+
+#include "fair.h"
+
+/* W and S. */
+struct sums {
+	u64 weight;
+	u64 weighted;
+};
+
+/* A CPU that pulls a task changes the sums of another CPU: both change together, or neither. */
+struct average {
+	struct bpf_spin_lock lock;
+	struct sums sums;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_CPUS);
+	__type(key, u32);
+	__type(value, struct average);
+} averages SEC(".maps");
+
+/* The task that runs on each CPU. */
+static struct running currs[MAX_CPUS];
+
+/*
+ * Adds a weight, and a weight times a vruntime; both may be negative. Returns the new sums
+ * (`avg_vruntime_add`, `avg_vruntime_sub`).
+ */
+static inline struct sums avg_vruntime_add(u32 cpu, s64 weight, s64 weighted)
+{
+	struct average *average = bpf_map_lookup_elem(&averages, &cpu);
+	struct sums sums = {};
+
+	if (!average)
+		return sums;
+	bpf_spin_lock(&average->lock);
+	sums.weight = average->sums.weight += weight;
+	sums.weighted = average->sums.weighted += weighted;
+	bpf_spin_unlock(&average->lock);
+	return sums;
+}
+
+static inline struct sums average_sums(u32 cpu)
+{
+	return avg_vruntime_add(cpu, 0, 0);
+}
+
+/* Division of a signed number, rounded down: not every BPF instruction set has one. */
+static inline s64 divide_down(s64 number, u64 by)
+{
+	return number < 0 ? -(s64)((-number + by - 1) / by) : (s64)(number / by);
+}
+
+/* V, given a vruntime near it. It is rounded down, so that some task is always eligible. */
+static inline u64 average_of(struct sums sums, u64 near)
+{
+	s64 distance = sums.weighted - sums.weight * near;
+
+	return sums.weight ? near + divide_down(distance, sums.weight) : near;
+}
+
+/*
+ * Whether a task with this vruntime has had no more than its share: v <= V, without a division
+ * (`vruntime_eligible`).
+ */
+static inline bool vruntime_eligible(struct sums sums, u64 vruntime)
+{
+	return (s64)(sums.weighted - sums.weight * vruntime) >= 0;
+}
+
+/* A CPU's sums when its running task has reached this vruntime since it was last accounted for. */
+static __always_inline struct sums advanced(struct sums sums, u32 cpu, u64 vruntime)
+{
+	const struct running *curr = of_cpu(currs, cpu);
+
+	if (curr->is_set)
+		sums.weighted += curr->weight * (vruntime - curr->vruntime);
+	return sums;
+}
+
+static inline struct sums sums_at(u32 cpu, u64 vruntime)
+{
+	return advanced(average_sums(cpu), cpu, vruntime);
+}
+
+/* A CPU's sums at this moment. */
+static inline struct sums live_sums(u32 cpu)
+{
+	return sums_at(cpu, live_vruntime(of_cpu(currs, cpu)));
+}
+
+/*
+ * V of a CPU when its running task was last accounted for (`avg_vruntime`). The vruntime of that
+ * task, or of the one that ran last, is near it.
+ */
+static inline u64 avg_vruntime(u32 cpu)
+{
+	return average_of(average_sums(cpu), of_cpu(currs, cpu)->vruntime);
+}
+
+/* Its lag, bounded in both directions (`entity_lag`). */
+static inline s64 entity_lag(const struct fair_task *task, struct sums sums, s64 limit)
+{
+	u64 near = of_cpu(currs, task->load.cpu)->vruntime;
+	s64 lag = average_of(sums, near) - task->vruntime;
+
+	return lag > limit ? limit : lag < -limit ? -limit : lag;
+}
+
+/* A queued task leaves its CPU's average, and stores lag and deadline (`update_entity_lag`). */
+static inline void leave_average(struct fair_task *task, struct sums sums, s64 limit)
+{
+	s64 weight = task->load.weight;
+
+	task->vlag = entity_lag(task, sums, limit);
+	task->rel_deadline = task->deadline - task->vruntime;
+	task->left_weight = weight;
+	avg_vruntime_add(task->load.cpu, -weight, -weight * (s64)task->vruntime);
+	load_leave(&task->load);
+}
+
+/* It joins a CPU's average at its vruntime. Returns the sums without what has run since. */
+static __always_inline struct sums join_average(struct fair_task *task, u32 cpu, s64 weight)
+{
+	load_join(&task->load, cpu, weight);
+	return avg_vruntime_add(cpu, weight, weight * (s64)task->vruntime);
+}
+
+/* Its weight is another one than when it left: its lag in real time stays (`reweight_entity`). */
+static inline void reweight_entity(struct fair_task *task, s64 weight)
+{
+	if (!task->left_weight || task->left_weight == weight)
+		return;
+	task->vlag = divide_down(task->vlag * task->left_weight, weight);
+	task->rel_deadline = divide_down(task->rel_deadline * task->left_weight, weight);
+	task->left_weight = weight;
+}
+
+/*
+ * It joins so that its lag is as before. Since that moves V towards it, it begins further from V:
+ * at (W + w) / W times its lag (`place_entity`). An empty queue owes nothing. Returns the sums
+ * without what has run since.
+ */
+static __always_inline struct sums join_with_lag(struct fair_task *task, u32 cpu, struct sums sums,
+						 s64 weight, s64 vlag)
+{
+	if (sums.weight)
+		vlag += divide_down(vlag * weight, sums.weight);
+	else
+		vlag = 0;
+	task->vruntime = average_of(sums, of_cpu(currs, cpu)->vruntime) - vlag;
+	return join_average(task, cpu, weight);
+}
+
+/* A used-up slice is followed by the next one; whether that is so (`update_deadline`). */
+static inline bool update_deadline(struct running *curr, u64 vruntime)
+{
+	if (time_before(vruntime, curr->deadline))
+		return false;
+	curr->deadline = vruntime + curr->vslice;
+	return true;
+}
+
+/*
+ * Sleepers that stay in a CPU's average (delayed dequeue).
+ *
+ * A task that goes to sleep while it is not eligible stays in its CPU's average until it would be
+ * picked. By then its debt is gone, so that no task gains by a short sleep; and meanwhile it affects
+ * the average as if it waited.
+ *
+ * A CPU's sleepers are added under the lock of its run queue, but a wake-up on another CPU may take
+ * one out: the CPU that takes the weight takes the sleeper.
+ */
 /* A CPU keeps no more sleepers; others leave at once. */
 #define MAX_SLEEPERS 64
 

@@ -1,18 +1,191 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Placement and pulling in the fair class of Linux.
+ * The fair class of Linux: vruntime accounting, placement and pulling.
  *
- * Linux decides by load averages and scheduling domains. Here the weights that are runnable now
- * replace the averages, and sched_ext's search for idle CPUs, which knows caches and cores,
- * replaces the domains.
+ * What is stored of a task, and of the task that runs on each CPU, is written and read under the
+ * lock of the CPU's run queue, which callbacks hold. A scheduler that needs more defines, before it
+ * includes this, FAIR_TASK_FIELDS and RUNNING_FIELDS (additional fields of the two structures),
+ * WEIGHT_INDEX and RUNNING_PRICE.
+ *
+ * Linux places and pulls tasks by load averages and scheduling domains. Here the weights that are
+ * runnable now replace the averages, and sched_ext's search for idle CPUs, which knows caches and
+ * cores, replaces the domains.
  */
 #ifndef FAIRGROUND_FAIR_H
 #define FAIRGROUND_FAIR_H
 
 #include "idle.h"
-#include "load.h"
 #include "nice.h"
-#include "running.h"
+
+#ifndef FAIR_TASK_FIELDS
+#define FAIR_TASK_FIELDS
+#endif
+#ifndef RUNNING_FIELDS
+#define RUNNING_FIELDS
+#endif
+
+/* A task's row in the tables of weights. `task`, its `struct fair_task`, may be NULL. */
+#ifndef WEIGHT_INDEX
+#define WEIGHT_INDEX(p, task) nice_index(p)
+#endif
+
+/* What the task that runs pays for a virtual time. */
+#ifndef RUNNING_PRICE
+#define RUNNING_PRICE(running, virtual_ns) (virtual_ns)
+#endif
+
+/* A task. The scheduler itself keeps its vruntime. */
+struct fair_task {
+	struct load_member load;
+	/* Forked, and not yet queued. */
+	bool is_new;
+	FAIR_TASK_FIELDS
+};
+
+TASK_STORAGE(fair_tasks, struct fair_task);
+
+/* Never NULL for a task that `make_fair_task()` has made, but the verifier wants to see a check. */
+#define fair_task(p) bpf_task_storage_get(&fair_tasks, p, 0, 0)
+
+/* Virtual times wrap. */
+static inline u64 later_of(u64 a, u64 b)
+{
+	return time_before(a, b) ? b : a;
+}
+
+static inline u64 earlier_of(u64 a, u64 b)
+{
+	return time_before(a, b) ? a : b;
+}
+
+/* For `ops.init_task`. */
+static inline s32 make_fair_task(struct task_struct *p, bool is_new)
+{
+	struct fair_task *task = bpf_task_storage_get(&fair_tasks, p, 0,
+						      BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!task)
+		return -ENOMEM;
+	task->is_new = is_new;
+	return 0;
+}
+
+/* For `ops.enable`: the task belongs to this CPU. Returns whether it has just been forked. */
+static inline bool begin_on(struct task_struct *p, s32 cpu)
+{
+	struct fair_task *task = fair_task(p);
+
+	if (!task)
+		return false;
+	task->load.cpu = cpu;
+	return task->is_new;
+}
+
+/* Its weight. */
+static inline u32 fair_weight(const struct task_struct *p, const struct fair_task *task)
+{
+	return weight_at(p, WEIGHT_INDEX(p, task));
+}
+
+/* Real time in its virtual time. */
+static inline u64 fair_time(const struct task_struct *p, const struct fair_task *task, u64 real_ns)
+{
+	return virtual_time_at(inverse_weight_at(p, WEIGHT_INDEX(p, task)), real_ns);
+}
+
+/* The task that runs on a CPU. */
+struct running {
+	/* Its vruntime when it was last accounted for, and when that was. */
+	u64 vruntime;
+	u64 since;
+	/* The CPU time that its vruntime accounts for, and its CPU time when it was picked. */
+	u64 sum_exec, prev_sum_exec;
+	s32 pid;
+	u32 inverse_weight;
+	u32 weight;
+	bool has_idle_policy;
+	/* It has been preempted, and stops as soon as it can. */
+	bool need_resched;
+	bool is_set;
+	RUNNING_FIELDS
+};
+
+/* Its vruntime at this moment. */
+static inline u64 live_vruntime(const struct running *running)
+{
+	s64 since;
+
+	/* scx_bpf_now() is expensive here. */
+	if (!running->is_set)
+		return running->vruntime;
+	since = scx_bpf_now() - running->since;
+	since = virtual_time_at(running->inverse_weight, since > 0 ? since : 0);
+	return running->vruntime + RUNNING_PRICE(running, since);
+}
+
+/* Accounts for the CPU time that the running task has had, and returns its vruntime. */
+static inline u64 account(struct running *running, struct task_struct *p)
+{
+	u64 ran = p->se.sum_exec_runtime - running->sum_exec;
+
+	/* As when `ops.stopping` follows `ops.dispatch`. */
+	if (!ran)
+		return running->vruntime;
+	running->vruntime += RUNNING_PRICE(running, virtual_time_at(running->inverse_weight, ran));
+	running->since = scx_bpf_now();
+	running->sum_exec = p->se.sum_exec_runtime;
+	return running->vruntime;
+}
+
+/* It begins to run on its CPU. */
+static inline void begin_to_run(struct running *running, struct task_struct *p,
+				struct fair_task *task, u64 vruntime)
+{
+	u32 index;
+
+	if (!task)
+		return;
+	index = WEIGHT_INDEX(p, task);
+	load_join(&task->load, scx_bpf_task_cpu(p), weight_at(p, index));
+	running->sum_exec = running->prev_sum_exec = p->se.sum_exec_runtime;
+	running->vruntime = vruntime;
+	running->since = scx_bpf_now();
+	running->pid = p->pid;
+	running->inverse_weight = inverse_weight_at(p, index);
+	running->weight = task->load.weight;
+	running->has_idle_policy = has_idle_policy(p);
+	running->need_resched = false;
+	running->is_set = true;
+}
+
+/* It stops. If it is runnable, it is queued next. */
+static inline void stop_running(struct running *running, struct task_struct *p, bool runnable)
+{
+	running->is_set = false;
+	queue_again(p, runnable);
+}
+
+/* It is queued on a CPU. If that has other tasks already, an idle CPU may take one. */
+static inline void join_cpu(struct fair_task *task, s32 cpu, const struct task_struct *p)
+{
+	task->is_new = false;
+	load_join(&task->load, cpu, fair_weight(p, task));
+	if (of_cpu(loads, cpu)->nr_running > 1)
+		kick_idle_cpu_for(p);
+}
+
+/* It is not runnable any more. */
+static inline void leave_cpu(struct fair_task *task)
+{
+	load_leave(&task->load);
+}
+
+/* Makes the CPU choose again, as soon as it can (`resched_curr`). */
+static inline void resched_curr(struct running *running, s32 cpu)
+{
+	running->need_resched = true;
+	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+}
 
 /* How much heavier the previous CPU may be than the waker's, half of `imbalance_pct` of 117 %. */
 #define WAKE_AFFINE_BIAS 108

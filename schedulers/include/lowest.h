@@ -9,7 +9,7 @@
 #ifndef FAIRGROUND_LOWEST_H
 #define FAIRGROUND_LOWEST_H
 
-#include "running.h"
+#include "fair.h"
 #include "scan.h"
 
 /* The value of a waiting task. */

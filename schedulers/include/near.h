@@ -5,7 +5,7 @@
 
 #include <scx/percpu.bpf.h>
 
-#include "load.h"
+#include "common.h"
 
 /* Hardware siblings share their cache, too; this kernel does not tell them apart. */
 enum { SAME_CPU, SAME_CACHE, SAME_NODE, OTHER_NODE, NR_DISTANCES };

@@ -14,7 +14,6 @@
 #include "idle.h"
 #include "near.h"
 #include "nice.h"
-#include "preempt.h"
 #include "scan.h"
 #include "turn.h"
 

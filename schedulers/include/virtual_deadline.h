@@ -8,7 +8,6 @@
 #define FAIRGROUND_VIRTUAL_DEADLINE_H
 
 #include "idle.h"
-#include "load.h"
 #include "nice.h"
 #include "turn.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Oracles of `include/preempt.h`: a task that preempts without an interrupt has left the order,
+//! Oracles of `include/idle.h`: a task that preempts without an interrupt has left the order,
 //! yet the order is as if it had not.
 
 use model::Record;

@@ -41,14 +41,14 @@ static u64 level(s32 nice, s32 boost_prio)
 
 static void ask_levels(void)
 {
-	say("nice 0 at best", level(0, -max_priority_adj));
+	say("nice 0 at best", level(0, -max_priority_adj()));
 	say("nice 0", level(0, 0));
 	say("nice 1", level(1, 0));
 	say("nice 2", level(2, 0));
-	say("nice 0 at worst", level(0, max_priority_adj));
-	say("nice 19 at best", level(19, -max_priority_adj));
-	say("nice 19 at worst", level(19, max_priority_adj));
-	say("nice -20 at best", level(-20, -max_priority_adj));
+	say("nice 0 at worst", level(0, max_priority_adj()));
+	say("nice 19 at best", level(19, -max_priority_adj()));
+	say("nice 19 at worst", level(19, max_priority_adj()));
+	say("nice -20 at best", level(-20, -max_priority_adj()));
 }
 
 /* The boost of a task that has run for so long and then slept for 100 ms. */
@@ -75,11 +75,11 @@ static void ask_boosts(void)
 	say("after a sleep", slept(0, POLICY_NORMAL, MS));
 	say("after short work and a sleep", slept(0, POLICY_NORMAL, 10000));
 	say("after long work and a sleep", slept(0, POLICY_NORMAL, 5 * MS));
-	say("after a sleep at best", slept(-max_priority_adj, POLICY_NORMAL, MS));
+	say("after a sleep at best", slept(-max_priority_adj(), POLICY_NORMAL, MS));
 	say("after a batch task's sleep", slept(0, POLICY_BATCH, MS));
 	say("after an idle task's sleep", slept(5, POLICY_IDLE, MS));
 	say("after a slice", used_up(0, POLICY_NORMAL));
-	say("after a slice at worst", used_up(max_priority_adj, POLICY_NORMAL));
+	say("after a slice at worst", used_up(max_priority_adj(), POLICY_NORMAL));
 	say("after an idle task's slice", used_up(0, POLICY_IDLE));
 	say("a child of -5", inherited(-5));
 	say("a child of 3", inherited(3));
