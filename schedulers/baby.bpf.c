@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * baby: The Baby scheduler, one list, one comparison, in six variants.
+ * baby: The Baby scheduler: one list and one comparison, in six variants.
  *
- * Idea: Each CPU has a plain list, newest first. At a tick or a wake-up the CPU compares all of it
- *       and runs the best, by the variant: the earliest deadline, which is renewed when it has
- *       passed; the next in turn; the smallest vruntime; the highest ratio of lifetime to runtime;
- *       the highest bid from an account of credit; or the lowest level of use, then the deadline.
- * Good at: Being read: a variant is a key and what changes it.
- * Bad at: Many tasks: all but rr look at each task. vrt keeps a sleeper's old vruntime, so a long
- *         sleeper has the CPU alone until it has caught up: others starve. In dl a task that often
- *         sleeps early rises to nice -20 and stays there. mlfq starves tasks on a high level, as
- *         long as lower ones want the CPU.
- * Origin: Hamad Al Marri, patches for Linux 5.14, to teach.
+ * Idea: Each CPU has a plain list, newest task first. At a tick or a wake-up, the CPU compares all
+ *       tasks in its list and runs the best one. The variant says which is best: the earliest
+ *       deadline, which is renewed once it has passed (dl); the next in turn (rr); the smallest
+ *       vruntime (vrt); the highest ratio of lifetime to runtime (hrrn); the highest bid from an
+ *       account of credit (cr); or the lowest level of CPU use, then the deadline (mlfq).
+ * Good at: Being read: a variant is a key and what changes the key.
+ * Bad at: Many tasks: all variants but rr look at each task. In vrt a sleeper keeps its old
+ *         vruntime, so a task that has slept for long has the CPU alone until it has caught up, and
+ *         others starve. In dl a task that often goes to sleep early rises to nice -20 and stays
+ *         there. In mlfq tasks on a high level starve as long as tasks on lower levels want the
+ *         CPU.
+ * Origin: Hamad Al Marri wrote it to teach: patches for Linux 5.14.
  * Family: 2021, Hamad Al Marri; after cfs
  * Queue: One list for each CPU; enqueue O(1), pick O(n), rr O(1).
  * Slice: To the next tick; cr 1 ms, mlfq 1.18 ms times the level, both by ticks.
- * Wake-up: Preempts if it is better, in rr always. No credit and no limit for a sleeper.
+ * Wake-up: A better task preempts; in rr any task does. A sleeper's credit is neither given nor
+ *          limited.
  * Balancing: CPU 0's ticks move one task from the longest list to the shortest; an idle CPU pulls.
- * Differs: CPU 0, if it idles, is woken by the ticks of CPUs where tasks wait. A tick that ends a
- *          turn is one account in vrt and hrrn, not two, and waking another is none. Times that the
- *          original ends by high-resolution ticks, which are off by default, end by ticks. A task
- *          that may not use the CPU with the fewest tasks goes to one that it may. A task that a
- *          real-time task displaces waits for its CPU.
+ * Differs: If CPU 0 idles, the ticks of CPUs where tasks wait wake it to balance. A tick that ends
+ *          a turn is one account in vrt and hrrn, not two; waking another task is no account. The
+ *          original ends some times by high-resolution ticks, which are off by default; here ticks
+ *          end them. If a task may not use the CPU with the fewest tasks, it goes to one that it
+ *          may use. A task that a real-time task displaces waits for its CPU.
  */
 #include <scx/common.bpf.h>
 #include "include/common.h"

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bfs: The Brain Fuck Scheduler, one queue and the earliest virtual deadline.
+ * bfs: The Brain Fuck Scheduler: one queue and the earliest virtual deadline.
  *
- * Idea: All CPUs share one list of tasks. Every task has slices of the same length, and with each
- *       slice a deadline, now plus a time that grows by a tenth with each nice value. A CPU looks
- *       at the whole list and takes the earliest. A woken task keeps its deadline, and may preempt
- *       the task with the latest. Sleep is not measured: a task that sleeps has an early deadline.
- * Good at: A desktop of few CPUs: none idles while work waits, and each may take a task that is
- *          due.
+ * Idea: All CPUs share one list of tasks. All slices are equal, and each comes with a deadline: now
+ *       plus a time that grows by a tenth with each nice value. A CPU searches the whole list and
+ *       takes the earliest deadline. A woken task keeps its deadline and may preempt the task with
+ *       the latest one. Sleep is not measured; a task that sleeps simply has an early deadline.
+ * Good at: A desktop with few CPUs: no CPU idles while work waits, and any CPU may take the task
+ *          that is due.
  * Bad at: Many tasks or CPUs: every choice looks at every waiting task, under one lock. Caches go
- *         cold. Nice values fade as tasks grow in number, and 0 and 1 are the same to begin with.
- *         Idle-policy tasks starve while others wait.
- * Origin: Con Kolivas (2009). BFS 0.467 of 2015; `early` is that of Linux 2.6.33.
+ *         cold. Nice values mean less the more tasks there are, and nice 0 and 1 have equal
+ *         deadlines to begin with. Idle-policy tasks starve while others wait.
+ * Origin: Con Kolivas, 2009. This is BFS 0.467 of 2015; `early` is the version for Linux 2.6.33.
  * Family: 2009, Con Kolivas; after rr
  * Queue: One for all CPUs, a list; enqueue O(1), pick O(n), the earliest virtual deadline.
  * Slice: Fixed, 6.29 ms.
- * Wake-up: Takes an idle CPU; preempts the latest deadline of all CPUs; the old deadline is kept.
- * Balancing: None is needed, all CPUs take from one queue.
- * Differs: Slices end when they are used up, not at ticks. There is no SCHED_ISO, no care for
- *          siblings of a core or slow CPUs. Of idle CPUs the last one is taken, else the one that
- *          sched_ext finds nearest. Real-time tasks have a class of their own, and a task that one
- *          displaces stays on its CPU. On one CPU no wake-up is said to be synchronous, so that
- *          woken tasks preempt their wakers. A process that is made as its maker's sibling
- *          (CLONE_PARENT) counts as its child. yield_to() gives nothing away.
+ * Wake-up: Takes an idle CPU, else preempts the latest deadline of all CPUs; the old deadline is
+ *          kept.
+ * Balancing: Not needed: all CPUs take from one queue.
+ * Differs: A slice ends when it is used up, not at a tick. SCHED_ISO is missing, and so is care for
+ *          slow CPUs and for the siblings of a core. Among idle CPUs, a task takes its last one,
+ *          else the one that sched_ext finds nearest. Real-time tasks have a class of their own; a
+ *          task that one displaces stays on its CPU. With one CPU no wake-up is reported as
+ *          synchronous, so woken tasks preempt their wakers. A process that is created as its
+ *          creator's sibling (CLONE_PARENT) counts as its child. yield_to() gives nothing away.
  */
 #include <scx/common.bpf.h>
 #include "include/near.h"

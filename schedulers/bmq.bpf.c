@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bmq: The BitMap Queue of Project C, strict levels with boosts.
+ * bmq: The BitMap Queue of Project C: strict levels with boosts.
  *
- * Idea: Every CPU has a list of tasks for each level, and runs the first of the best level. A level
- *       is nice plus a boost, halved. Using up a slice makes the boost worse by one, going to sleep
- *       makes it better by one; so a task that sleeps after less than a slice climbs, and hogs
- *       sink.
- * Good at: Waking up: a task that needs little is at once before all that need more. No step
- *          depends on the number of tasks.
+ * Idea: Every CPU has a list of tasks for each level, and runs the first task of the best level. A
+ *       level is half of the nice value plus a boost. Using up a slice makes the boost worse by
+ *       one; going to sleep makes it better by one. So a task that sleeps after less than a slice
+ *       climbs, and hogs sink.
+ * Good at: Waking up: a task that needs little runs before all that need more. No step depends on
+ *          the number of tasks.
  * Bad at: WARNING: levels are strict, and no task ages. A hog of nice 0 starves one of nice 2 on
  *         its CPU for as long as it runs, and a task that sleeps starves one that does not. After
- *         30 s of that sched_ext ejects the scheduler: `ejected`. Shares by nice value: there are
- *         none.
- * Origin: Alfred Chen (2019), after the scheduler of Zircon. Project C, patches for Linux 7.1;
- *         `era` has others.
+ *         30 s of that, sched_ext ejects the scheduler (`ejected`). Nice values give no shares.
+ * Origin: Alfred Chen, 2019, after the scheduler of Zircon. Project C, the patch for Linux 7.1;
+ *         `era` selects others.
  * Family: 2019, Alfred Chen; after pds
  * Queue: One for each CPU, lists by level and a bitmap; O(1), here enqueue O(log n).
  * Slice: Fixed, 4.19 ms.
  * Wake-up: Takes an idle CPU, else the nearest with a worse level; strictly better levels preempt.
  * Balancing: An idle CPU takes tasks from the nearest that has some waiting.
- * Differs: A level's lists are one queue, ordered by level and turn. There are no active moves
- *          between the siblings of a core and no kinds of cores, and siblings are not told from
- *          others that share the cache. Missing are yield_type 2 and, of 6.18 and later,
- *          prio_balance, which moves waiting tasks to CPUs that run worse ones. Real-time tasks
- *          have a class of their own: a task that one displaces stays on its CPU, and what one
- *          runs itself does not shorten its children's slices. Tasks that are there when it is
- *          loaded begin at their best, for their earlier sleeps are not known.
+ * Differs: The lists of all levels are one queue, ordered by level and turn. Tasks are not moved
+ *          actively between the siblings of a core, kinds of cores are unknown, and siblings count
+ *          as any CPUs that share a cache. yield_type 2 is missing; so is prio_balance of 6.18 and
+ *          later, which moves waiting tasks to CPUs that run worse ones. Real-time tasks have a
+ *          class of their own: a task that one displaces stays on its CPU, and what a real-time
+ *          task runs does not shorten its children's slices. Tasks that exist when the scheduler is
+ *          loaded begin with their best boost, because their earlier sleeps are not known.
  */
 #include <scx/common.bpf.h>
 #include "include/project_c.h"

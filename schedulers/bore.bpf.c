@@ -2,22 +2,22 @@
 /*
  * bore: The Burst-Oriented Response Enhancer on EEVDF, BORE 5 and 6.
  *
- * Idea: The longer a task has run since it last slept, the greedier it is. The logarithm of that
- *       time is its score, and each of its points counts as a nice level: its weight becomes less.
- *       Children begin with their siblings' average.
+ * Idea: The longer a task has run since it last slept, the greedier it is. Its score is the
+ *       logarithm of that time. Each point counts as one nice level and lowers the task's weight.
+ *       New tasks begin with the average of their siblings.
  * Good at: Interactive tasks among hogs, by fair means: they gain 8 to 16 nice levels.
- * Bad at: Fairness by nice value: a hog of 10 s has 3 to 6 % next to a fresh task of its nice
- *         value.
+ * Bad at: Fairness by nice value: a hog that has run for 10 s gets 3 to 6 % next to a fresh task of
+ *         the same nice value.
  * Origin: Masahito Suzuki, patches since 2021: 5.9.6 for Linux 6.14, 6.7.3 for Linux 6.19.
  * Family: 2023, Masahito Suzuki; after bore_cfs, eevdf
- * Queue: That of EEVDF, by deadline; O(log n) to enqueue.
- * Slice: That of EEVDF: whole ticks, 2 ms at least.
- * Wake-up: As EEVDF; in 6.7 a lower penalty preempts as a shorter slice does.
+ * Queue: As eevdf: by deadline; O(log n) to enqueue.
+ * Slice: As eevdf, but whole ticks, 2 ms at least.
+ * Wake-up: As eevdf; in 6.7 a lower penalty preempts as a shorter slice does.
  * Balancing: As eevdf: a CPU without work takes a task of the busiest.
- * Differs: As eevdf does; 6.7 is on 7.x, but `base_era=61200` is its patch for 6.12. Averages count
- *          all tasks, not 63, with penalties of when scores last changed. In 5.9.6, of a child with
- *          several children not these count, but the child. A task that is woken from a futex has
- *          no privilege.
+ * Differs: As eevdf does. 6.7 is on 7.x; `base_era=61200` is its patch for 6.12. Averages count all
+ *          tasks, not only 63, with the penalties that they had when their scores last changed. In
+ *          5.9.6, a child that itself has several children counts once, instead of its children. A
+ *          task that is woken from a futex has no privilege.
  */
 #include <scx/common.bpf.h>
 
@@ -25,22 +25,24 @@ char _license[] SEC("license") = "GPL";
 
 /* The BORE version: 50906 and 60703 are 5.9.6 and 6.7.3. BORE 1 is bore_cfs. */
 const volatile u32 version = 60703;
-/* The era of the EEVDF beneath, see eevdf; 0 is that of the version, 61400 or 70000. */
+/* The `era` of the EEVDF beneath; 0 is the version's, 61400 or 70000. */
 const volatile u32 base_era = 0;
 /* Scores count. */
 const volatile u32 sched_bore = 1;
-/* Bursts longer than 2^(this - 1) ns are penalised. */
+/* A burst that is longer than 2^(this - 1) ns is penalised. */
 const volatile s64 burst_penalty_offset = 24;
-/* 1,024 times the score for each doubling; -1 is the version's, 1280 or 1536. */
+/* 1,024 times the score of each doubling of a burst; -1 is the version's, 1280 or 1536. */
 const volatile s64 burst_penalty_scale = -1;
-/* A burst counts as 1 / 2^this of what is stored, */
+/* A burst that is longer than those before counts as 1 / 2^this of what is stored. */
 const volatile s64 burst_smoothness = 1;
-/* and as this if it was shorter than those before. */
+/* A burst that is shorter counts as 1 / 2^this. */
 const volatile u32 burst_smoothness_short = 0;
-/* New processes begin with nothing (0; BORE 6), with the average of the parent's children (1) or of
- * the children of the next ancestor that has several (2). */
+/*
+ * New processes begin with nothing (0, only in BORE 6), with the average of the parent's children
+ * (1), or with that of the next ancestor that has several children (2).
+ */
 const volatile u32 burst_inherit_type = 2;
-/* An average is no older than this. */
+/* An average that is older than this is calculated again. */
 const volatile u64 burst_cache_lifetime_ns = 75000000;
 /* Kernel threads have no score. */
 const volatile bool burst_exclude_kthreads = true;
@@ -96,7 +98,7 @@ static inline struct burst *burst_of(struct task_struct *p)
 	return &task->burst;
 }
 
-/* Nice level and score, 0 to 39 (`effective_prio_bore`). */
+/* The sum of nice level and score, 0 to 39 (`effective_prio_bore`). */
 static inline u32 effective_index(const struct task_struct *p, const struct fair_task *task)
 {
 	u32 score = task && sched_bore ? task->burst.score : 0;
@@ -118,7 +120,7 @@ static inline bool has_half_slice(const struct fair_task *task, enum join join)
 	return join == JOIN_WOKEN && sched_bore && deadline_boosts() & 2;
 }
 
-/* Not if the CPU is crowded (`sched_burst_parity_threshold` in `pick_eevdf`). */
+/* A crowded CPU protects no slice (`sched_burst_parity_threshold` in `pick_eevdf`). */
 static inline bool may_protect(u32 cpu)
 {
 	return !sched_bore || nr_queued_on(cpu) <= parity_threshold();
@@ -136,7 +138,7 @@ static inline bool counts_as_short(const struct fair_task *task, const struct ru
 	return penalty_counts_as_slice() && has_lower_penalty(task, curr);
 }
 
-/* Or it may make the CPU choose again (`PREEMPT_SHORT_BORE`). */
+/* A task with a lower penalty may also only make the CPU choose again (`PREEMPT_SHORT_BORE`). */
 static inline bool forces_choice(const struct fair_task *task, const struct running *curr)
 {
 	return penalty_forces_choice() && has_lower_penalty(task, curr);
@@ -178,7 +180,10 @@ static inline bool reweight_eevdf(struct task_struct *p, struct fair_task *task,
 	return true;
 }
 
-/* The same of the running task, which may lose its protection by it (`reweight_entity`). */
+/*
+ * The running task gets the weight of its score, too, and may lose its protection by it
+ * (`reweight_entity`).
+ */
 static inline void reweight_curr(struct task_struct *p, struct fair_task *task,
 				 struct running *curr)
 {
@@ -213,7 +218,7 @@ static inline void update_curr_first(struct task_struct *p, struct fair_task *ta
 		lengthen_burst(p, task, curr, ran_ns);
 }
 
-/* Or it counts only from then on (`update_curr`). */
+/* The new weight counts only from then on (`update_curr`). */
 static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
 				    struct running *curr, u64 ran_ns)
 {
@@ -255,7 +260,7 @@ void BPF_STRUCT_OPS(bore_stopping, struct task_struct *p, bool runnable)
 	put_prev_task_fair(p, runnable);
 }
 
-/* A burst ends before the task leaves (`restart_burst_bore` in `dequeue_task_fair`). */
+/* A burst ends before the task leaves the queue (`restart_burst_bore` in `dequeue_task_fair`). */
 void BPF_STRUCT_OPS(bore_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	struct fair_task *task = deq_flags & SCX_DEQ_SLEEP ? fair_task(p) : NULL;
@@ -267,7 +272,7 @@ void BPF_STRUCT_OPS(bore_quiescent, struct task_struct *p, u64 deq_flags)
 	dequeue_task_fair(p, deq_flags);
 }
 
-/* Also ends the burst (`restart_burst_rescale_deadline_bore` in `yield_task_fair`). */
+/* Yielding also ends the burst (`restart_burst_rescale_deadline_bore` in `yield_task_fair`). */
 bool BPF_STRUCT_OPS(bore_yield, struct task_struct *from, struct task_struct *to)
 {
 	s32 cpu = scx_bpf_task_cpu(from);

@@ -2,30 +2,31 @@
 /*
  * bore_cfs: The Burst-Oriented Response Enhancer on CFS, BORE 1.
  *
- * Idea: The longer a task has run since it last slept, the greedier it is. The logarithm of that
- *       time is its score, and its vruntime grows faster by a nice level for each point. Children
- *       begin with their siblings' average.
+ * Idea: The longer a task has run since it last slept, the greedier it is. Its score is the
+ *       logarithm of that time. Each point makes its vruntime grow faster, by one nice level. New
+ *       tasks begin with the average of their siblings.
  * Good at: Interactive tasks among hogs, by fair means: they gain 8 to 16 nice levels.
- * Bad at: Fairness by nice value: a hog of 10 s has 3 to 6 % next to a fresh task of its nice
- *         value. Waking up among hogs: its granularity of 4.8 ms lets few tasks preempt.
+ * Bad at: Fairness by nice value: a hog that has run for 10 s gets 3 to 6 % next to a fresh task of
+ *         the same nice value. Waking up among hogs: with a granularity of 4.8 ms few tasks
+ *         preempt.
  * Origin: Masahito Suzuki, 2022 and 2023: BORE 1.7.14, a patch for Linux 6.2.
  * Family: 2021, Masahito Suzuki; after cfs
- * Queue: That of CFS, by vruntime; O(log n) to enqueue.
- * Slice: That of CFS with 12.8 ms of latency.
- * Wake-up: As CFS, with a granularity of 4.8 ms.
+ * Queue: As cfs: by vruntime; O(log n) to enqueue.
+ * Slice: As cfs, with a latency of 12.8 ms.
+ * Wake-up: As cfs, with a granularity of 4.8 ms.
  * Balancing: As cfs: a CPU without work takes a task of the busiest.
- * Differs: As cfs does. Of ancestors only the parent, of threads the leader averages penalties. A
- *          task that waits for a futex has no privilege.
+ * Differs: As cfs does. Only the parent averages the penalties of processes, and only the leader
+ *          those of threads. A task that waits for a futex has no privilege.
  */
 #include <scx/common.bpf.h>
 
 char _license[] SEC("license") = "GPL";
 
-/* Scores count (1), and also for the granularity of wake-ups (2). */
+/* Scores count (1), and they count for the granularity of wake-ups, too (2). */
 const volatile u32 sched_bore = 1;
-/* Bursts longer than 2^(this - 1) ns are penalised. */
+/* A burst that is longer than 2^(this - 1) ns is penalised. */
 const volatile s64 burst_penalty_offset = 12;
-/* 1,024 times the score for each doubling. */
+/* 1,024 times the score of each doubling of a burst. */
 const volatile s64 burst_penalty_scale = 1280;
 /* A burst counts as 1 / 2^this of what is stored. */
 const volatile s64 burst_smoothness = 2;

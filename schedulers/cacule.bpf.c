@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cacule: The CacULE scheduler, CFS with ULE's interactivity scores, Linux 5.3 to 5.14.
+ * cacule: The CacULE scheduler: CFS with ULE's interactivity scores, Linux 5.3 to 5.14.
  *
  * Idea: A task's score compares how much of the last 23 s it has run, in time that nice values
- *       stretch, with how much it has not. The lowest runs, and preempts as soon as it is lower.
- *       Waiting lowers a score, which is all that keeps tasks from starving.
- * Good at: Interactive tasks among hogs: a task that sleeps two thirds of its time precedes any
+ *       stretch, with how much it has not. The lowest score runs, and preempts as soon as it is
+ *       lower. Waiting lowers a score; nothing else keeps tasks from starving.
+ * Good at: Interactive tasks among hogs: a task that sleeps for two thirds of its time precedes any
  *          hog.
- * Bad at: Equals: tasks that have run a third to two thirds of their time tie, and switch at every
- *         tick. STARVATION: a task that has slept for 10 s and then computes has the CPU alone for
- *         5 s, and of three hogs two may take turns while the third waits for seconds. A task that
- *         yields to a hog waits for 23 s, the length of the stored life: its mark makes it the
- *         last, and waiting does not help it (`sched_cacule_yield`). In full, idle-policy tasks
- *         starve beside a hog.
- * Origin: Hamad Al Marri, patches for Linux, 2020 to 2021; the score is that of FreeBSD's ULE. The
- *         plain patch for Linux 5.14. The one for 5.10, and that for 5.14 in full, are
+ * Bad at: Equals: tasks that have run for a third to two thirds of their time tie, and switch at
+ *         every tick. STARVATION: a task that has slept for 10 s and then computes has the CPU
+ *         alone for 5 s. Of three hogs, two may take turns while the third waits for seconds. A
+ *         task that yields to a hog waits for 23 s, the length of the stored life: the yield marks
+ *         it as the last, and waiting does not help it (`sched_cacule_yield`). In the full patch,
+ *         idle-policy tasks starve beside a hog.
+ * Origin: Hamad Al Marri, patches for Linux, 2020 to 2021; the score is that of FreeBSD's ULE. This
+ *         is the plain patch for Linux 5.14. The patch for 5.10, and the full one for 5.14, are
  *         `full=true cache_factor=13107 starve_factor=19660`.
  * Family: 2020, Hamad Al Marri; after cfs, ule
  * Queue: One for each CPU, a list, newest first; enqueue O(1), pick O(n).
  * Slice: None: at every tick the running task continues only if its score is the lowest.
  * Wake-up: A lower score preempts at once. An idle CPU, else the previous one.
  * Balancing: A CPU without work takes a task of the busiest.
- * Differs: Missing are the Response Driven Balancer (RDB), with which CPUs exchange their lowest
- *          scores each 19 ms, CFS's balancing of busy CPUs, and groups.
+ * Differs: The Response Driven Balancer (RDB), by which CPUs exchange their lowest scores every 19
+ *          ms, is missing. So are CFS's balancing of busy CPUs, and groups.
  */
 #include <scx/common.bpf.h>
 #include "include/lifetime.h"
 
-/* Of a task: its life, when it last stopped, its place in the list, and its policy there. */
+/* What is stored of a task: its life, when it last stopped, its place in the list, its policy. */
 #define FAIR_TASK_FIELDS \
 	struct lifetime life; \
 	u64 last_run; \
 	s64 place; \
 	bool has_idle_policy;
-/* Of the running task: the beginning of its life. Of the list: the place of the newest task. */
+/* The beginning of the running task's life, and the place of the newest task in the list. */
 #define RUNNING_FIELDS \
 	u64 start; \
 	s64 newest;
@@ -54,11 +54,11 @@ const volatile bool full = false;
 const volatile u64 cacule_max_lifetime_ms = 22000;
 /* A task that yields goes after all others, until it has run; in full only at the next choice. */
 const volatile bool sched_cacule_yield = true;
-/* 13107 in full: a task that ran less than a divisor ago is preferred, its cache is warm; */
+/* A task that ran less than a divisor ago has a warm cache, and is preferred; 13107 in full. */
 const volatile u64 cache_factor = 0, cache_divisor_ns = 1000000;
-/* and 19660 in full: a task that has waited for longer than a divisor is preferred. */
+/* A task that has waited for longer than a divisor is preferred; 19660 in full. */
 const volatile u64 starve_factor = 0, starve_divisor_ns = 3000000;
-/* The running task loses ties, as where tasks can be in groups; otherwise it wins them. */
+/* The running task loses ties, as in a kernel with groups of tasks; else it wins them. */
 const volatile bool fair_group_sched = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
@@ -234,7 +234,10 @@ void BPF_STRUCT_OPS(cacule_stopping, struct task_struct *p, bool runnable)
 	update_curr(curr, p);
 	if (task) {
 		task->life.start = curr->start;
-		/* In full the choice that has just been made was the mark's (`pick_next_task_fair`). */
+		/*
+		 * In full the choice that has just been made was the mark's
+		 * (`pick_next_task_fair`).
+		 */
 		task->life.vruntime = full ? curr->vruntime & ~YIELD_MARK : curr->vruntime;
 		task->last_run = scx_bpf_now();
 	}

@@ -2,54 +2,60 @@
 /*
  * cfs: The Completely Fair Scheduler, Linux 2.6.24 to 6.5.
  *
- * Idea: An ideal CPU would run all tasks at once, each as fast as its weight. Each CPU's tasks wait
- *       by vruntime, the CPU time that they have had divided by their weight, and the smallest
- *       runs, for its part of a period in which each task should run once. A task that wakes up has
- *       a bounded credit, and preempts if it is behind by more than a granularity.
+ * Idea: An ideal CPU would run all tasks at once, each as fast as its weight. A task's vruntime is
+ *       the CPU time that it has had, divided by its weight. Each CPU runs the task with the
+ *       smallest vruntime, for the task's part of a period in which each task should run once. A
+ *       task that wakes up has a bounded credit. It preempts if it is behind by more than a
+ *       granularity.
  * Good at: Exact shares by nice value, and low latency for tasks that sleep, without heuristics.
- * Bad at: Promises of latency: it grows with the number of tasks, and depends on a task's weight.
- * Origin: Ingo Molnar, 2007; the fair class of Linux until EEVDF took its place in 6.6 (2023).
+ * Bad at: Promising latency: it grows with the number of tasks and depends on a task's weight.
+ * Origin: Ingo Molnar, 2007. It was the fair class of Linux until EEVDF replaced it in 6.6 (2023).
  * Family: 2007, Ingo Molnar; after o1, vtime
  * Queue: One for each CPU, a red-black tree by vruntime; enqueue O(log n), pick O(1).
  * Slice: By weight a part of 6 ms (one CPU), or of 0.75 ms for each task if there are many.
  * Wake-up: Half a latency of credit at most; preempts a task that is 1 ms of vruntime ahead.
  * Balancing: An idle CPU takes from the busiest.
- * Differs: No groups, no load averages, no wide wake-ups, no balancing of busy CPUs: an idle one
- *          takes from the busiest at once, where Linux weighs the cost. What has changed between
- *          eras and is neither constant nor feature below is as in 6.5.
+ * Differs: Groups, load averages, wide wake-ups, and the balancing of busy CPUs are missing. An
+ *          idle CPU takes from the busiest at once; Linux first weighs the cost. Whatever changed
+ *          between versions and is neither a constant nor a feature below is as in 6.5.
  */
+#include <scx/common.bpf.h>
+#include "include/fair.h"
+#include "include/scan.h"
+
 /*
  * An overlay, a scheduler that changes parts of CFS, includes this file after it has defined
  * OVERLAY and the knobs below. It calls the functions from its own callbacks. If it defines
  * OVERLAY_FUNCTIONS, it has its own `wakeup_gran()`, and if it defines OVERLAY_TREE, its own
  * `first_vruntime()`.
  */
-#include <scx/common.bpf.h>
-#include "include/fair.h"
-#include "include/scan.h"
-
 #ifndef OVERLAY
 char _license[] SEC("license") = "GPL";
 
 /* The Linux version: 20624, 20633, 50900 or 60500 are 2.6.24, 2.6.33, 5.9 and 6.5. */
 const volatile u32 era = 60500;
-/* Constants for one CPU; -1 is the era's. The period in which each task runs once, */
+/* The period in which each task runs once. Constants are for one CPU; -1 is the era's. */
 const volatile s64 sched_latency_ns = -1;
-/* unless a task's part were less than this; the other is for SCHED_IDLE among other tasks. */
+/* With many tasks the period grows, so that no task's part is less than this. */
 const volatile s64 sched_min_granularity_ns = -1;
+/* The least part of a SCHED_IDLE task among other tasks. */
 const volatile u64 sched_idle_min_granularity_ns = 750000;
-/* A woken task preempts if it is further behind than this. */
+/* A woken task preempts the running one if it is further behind than this. */
 const volatile s64 sched_wakeup_granularity_ns = -1;
 /* A new task runs before its parent. */
 const volatile s64 sched_child_runs_first = -1;
-/* How constants grow with the CPUs, 8 at most: 0 not, 1 by the logarithm, 2 linearly. */
+/* How constants grow with up to 8 CPUs: not (0), with their logarithm (1), or linearly (2). */
 const volatile u32 sched_tunable_scaling = 1;
-/* Features. A sleeper's credit is half a latency, not a whole one (from 2.6.32 on); a new task
- * begins a slice behind; no slice is shorter than the minimum granularity (from 5.12 on, and in
- * 5.10.y, which has taken it over). */
+/*
+ * Features. A sleeper's credit is half a latency, not a whole one, from 2.6.32 on. A new task
+ * begins a slice behind. No slice is shorter than the minimum granularity, from 5.12 on and in
+ * 5.10.y.
+ */
 const volatile bool gentle_fair_sleepers = true, start_debit = true, base_slice = true;
-/* Woken tasks may preempt; a task that has been preempted continues after that (from 2.6.29 on);
- * a woken task that does not preempt runs next, too. */
+/*
+ * Woken tasks may preempt. From 2.6.29 on, a task that has been preempted continues afterwards.
+ * With the last feature a woken task that does not preempt runs next, too.
+ */
 const volatile bool wakeup_preemption = true, last_buddy = true, next_buddy = false;
 
 UEI_DEFINE(uei);
@@ -58,9 +64,9 @@ UEI_DEFINE(uei);
 #include "include/cfs_eras.h"
 
 /*
- * Pids of tasks that are preferred to the first by vruntime, or not taken, as long as that is
- * unfair by a granularity at most; 0 is none. `next` has woken up, `last` has been preempted by it,
- * and `skip` has yielded.
+ * The pids of tasks that are preferred to the first by vruntime, or skipped, as long as that is
+ * unfair by a granularity at most; 0 is none. `next` has woken up, `next` has preempted `last`, and
+ * `skip` has yielded.
  */
 struct buddies {
 	s32 next, last, skip;
@@ -82,8 +88,7 @@ static u64 latency, min_granularity, wakeup_granularity;
 static u64 nr_latency;
 static bool child_runs_first;
 
-/* How far a woken task must be behind to preempt, virtual ns (`wakeup_gran`). An overlay has its
- * own. */
+/* How far a woken task must be behind to preempt, virtual ns (`wakeup_gran`). */
 static inline s64 wakeup_gran(struct task_struct *p);
 
 /* The vruntime that counts as the smallest of the waiting tasks; false if none waits. */

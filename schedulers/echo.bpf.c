@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * echo: ECHO, shortest remaining time first by an estimate, in rounds.
+ * echo: ECHO: shortest remaining time first by an estimate, in rounds.
  *
  * Idea: Each task has an estimate, an average of its CPU bursts. The smallest estimate runs first,
- *       but only for its part of a quota that all tasks of a CPU share; then it waits for the next
- *       round. A woken task joins the present round, and preempts if its estimate is smaller. CPU 0
- *       balances for all: the task with the smallest estimate moves to a CPU that runs a larger
- *       one.
+ *       but only for its part of a quota that all tasks of a CPU share. Then it waits for the next
+ *       round. A woken task joins the present round and preempts a larger estimate. CPU 0 balances
+ *       for all: the task with the smallest estimate moves to a CPU that runs a larger one.
  * Good at: New tasks and short bursts: they run at once. Hogs are last in a round, but have a turn
  *          in each.
  * Bad at: Nice values: the quota is far shorter than a tick, so as shipped hogs share equally, nice
- *         or not. Messages to and fro: every smaller estimate is a switch. With the quota's timer,
- *         tens of thousands of switches each second.
+ *         or not. Ping-pong of messages: every smaller estimate is a switch. With the quota's timer
+ *         there are tens of thousands of switches each second.
  * Origin: Hamad Al Marri, patches for Linux 6.7 to 6.12, 2024 and 2025.
  * Family: 2024, Hamad Al Marri; after baby, tt
  * Queue: Two lists for each CPU, this round and the next, by estimate; enqueue O(n), pick O(1).
@@ -21,10 +20,10 @@
  * Differs: Ticks are this kernel's, not 625 each second. A list is a DSQ with keys that keep its
  *          order; a task that has not found its place after 512 others goes to the end. While one
  *          CPU looks for a place, another can put a task there. Every waker and wakee count as a
- *          close pair. CPU 0, if it idles, is woken by the ticks of CPUs where tasks wait. No NUMA,
- *          no load averages; the coldest task is the one that has not run for longest. New nice
- *          values do not change estimates. A task that a real-time task displaces waits for its
- *          CPU.
+ *          close pair. If CPU 0 idles, the ticks of CPUs where tasks wait wake it to balance. NUMA
+ *          nodes and load averages are missing; the coldest task is the one that has not run for
+ *          longest. New nice values do not change estimates. A task that a real-time task displaces
+ *          waits for its CPU.
  */
 #include <scx/common.bpf.h>
 #include "include/slice_timer.h"

@@ -2,34 +2,35 @@
 /*
  * eevdf: Earliest Eligible Virtual Deadline First, Linux 6.6 to 7.x.
  *
- * Idea: Every task requests a slice. It is eligible while it has had no more than its share, and it
- *       should have its slice by its virtual deadline. Among the eligible tasks the earliest
+ * Idea: Every task requests a slice. A task is eligible while it has had no more than its share,
+ *       and it should have its slice by its virtual deadline. Among the eligible tasks the earliest
  *       deadline runs. What a task is owed, or owes, when it goes to sleep is kept until it
  *       returns.
- * Good at: Exact shares, bounded lag, and latency that a task can ask for: a shorter slice is an
+ * Good at: Exact shares, bounded lag, and latency that a task can ask for: a shorter slice gives an
  *          earlier deadline, but no more CPU time.
  * Bad at: Waking up: a sleeper has no bonus, so it waits for the slices of those before it.
  * Origin: Ion Stoica and Hussein Abdel-Wahab, 1995; Peter Zijlstra, Linux 6.6 (2023).
  * Family: 2023, Peter Zijlstra; after cfs
  * Queue: One for each CPU, by virtual deadline; enqueue O(log n), pick O(n) among the eligible.
  * Slice: What the task asks for, 0.7 ms (one CPU) by default.
- * Wake-up: Keeps its lag, preempts a later deadline where the running one's slice is over.
+ * Wake-up: Keeps its lag; preempts a later deadline once the running task's slice is over.
  * Balancing: An idle CPU takes from the busiest.
- * Differs: No groups, no load averages, no balancing of busy CPUs: an idle one takes from the
- *          busiest. The earliest eligible is found by going through the queue. Of a CPU's sleepers
- *          at most 64 keep their places in it. From 7.0 on the longest slice of a queue bounds lag,
- *          here the task's own: they are the same where no task asks for a slice.
- */
-/*
- * An overlay, a scheduler that changes parts of EEVDF, includes this file after it has defined
- * OVERLAY and the knobs below. It calls the functions from its own callbacks. If it defines
- * OVERLAY_FUNCTIONS, it has its own of the functions that are declared here without a body.
+ * Differs: Groups, load averages, and the balancing of busy CPUs are missing; an idle CPU takes
+ *          from the busiest. The earliest eligible task is found by walking the queue. At most 64
+ *          sleepers of a CPU keep their places in it. From 7.0 on the longest slice of a queue
+ *          bounds lag; here the task's own slice does. They are the same where no task asks for a
+ *          slice.
  */
 #include <scx/common.bpf.h>
 #include "include/slice_timer.h"
 #include "include/eevdf_queue.h"
 #include "include/fair.h"
 
+/*
+ * An overlay, a scheduler that changes parts of EEVDF, includes this file after it has defined
+ * OVERLAY and the knobs below. It calls the functions from its own callbacks. If it defines
+ * OVERLAY_FUNCTIONS, it has its own of the functions that are declared here without a body.
+ */
 #ifndef OVERLAY
 char _license[] SEC("license") = "GPL";
 
@@ -37,15 +38,19 @@ char _license[] SEC("license") = "GPL";
 const volatile u32 era = 70000;
 /* The slice that a task asks for, on one CPU; -1 is the era's, 0.75 ms or from 6.12 on 0.7. */
 const volatile s64 base_slice_ns = -1;
-/* How it grows with the CPUs, 8 at most: 0 not, 1 by the logarithm, 2 linearly. */
+/* How it grows with up to 8 CPUs: not (0), with their logarithm (1), or linearly (2). */
 const volatile u32 sched_tunable_scaling = 1;
-/* Features. Lag is kept over sleep; a new task's first slice is half as long; a task that migrates
- * keeps its deadline (from 6.12 on). */
+/*
+ * Features. Lag is kept over sleep. A new task's first slice is half as long. From 6.12 on, a task
+ * that migrates keeps its relative deadline.
+ */
 const volatile bool place_lag = true, place_deadline_initial = true, place_rel_deadline = true;
-/* The running task is protected until its slice is over or it is not eligible any more; woken tasks
- * may preempt; those with a shorter slice even before that (from 6.12 on). */
+/*
+ * The running task is protected until its slice is over or it is no longer eligible. Woken tasks
+ * may preempt. From 6.12 on, one with a shorter slice preempts even a protected task.
+ */
 const volatile bool run_to_parity = true, wakeup_preemption = true, preempt_short = true;
-/* A task that sleeps while it is not eligible loses its debt as time passes, but gains nothing. */
+/* A task that sleeps while it is not eligible loses its debt as time passes. It gains nothing. */
 const volatile bool delay_dequeue = true, delay_zero = true;
 /* A timer (1) ends slices, or the tick (0); -1 is the era's: from 7.0 on the timer. */
 const volatile s32 hrtick = -1;
@@ -95,49 +100,49 @@ static inline bool forces_choice(const struct fair_task *task, const struct runn
 static inline bool keeps_credit(void);
 
 #ifndef OVERLAY_FUNCTIONS
-/* Nothing. No counterpart: a place for BORE. */
+/* EEVDF itself does nothing here. No counterpart: a place for BORE. */
 static inline void update_curr_first(struct task_struct *p, struct fair_task *task,
 				     struct running *curr, u64 ran_ns)
 {
 }
 
-/* Nothing. No counterpart: a place for BORE. */
+/* EEVDF itself does nothing here. No counterpart: a place for BORE. */
 static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
 				    struct running *curr, u64 ran_ns)
 {
 }
 
-/* Never. No counterpart: a place for BORE. */
+/* The limit is not halved. No counterpart: a place for BORE. */
 static inline u32 lag_shift(void)
 {
 	return 0;
 }
 
-/* A new one has (`PLACE_DEADLINE_INITIAL`). */
+/* Only a new task has half a slice (`PLACE_DEADLINE_INITIAL`). */
 static inline bool has_half_slice(const struct fair_task *task, enum join join)
 {
 	return task->is_new && place_deadline_initial;
 }
 
-/* Always. No counterpart: a place for BORE. */
+/* It always may be. No counterpart: a place for BORE. */
 static inline bool may_protect(u32 cpu)
 {
 	return true;
 }
 
-/* Never. No counterpart: a place for BORE. */
+/* No task does. No counterpart: a place for BORE. */
 static inline bool counts_as_short(const struct fair_task *task, const struct running *curr)
 {
 	return false;
 }
 
-/* Never. No counterpart: a place for BORE. */
+/* No task does. No counterpart: a place for BORE. */
 static inline bool forces_choice(const struct fair_task *task, const struct running *curr)
 {
 	return false;
 }
 
-/* Not with `delay_zero` (`DELAY_ZERO` in `requeue_delayed_entity`). */
+/* A sleeper keeps nothing with `delay_zero` (`DELAY_ZERO` in `requeue_delayed_entity`). */
 static inline bool keeps_credit(void)
 {
 	return !delay_zero;
@@ -390,7 +395,7 @@ static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 		   check_preempt_wakeup(p, task, cpu, sums, vruntime, task->deadline);
 	if (preempts)
 		curr->vprot = curr->vruntime;
-	/* Instead of one with the idle policy any may run next. */
+	/* Any waiting task may replace one with the idle policy, so the CPU has to choose. */
 	if (preempts && !curr->has_idle_policy && run_at_once(p, cpu, enq_flags)) {
 		join_cpu(task, cpu, p);
 		return;

@@ -2,7 +2,7 @@
 /*
  * fifo: One queue for all CPUs, first come, first served.
  *
- * Idea: Every runnable task waits at the end of one shared queue, and every CPU takes the first
+ * Idea: Every runnable task waits at the end of one shared queue. Every CPU takes the first task
  *       that may run there. A woken task goes straight to an idle CPU, if there is one.
  * Good at: Throughput: it is the least that a scheduler can do. No CPU idles while a task waits.
  * Bad at: Latency under load: a woken task waits for all before it. Nice values mean nothing.
@@ -12,7 +12,7 @@
  * Slice: Fixed, 20 ms.
  * Wake-up: Takes an idle CPU; never preempts.
  * Balancing: Not needed: all CPUs take from one queue.
- * Differs: From SCHED_FIFO: tasks have a slice, so that one that never sleeps cannot hold a CPU for
+ * Differs: From SCHED_FIFO: tasks have a slice, so a task that never sleeps cannot hold a CPU for
  *          ever.
  */
 #include <scx/common.bpf.h>

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * linux24: The goodness scheduler of Linux 2.4, one list and a scan.
+ * linux24: The goodness scheduler of Linux 2.4: one list and a scan.
  *
- * Idea: Time is cut into epochs. In each a task has some ticks by its nice value, plus half of what
- *       the last one left it. A CPU looks at all tasks and takes the best: most ticks left, with a
- *       bonus if it ran here last and a small one if it shares the address space. When none has
- *       ticks left, the next epoch begins.
- * Good at: A desktop of few tasks: one that sleeps saves up ticks, and preempts hogs.
+ * Idea: Time is cut into epochs. In each epoch a task gets some ticks by its nice value, plus half
+ *       of those that it has left from the last one. A CPU looks at all tasks and takes the best:
+ *       the most ticks left, with a bonus if the task ran here last and a small one if it shares
+ *       the address space. When no task has ticks left, the next epoch begins.
+ * Good at: A desktop with few tasks: a task that sleeps saves up ticks, and preempts hogs.
  * Bad at: Many tasks or CPUs: every choice looks at every runnable task, under one lock. A task
- *         that has used its ticks waits for all others'. Nice values are weak, 11 : 1 at most.
+ *         that has used its ticks waits until all others have used theirs. Nice values are weak, 11
+ *         : 1 at most.
  * Origin: Linus Torvalds; wake-up on many CPUs by Ingo Molnar (1998). Linux 2.4.17, 2001.
  * Family: 2001, Linus Torvalds and Ingo Molnar
  * Queue: One list for all CPUs; enqueue O(1), pick O(n) by goodness.
  * Slice: 60 ms at nice 0, 110 to 10 by nice, up to twice that for a sleeper.
  * Wake-up: Takes an idle CPU, else preempts where that gains most goodness.
- * Balancing: None is needed, all CPUs take from one list.
- * Differs: An epoch reaches a task when it is next looked at: the same numbers without a walk over
- *          all. A turn ends at this kernel's next tick. Dead children's ticks are not reaped but go
- *          back at once. Kernel code can be preempted. On one CPU no wake-up is said to be
- *          synchronous. A task that a real-time task, of a class of its own, displaces waits for
- *          its CPU.
+ * Balancing: Not needed: all CPUs take from one list.
+ * Differs: An epoch reaches a task when it is next looked at: the numbers are the same without a
+ *          walk over all tasks. A turn ends at this kernel's next tick. Dead children's ticks go
+ *          back at once, not when they are reaped. Kernel code can be preempted. With one CPU no
+ *          wake-up is reported as synchronous. Real-time tasks have a class of their own; a task
+ *          that one displaces waits for its CPU.
  */
 #include <scx/common.bpf.h>
 #include "include/common.h"

@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * muqss: The Multiple Queue Skiplist Scheduler, BFS with a sorted queue for each cache.
+ * muqss: The Multiple Queue Skiplist Scheduler: BFS with a sorted queue for each cache.
  *
- * Idea: As in BFS, slices are equal, and a new slice has a deadline, the later the nicer the task
- *       is; the earliest runs. But CPUs share a queue only with those that share their cache, and
- *       it is sorted. A CPU that chooses looks also at the first of every other queue, from the
- *       nearest to the farthest, and takes the earliest of all. There is no other balancing.
- * Good at: Few tasks: one that sleeps much keeps an early deadline, and every CPU takes what is
+ * Idea: As in BFS, slices are equal, each new slice has a deadline that is later the nicer the task
+ *       is, and the earliest deadline runs. But a queue is sorted, and only the CPUs that share a
+ *       cache share it. A CPU that chooses also looks at the first task of every other queue, from
+ *       the nearest to the farthest, and takes the earliest of all. There is no other balancing.
+ * Good at: Few tasks: a task that sleeps much keeps an early deadline, and every CPU takes what is
  *          due.
- * Bad at: Tasks that need more than a slice at a time: each refill puts them behind all. Slices do
- *         not shrink with load. Each choice looks at every queue. Idle-policy tasks can starve.
+ * Bad at: Tasks that need more than a slice at a time: each refill puts them behind all others.
+ *         Slices do not shrink with load. Each choice looks at every queue. Idle-policy tasks can
+ *         starve.
  * Origin: Con Kolivas (2016), caches by Eduards Bezverhijs (2019). MuQSS 0.210 for Linux 5.12.
  * Family: 2016, Con Kolivas; after bfs
  * Queue: One for each cache, a skip list by virtual deadline; enqueue O(log n), pick O(queues).
  * Slice: Fixed, 6.29 ms by a clock that counts 2^30 / HZ ns for each tick, and so is 7 % fast.
  * Wake-up: Takes an idle CPU, else the least loaded; preempts the first later deadline.
  * Balancing: Each choice looks at the first of every queue, from the nearest to the farthest.
- * Differs: The kernel's tree replaces the skip list. There is no SCHED_ISO. Siblings of a core are
- *          neither spared nor told from others that share the cache. Of idle CPUs the last one is
- *          taken, else the one that sched_ext finds nearest. A queue's lock is waited for, not
- *          tried. Real-time tasks have a class of their own; a task that one displaces stays on its
- *          CPU. On one CPU no wake-up is said to be synchronous, so that woken tasks preempt their
- *          wakers: `messaging` takes 2.1 times as long as under the original. CPUs share one clock.
- *          A process that is made as its maker's sibling (CLONE_PARENT) counts as its child.
+ * Differs: The kernel's tree replaces the skip list. SCHED_ISO is missing. Siblings of a core are
+ *          neither spared nor told apart from other CPUs that share the cache. Among idle CPUs, a
+ *          task takes its last one, else the one that sched_ext finds nearest. A queue's lock is
+ *          waited for, not tried. Real-time tasks have a class of their own; a task that one
+ *          displaces stays on its CPU. With one CPU no wake-up is reported as synchronous, so woken
+ *          tasks preempt their wakers: `messaging` takes 2.1 times as long as under the original.
+ *          CPUs share one clock. A process that is created as its creator's sibling (CLONE_PARENT)
+ *          counts as its child.
  */
 #include <scx/common.bpf.h>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * o1: The O(1) scheduler of Linux 2.6, active and expired arrays.
+ * o1: The O(1) scheduler of Linux 2.6: active and expired arrays.
  *
- * Idea: Every CPU has two arrays of lists, one list for each priority, and runs the first task of
- *       the best list of the active one. A task that has used its slice goes to the expired array;
- *       when the active one is empty, they are swapped. Priority is nice, better or worse by how
- *       much a task has slept of late. A task that has slept enough is interactive and stays
- *       active, unless the expired ones have starved for too long.
- * Good at: Many tasks and CPUs: no step depends on their number. Interactive tasks are soon served.
- * Bad at: Guessing: a task that sleeps much and then computes is served first, at others' cost; an
+ * Idea: Every CPU has two arrays of lists, with one list for each priority, and runs the first task
+ *       of the best list in the active array. A task that has used its slice goes to the expired
+ *       array. When the active array is empty, the two are swapped. Priority is the nice value,
+ *       made better or worse by how much a task has slept of late. A task that has slept enough is
+ *       interactive: it stays active, unless the expired tasks have starved for too long.
+ * Good at: Many tasks and CPUs: no step depends on their number. Interactive tasks are served soon.
+ * Bad at: Guessing: a task that sleeps much and then computes is served first, at others' cost. An
  *         expired task waits for all others' slices. Slices jump from 100 to 420 ms at nice -1.
  * Origin: Ingo Molnar (2002), Con Kolivas (2003). Linux 2.6.20; `early` is patch J7 for 2.4.17.
  * Family: 2002, Ingo Molnar and Con Kolivas; after linux24
@@ -16,10 +16,10 @@
  * Slice: 100 ms at nice 0, 800 to 5 by nice.
  * Wake-up: Preempts a worse priority; sleep makes it better by 5 at most, computing worse.
  * Balancing: An idle CPU takes at once, busy ones by count now and then.
- * Differs: A turn ends at this kernel's next tick; the excess is taken from the next. An idle CPU
- *          looks for work when some comes, not each millisecond. Also 2.6 balances by counting, as
- *          J7 does, and disregards exec and hardware siblings. Wake-ups by interrupts, and with one
- *          CPU synchronous ones, are as any others. New nice values count from the next slice.
+ * Differs: A turn ends at this kernel's next tick; the excess is taken from the next turn. An idle
+ *          CPU looks for work when some comes, not each millisecond. 2.6 also balances by counting,
+ *          as J7 does, and ignores exec and hardware siblings. Wake-ups by interrupts are as any
+ *          others; so are synchronous ones with one CPU. New nice values count from the next slice.
  */
 #include <scx/common.bpf.h>
 #include "include/common.h"

@@ -2,25 +2,25 @@
 /*
  * pds: The Priority and Deadline based Scheduler of Project C.
  *
- * Idea: Slices are equal, and with each new slice comes a deadline, the later the nicer the task
+ * Idea: Slices are equal. Each new slice comes with a deadline, which is later the nicer the task
  *       is. Every CPU runs the earliest of its own tasks. Early versions sort exactly, in a skip
- *       list. Later ones cut time into slots of 4 or 8 ms: a list for each slot, and all that is
- *       due is equal, in the order of arrival.
+ *       list. Later ones cut time into slots of 4 or 8 ms with a list for each slot; all tasks that
+ *       are due are equal, and run in the order of arrival.
  * Good at: Waking up: a task that has slept is due. No step of the later versions depends on the
  *          number of tasks. No task starves.
- * Bad at: High load: when all have waited for longer than their deadlines, nice values mean
- *         nothing, and a woken task waits for all others. Little balancing.
- * Origin: Alfred Chen (2017), after BFS. Project C, patches for Linux 7.1; `era` has others.
+ * Bad at: High load: when all tasks have waited beyond their deadlines, nice values mean nothing,
+ *         and a woken task waits for all others. Little balancing.
+ * Origin: Alfred Chen, 2017, after BFS. Project C, the patch for Linux 7.1; `era` selects others.
  * Family: 2017, Alfred Chen; after bfs
  * Queue: One for each CPU, lists by slot, once a skip list; O(1), here enqueue O(log n).
  * Slice: Fixed, 4.19 ms.
  * Wake-up: Takes an idle CPU, else the nearest with a later slot; strictly earlier slots preempt.
  * Balancing: An idle CPU takes tasks from the nearest that has some waiting.
  * Differs: The lists, or the skip list, are one queue, ordered by slot and turn, or by deadline.
- *          There are no active moves between the siblings of a core and no kinds of cores, and
- *          siblings are not told from others that share the cache; PDS-mq's classes of CPUs are its
- *          deadlines here. There is no SCHED_ISO. Real-time tasks have a class of their own: a task
- *          that one displaces stays on its CPU, and what one runs itself does not shorten its
+ *          Tasks are not moved actively between the siblings of a core, kinds of cores are unknown,
+ *          and siblings count as any CPUs that share a cache. Deadlines replace the classes of CPUs
+ *          of PDS-mq. SCHED_ISO is missing. Real-time tasks have a class of their own: a task that
+ *          one displaces stays on its CPU, and what a real-time task runs does not shorten its
  *          children's slices.
  */
 #include <scx/common.bpf.h>

@@ -2,20 +2,21 @@
 /*
  * rr: Round robin on every CPU, with idle CPUs stealing.
  *
- * Idea: Every CPU has a queue of its own. Its tasks run in turn, each for one slice, and go to the
- *       end. A woken task goes to an idle CPU if there is one, else to the queue of the CPU that it
- *       ran on. A CPU whose queue is empty takes the first task of another's that may run here.
- * Good at: Warm caches, no shared lock, turns that are easy to predict: with n tasks one waits for
- *          n - 1 slices. No CPU idles while a task waits.
- * Bad at: Fairness between CPUs: where two tasks share one and three another, shares differ, for
- *         queues are balanced only when one is empty. Nice values mean nothing.
+ * Idea: Every CPU has a queue of its own. Its tasks run in turn, each for one slice, and then go to
+ *       the end. A woken task goes to an idle CPU if there is one, else to the queue of the CPU
+ *       that it ran on. A CPU whose queue is empty takes the first task of another queue that may
+ *       run here.
+ * Good at: Warm caches, no shared lock, and turns that are easy to predict: with n tasks each waits
+ *          for n - 1 slices. No CPU idles while a task waits.
+ * Bad at: Fairness between CPUs: queues are balanced only when one is empty, so if two tasks share
+ *         one CPU and three another, their shares differ. Nice values mean nothing.
  * Origin: The time-sharing systems of the 1960s; SCHED_RR of POSIX.
  * Family: 1961, Fernando Corbató and others; after fifo
  * Queue: One for each CPU, in order of arrival; enqueue O(1), pick O(1).
  * Slice: Fixed, 4 ms.
  * Wake-up: Takes an idle CPU; never preempts.
  * Balancing: An idle CPU takes the first task of another's queue.
- * Differs: From SCHED_RR: no priorities, and every CPU has its own turn.
+ * Differs: From SCHED_RR: there are no priorities, and every CPU has its own turn.
  */
 #include <scx/common.bpf.h>
 #include "include/idle.h"

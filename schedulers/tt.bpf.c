@@ -2,27 +2,27 @@
 /*
  * tt: The Task Type scheduler, Linux 5.14 to 6.3.
  *
- * Idea: The task that has run the least part of its life, of the last 23 s, runs. How it sleeps and
- *       runs decides its type, from REALTIME to BATCH, and the type decides what running costs it:
- *       each account costs or saves a fixed part of a tick for each level of priority.
+ * Idea: The task that has run for the smallest part of its life, of the last 23 s, runs. How a task
+ *       sleeps and runs decides its type, from REALTIME to BATCH. The type decides what running
+ *       costs: each account costs or saves a fixed part of a tick for each level of priority.
  * Good at: Periodic media tasks, which become REALTIME: they sleep and run regularly and briefly.
  * Bad at: Nice values, which are worth 0.5 to 1.475, and in 6.1 count for hardly any task. Equal
  *         tasks, which in 5.15 take turns at every tick. STARVATION: as with CacULE, a task that
  *         has slept for long and then computes has the CPU alone for seconds. In 5.15 a task that
- *         yields to a hog waits until that sleeps, for its mark makes it the last until it is
- *         picked. In 6.1 a hog that is often interrupted pays nothing, and keeps the CPU.
+ *         yields to a hog waits until the hog sleeps, because the yield marks it as the last until
+ *         it is picked. In 6.1 a hog that is often interrupted pays nothing, and keeps the CPU.
  * Origin: Hamad Al Marri, patches of 2021 to 2023: Linux 5.14 to 5.16 on its own, from 6.x on CFS.
  * Family: 2021, Hamad Al Marri; after cacule
  * Queue: One for each CPU, a list, newest first; pick O(n).
- * Slice: 5.15: none, at every tick the lowest runs. 6.1: CFS's.
- * Wake-up: 5.15: a lower value preempts at once. An idle CPU, else the least crowded. 6.1: as CFS.
+ * Slice: 5.15: none, at every tick the lowest runs. 6.1: as cfs.
+ * Wake-up: 5.15: a lower value preempts at once. An idle CPU, else the least crowded. 6.1: as cfs.
  * Balancing: 5.15: CPU 0's tick moves a task from the longest queue to the shortest.
- * Differs: Without the candidate, global and power-saving balancers, dedicated CPUs, and idle CPUs
- *          that poll. Tasks are kept by CFS's vruntime, and store their places in the list and the
- *          tree, so that in 6.1 a task is queued in O(n). 5.15: a switch that a tick or wake-up has
- *          caused is no account of its own. 6.1: no accounts are new nice values, tasks that are
- *          moved, and looks at CPU times; a task that is pulled keeps its type, and one that a
- *          real-time task displaces waits for its CPU.
+ * Differs: The candidate, global and power-saving balancers are missing. So are dedicated CPUs, and
+ *          idle CPUs that poll. CFS keeps the tasks by vruntime, and tasks store their places in
+ *          the list and the tree; so in 6.1 a task is queued in O(n). In 5.15 a switch that a tick
+ *          or wake-up has caused is no account of its own. In 6.1 new nice values, moves of tasks,
+ *          and looks at CPU times are no accounts. In 6.1 a task that is pulled keeps its type, and
+ *          one that a real-time task displaces waits for its CPU.
  */
 #include <scx/common.bpf.h>
 #include "include/lifetime.h"
@@ -32,10 +32,11 @@ char _license[] SEC("license") = "GPL";
 
 /* The Linux version: 51500 and 60100 are 5.15 and 6.1. */
 const volatile u32 era = 51500;
-/* Types change what running costs: the nice value of REALTIME tasks, */
+/* Types change what running costs. */
 const volatile bool task_types = true;
+/* The nice value of REALTIME tasks. */
 const volatile s32 tt_rt_prio = -20;
-/* and in 6.1 those of the other types, whatever their own nice values are. */
+/* The nice values of the other types in 6.1, whatever their tasks' own values are. */
 const volatile s32 tt_interactive_prio = -10, tt_cpu_bound_prio = -15, tt_batch_prio = 19;
 /* How much of its life counts, in nominal milliseconds of 2^20 ns. */
 const volatile u64 tt_max_lifetime_ms = 22000;
@@ -73,7 +74,7 @@ struct tt_node {
 	bool is_current;	/* 6.1: it runs, and has not been put back */
 };
 
-/* CFS as in Linux 6.5, */
+/* What TT asks of CFS, which is that of Linux 6.5. */
 #define OVERLAY
 #define OVERLAY_FUNCTIONS
 #define OVERLAY_TREE
@@ -88,8 +89,10 @@ struct tt_node {
 #define base_slice true
 #define last_buddy true
 #define next_buddy false
-/* and what TT stores: a task's place in the list, and its rank in the tree that CFS keeps; and of
- * each list the place of the newest task. */
+/*
+ * What TT stores: of a task its place in the list and its rank in the tree that CFS keeps, and of
+ * each list the place of the newest task.
+ */
 #define FAIR_TASK_FIELDS struct tt_node tt; s64 place, rank;
 #define RUNNING_FIELDS s64 newest;
 

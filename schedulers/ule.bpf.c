@@ -2,24 +2,25 @@
 /*
  * ule: ULE, FreeBSD's scheduler.
  *
- * Idea: The ratio of a task's running to its voluntary sleep of the last seconds is its score. With
- *       score and nice value below a threshold it is interactive, and goes before all others, by
- *       its score. The others take turns by a calendar: the more one uses the CPU and the nicer it
- *       is, the later its day, but that day comes.
- * Good at: Interactive tasks among many hogs, and many of all: no step depends on their number.
+ * Idea: A task's score is the ratio of its running to its voluntary sleep in the last seconds. A
+ *       task whose score and nice value are together below a threshold is interactive: it goes
+ *       before all others, by its score. The others take turns by a calendar. The more a task uses
+ *       the CPU and the nicer it is, the later its day, but that day comes.
+ * Good at: Interactive tasks among many hogs, and many tasks of any kind: no step depends on their
+ *          number.
  * Bad at: The cut: a task that runs for more than about 38 % of its time waits with the hogs.
  *         Interactive tasks that fill the CPU together, each below the cut, starve all others. Nice
- *         values move the cut and the day in the calendar, and hardly the share.
+ *         values move the cut and the day in the calendar, but hardly the share.
  * Origin: Jeff Roberson, FreeBSD 5.1 (2003); as of FreeBSD 12.
  * Family: 2003, Jeff Roberson; after o1
  * Queue: Three for each CPU: interactive by priority, calendar, idle; enqueue O(1), pick O(1).
  * Slice: 94 ms (12 ticks at 127 Hz), divided by the other tasks of the CPU, at least 16 ms.
  * Wake-up: Sleep is added to the history; an interactive task preempts one that is not.
  * Balancing: An idle CPU steals; about each second a task goes from the most to the least loaded.
- * Differs: Every wake-up preempts as one from another CPU does: FreeBSD's interrupts are threads,
- *          after which a CPU chooses again. Queues are ordered trees. All CPUs share one cache. A
- *          slice ends at this kernel's next tick. No lent priorities. CPU 0, if it idles, is woken
- *          for balancing. A task that a real-time task displaces waits for its CPU.
+ * Differs: Every wake-up preempts as one from another CPU does, because FreeBSD's interrupts are
+ *          threads, after which a CPU chooses again. Queues are ordered trees. All CPUs share one
+ *          cache. A slice ends at this kernel's next tick. No priority is lent. If CPU 0 idles, it
+ *          is woken to balance. A task that a real-time task displaces waits for its CPU.
  */
 #include <scx/common.bpf.h>
 #include "include/common.h"

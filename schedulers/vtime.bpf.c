@@ -3,8 +3,8 @@
  * vtime: Weighted virtual time over one shared queue.
  *
  * Idea: A task's virtual time is the CPU time that it has used, divided by its weight. Every
- *       runnable task waits in one shared queue that is ordered by virtual time, and every CPU
- *       takes the first that may run there. A sleeper keeps at most one slice of what it left.
+ *       runnable task waits in one shared queue, ordered by virtual time. Every CPU takes the first
+ *       task that may run there. A sleeper keeps at most one slice of the time that it left unused.
  * Good at: Fair shares by nice value, and low latency for tasks that sleep much, with little code.
  * Bad at: Many CPUs: all share one queue and its lock, and caches go cold. It never preempts: a
  *         woken task waits until a running task's slice is over.
@@ -14,7 +14,8 @@
  * Slice: Fixed, 20 ms.
  * Wake-up: Takes an idle CPU; never preempts; has at most one slice of credit.
  * Balancing: Not needed: all CPUs take from one queue.
- * Differs: From CFS: one queue for all CPUs, a fixed slice, no preemption on wake-up.
+ * Differs: From CFS: there is one queue for all CPUs, slices are fixed, and a woken task does not
+ *          preempt.
  */
 #include <scx/common.bpf.h>
 #include "include/idle.h"

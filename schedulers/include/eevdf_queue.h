@@ -208,7 +208,7 @@ static inline bool update_deadline(struct running *curr, u64 vruntime)
  * Sleepers that stay in a CPU's average (delayed dequeue).
  *
  * A task that goes to sleep while it is not eligible stays in its CPU's average until it would be
- * picked. By then its debt is gone, so that no task gains by a short sleep; and meanwhile it affects
+ * picked. By then its debt is gone, so that no task gains by a short sleep. Meanwhile it affects
  * the average as if it waited.
  *
  * A CPU's sleepers are added under the lock of its run queue, but a wake-up on another CPU may take
