@@ -4,11 +4,12 @@
 //!
 //! Only headline measures count here, and only an interval makes a claim.
 
-use stats::{Comparison, Entry, Row, Verdict};
+use stats::{Cell, Comparison, Entry, Row, Verdict};
 
-use crate::cells::{counted, have_several_backends, have_several_places, is_elsewhere};
+use crate::cells::{counted, is_elsewhere};
 use crate::gains::{log_ratio, shift_words};
-use crate::leaders::{WorkloadLeaders, lines, most_often, undecided};
+use crate::leaders::{most_often, undecided};
+use crate::reading::Reading;
 use crate::sentence::Sentence;
 use crate::units;
 
@@ -56,33 +57,29 @@ fn standing(comparison: &Comparison, name: &str) -> Standing {
     standing
 }
 
-/// Every headline entry with its cell's label and row.
-fn headline_entries(comparison: &Comparison) -> impl Iterator<Item = (String, &Row, &Entry)> {
-    let several = have_several_places(comparison);
+/// Every headline entry with its cell and row.
+fn headline_entries(comparison: &Comparison) -> impl Iterator<Item = (&Cell, &Row, &Entry)> {
     comparison.cells.iter().flat_map(move |cell| {
-        let label = if several { cell.label() } else { cell.name.clone() };
-        let rows = cell.headline();
-        rows.flat_map(move |row| {
-            let label = label.clone();
+        cell.headline().flat_map(move |row| {
             // A contestant that cannot run on this backend is judged on another.
             let here = |entry: &&Entry| !is_elsewhere(comparison, cell, &entry.contestant);
-            row.entries.iter().filter(here).map(move |entry| (label.clone(), row, entry))
+            row.entries.iter().filter(here).map(move |entry| (cell, row, entry))
         })
     })
 }
 
 /// The whole answer, most important first.
-pub fn answer(comparison: &Comparison) -> Vec<Sentence> {
+pub(crate) fn answer(reading: &Reading) -> Vec<Sentence> {
+    let comparison = reading.comparison;
     if comparison.records == 0 {
         return vec![Sentence::default().text("There are no records to compare.")];
     }
     let standings = standings(comparison);
-    let lines = lines(comparison);
-    let often = most_often(comparison, &lines);
+    let often = most_often(comparison, &reading.leaders);
     let mut sentences = Vec::new();
-    sentences.extend(leader(comparison, &lines, &often));
-    sentences.extend(extremes(comparison, &often));
-    sentences.extend(undecided(&lines));
+    sentences.extend(leader(reading, &often));
+    sentences.extend(extremes(reading, &often));
+    sentences.extend(undecided(&reading.leaders));
     sentences.extend(indistinguishable(comparison, &standings));
     sentences.extend(silent(comparison, &standings));
     sentences.extend(only_simulated(comparison));
@@ -91,14 +88,11 @@ pub fn answer(comparison: &Comparison) -> Vec<Sentence> {
 }
 
 /// The contestant that is most often among the best; counted where contestants are distinguishable.
-fn leader(
-    comparison: &Comparison,
-    lines: &[WorkloadLeaders],
-    often: &[(&String, usize)],
-) -> Option<Sentence> {
+fn leader(reading: &Reading, often: &[(&String, usize)]) -> Option<Sentence> {
+    let lines = &reading.leaders;
     let known = lines.iter().filter(|line| line.group.is_known()).count();
     let telling = lines.iter().filter(|line| line.group.tells()).count();
-    let several = have_several_places(comparison);
+    let several = reading.has_several_places;
     let thing = if several { "combination of workload and machine" } else { "workload" };
     let sentence = Sentence::default();
     if known == 0 {
@@ -135,16 +129,15 @@ fn leader(
 }
 
 /// The largest gain and the largest loss of the contestant that is most often among the best.
-fn extremes(comparison: &Comparison, often: &[(&String, usize)]) -> Vec<Sentence> {
+fn extremes(reading: &Reading, often: &[(&String, usize)]) -> Vec<Sentence> {
+    let comparison = reading.comparison;
     let others = often.iter().filter(|(name, times)| **name != comparison.baseline && *times > 0);
     let Some((best, _)) = others.copied().next() else { return Vec::new() };
-    let counted: Vec<String> = counted(comparison).iter().map(|cell| cell.label()).collect();
-    let real = |(cell, ..): &(String, &Row, &Entry)| {
-        !have_several_backends(comparison) || counted.contains(cell)
-    };
+    let counted = counted(comparison);
+    let counts = |cell: &Cell| counted.iter().any(|known| std::ptr::eq(*known, cell));
     let largest = |verdict: Verdict| {
-        let mut largest: Option<(f64, String, &Row, &Entry)> = None;
-        for (cell, row, entry) in headline_entries(comparison).filter(|it| real(it)) {
+        let mut largest: Option<(f64, &Cell, &Row, &Entry)> = None;
+        for (cell, row, entry) in headline_entries(comparison).filter(|(cell, ..)| counts(cell)) {
             let size = if entry.verdict == verdict { log_ratio(entry) } else { continue };
             let ours = entry.contestant == *best;
             if ours && largest.as_ref().is_none_or(|(most, ..)| size > *most) {
@@ -155,11 +148,16 @@ fn extremes(comparison: &Comparison, often: &[(&String, usize)]) -> Vec<Sentence
     };
     let opening = Sentence::default().text("Against ").name(&comparison.baseline).text(", ");
     let gain = largest(Verdict::Better).map(|(_, cell, row, entry)| {
-        extreme(opening.clone().name(best).text(" improves most in "), &cell, row, entry)
+        extreme(
+            opening.clone().name(best).text(" improves most in "),
+            &reading.label(cell),
+            row,
+            entry,
+        )
     });
     let cost = match largest(Verdict::Worse) {
         Some((_, cell, row, entry)) => {
-            extreme(Sentence::default().text("It loses most in "), &cell, row, entry)
+            extreme(Sentence::default().text("It loses most in "), &reading.label(cell), row, entry)
         }
         None => Sentence::default().text("It is worse in no headline measure."),
     };

@@ -4,13 +4,6 @@
 use model::Record;
 use stats::{Cell, Comparison, Entry, Row};
 
-/// Whether several backends have records.
-pub fn have_several_backends(comparison: &Comparison) -> bool {
-    let mut backends = comparison.cells.iter().map(|cell| cell.backend);
-    let first = backends.next();
-    backends.any(|backend| Some(backend) != first)
-}
-
 /// Groups of cells that differ only in the backend, in the comparison's order: one or more each,
 /// real kernels before the simulator.
 pub fn same_question(comparison: &Comparison) -> Vec<Vec<&Cell>> {
@@ -66,13 +59,6 @@ pub fn is_measured(cells: &[&Cell], row: &Row) -> bool {
     let twins = |cell: &&Cell| cell.rows.iter().find(|other| other.measure == row.measure).cloned();
     let mut rows = cells.iter().filter_map(twins);
     rows.any(|row| row.entries.iter().any(|entry| entry.median.is_some()))
-}
-
-/// Whether cells differ in machine or backend, so that a cell's name alone is ambiguous.
-pub fn have_several_places(comparison: &Comparison) -> bool {
-    let mut places = comparison.cells.iter().map(|cell| (&cell.machine, cell.backend));
-    let first = places.next();
-    places.any(|place| Some(place) != first)
 }
 
 /// The label of a record's cell, equal to [`Cell::label`].

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The headline measures of a comparison, workload by workload.
 
-use stats::{Cell, Comparison, Row};
-
-use crate::cells::{have_several_backends, same_question};
+use stats::{Cell, Row};
 
 /// One headline measure of one workload on one machine, over all settings of its parameters.
+#[derive(Clone)]
 pub struct WorkloadHeadline<'a> {
     /// The workload's name.
     pub workload: &'a str,
@@ -17,17 +16,19 @@ pub struct WorkloadHeadline<'a> {
 }
 
 /// Every headline measure of every workload and machine, in the comparison's order.
-pub fn by_workload(comparison: &Comparison) -> Vec<WorkloadHeadline<'_>> {
-    let mut headlines: Vec<WorkloadHeadline<'_>> = Vec::new();
-    let several_backends = have_several_backends(comparison);
-    for cell in same_question(comparison).into_iter().flatten() {
-        let place = if several_backends {
+pub fn by_workload<'a>(
+    questions: &[Vec<&'a Cell>],
+    has_several_backends: bool,
+) -> Vec<WorkloadHeadline<'a>> {
+    let mut headlines: Vec<WorkloadHeadline<'a>> = Vec::new();
+    for &cell in questions.iter().flatten() {
+        let place = if has_several_backends {
             cell.machine.clone()
         } else {
             format!("{} ({})", cell.machine, cell.backend.word())
         };
         for row in cell.headline() {
-            let same = |headline: &&mut WorkloadHeadline<'_>| {
+            let same = |headline: &&mut WorkloadHeadline<'a>| {
                 headline.workload == cell.workload
                     && headline.place == place
                     && headline.rows[0].1.measure == row.measure

@@ -54,6 +54,7 @@ use page_data::Resampled;
 
 use crate::agreement;
 use crate::lineage::Member;
+use crate::reading::Reading;
 use crate::recorded::RecordedWorkload;
 
 /// The context of a page.
@@ -105,10 +106,11 @@ pub const LIMIT_BYTES: usize = 8_000_000;
 
 /// The page, with as much detail as fits. `records` must be those that the comparison was made of.
 pub fn page(comparison: &Comparison, records: &[Record], about: &About) -> String {
+    let reading = Reading::new(comparison);
     let mut page = String::new();
     let resampled = Resampled::new(comparison, records);
     for detail in &DETAILS {
-        page = page_with(comparison, records, about, &resampled, detail);
+        page = page_with(&reading, records, about, &resampled, detail);
         if page.len() <= LIMIT_BYTES {
             break;
         }
@@ -117,20 +119,21 @@ pub fn page(comparison: &Comparison, records: &[Record], about: &About) -> Strin
 }
 
 fn page_with(
-    comparison: &Comparison,
+    reading: &Reading,
     records: &[Record],
     about: &About,
     resampled: &Resampled,
     detail: &DetailLevel,
 ) -> String {
+    let comparison = reading.comparison;
     let agreement = agreement::agreed(comparison, records);
     let agreement = agreement.as_ref();
     let (over_time, numbers) = time_series_section::section(comparison, records, resampled, detail);
     let sections = [
-        answer_section::section(comparison, agreement),
+        answer_section::section(reading, agreement),
         trade_off_section::section(comparison, records),
         agreement_section::section(comparison, agreement),
-        results_section::section(comparison, agreement, detail),
+        results_section::section(reading, agreement, detail),
         charts_section::section(
             comparison,
             resampled,

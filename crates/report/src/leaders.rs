@@ -4,9 +4,8 @@
 
 use stats::{Cell, Comparison, Row};
 
-use crate::cells::have_several_backends;
 use crate::gains::range_words;
-use crate::headlines::{WorkloadHeadline, by_workload};
+use crate::headlines::WorkloadHeadline;
 use crate::sentence::Sentence;
 use crate::units;
 
@@ -48,17 +47,25 @@ pub struct LeadingGroup {
 }
 
 /// All lines, in the order of the comparison.
-pub fn lines(comparison: &Comparison) -> Vec<WorkloadLeaders> {
+pub fn lines(
+    headlines: &[WorkloadHeadline],
+    baseline: &str,
+    has_several_backends: bool,
+) -> Vec<WorkloadLeaders> {
     let is_primary = |(cell, row): &(&Cell, &Row)| {
         cell.primary().is_some_and(|primary| primary.measure == row.measure)
     };
-    let mut headlines = by_workload(comparison);
+    let mut headlines = headlines.to_vec();
     headlines.iter_mut().for_each(|headline| headline.rows.retain(is_primary));
     headlines.retain(|headline| !headline.rows.is_empty());
-    headlines.iter().map(|headline| line(comparison, headline)).collect()
+    headlines.iter().map(|headline| line(headline, baseline, has_several_backends)).collect()
 }
 
-fn line(comparison: &Comparison, headline: &WorkloadHeadline) -> WorkloadLeaders {
+fn line(
+    headline: &WorkloadHeadline,
+    baseline: &str,
+    has_several_backends: bool,
+) -> WorkloadLeaders {
     let leaders_of = |simulated: bool| {
         let ours = |(cell, _): &&(&Cell, &Row)| cell.backend.is_model() == simulated;
         headline.rows.iter().filter(ours).map(|(_, row)| *row).collect::<Vec<&Row>>()
@@ -72,25 +79,21 @@ fn line(comparison: &Comparison, headline: &WorkloadHeadline) -> WorkloadLeaders
     let group = group(&rows);
     WorkloadLeaders {
         workload: headline.workload.into(),
-        place: place(comparison, headline),
+        place: place(headline, has_several_backends),
         measure: units::measure(&rows[0].measure),
         cell: headline.rows[0].0.label(),
-        gain: gain(comparison, &rows, &group),
-        last: last(comparison, &rows, &group),
+        gain: gain(&rows, &group, baseline),
+        last: last(&rows, &group, baseline),
         group,
         simulated: twin,
     }
 }
 
 /// The machine, marked if this line has no real kernel and others do.
-fn place(comparison: &Comparison, headline: &WorkloadHeadline) -> String {
+fn place(headline: &WorkloadHeadline, has_several_backends: bool) -> String {
     let machine = headline.rows[0].0.machine.clone();
     let simulated = headline.rows.iter().all(|(cell, _)| cell.backend.is_model());
-    if simulated && have_several_backends(comparison) {
-        format!("{machine} (sim)")
-    } else {
-        machine
-    }
+    if simulated && has_several_backends { format!("{machine} (sim)") } else { machine }
 }
 
 /// The best of one setting, or those that are best most often.
@@ -110,11 +113,11 @@ fn group(rows: &[&Row]) -> LeadingGroup {
     LeadingGroup { best, behind, settings: (most, known.len()) }
 }
 
-fn gain(comparison: &Comparison, rows: &[&Row], group: &LeadingGroup) -> String {
-    let Some(first) = group.best.first().filter(|_| !group.best.contains(&comparison.baseline))
-    else {
+fn gain(rows: &[&Row], group: &LeadingGroup, baseline: &str) -> String {
+    let Some(first) = group.best.first() else { return String::new() };
+    if group.best.iter().any(|name| name == baseline) {
         return String::new();
-    };
+    }
     let wins =
         rows.iter().filter(|row| row.leaders.as_ref().is_some_and(|it| it.best.contains(first)));
     let entries = wins.filter_map(|row| {
@@ -124,13 +127,13 @@ fn gain(comparison: &Comparison, rows: &[&Row], group: &LeadingGroup) -> String 
     range_words(&entries.collect::<Vec<_>>())
 }
 
-fn last(comparison: &Comparison, rows: &[&Row], group: &LeadingGroup) -> Option<(String, String)> {
+fn last(rows: &[&Row], group: &LeadingGroup, baseline: &str) -> Option<(String, String)> {
     let last = group.behind.last()?;
     let [row] = rows else { return None };
     let entry = row.entries.iter().find(|entry| entry.contestant == *last)?;
     let far = match entry.shift {
         Some(shift) => units::shift(&shift, row.unit).0,
-        None if *last == comparison.baseline => "the baseline".into(),
+        None if last == baseline => "the baseline".into(),
         None => return None,
     };
     Some((last.clone(), far))

@@ -4,7 +4,8 @@
 //!
 //! What several forms of a report share:
 //! [`units`] formats numbers, [`sentence`] marks the names in a sentence, `cells` finds the cells
-//! that differ only in the backend, `leaders` names the best contestants under each workload,
+//! that differ only in the backend, `leaders` names the best contestants under each workload, `reading` has what all forms read
+//! from a comparison,
 //! [`answer`] states the result in sentences, [`explain`] states why tasks waited, [`lineage`]
 //! orders schedulers by descent, [`recorded`] states what a recorded workload does,
 //! [`replication`] states which published findings hold, and [`switching`] states how to switch to
@@ -28,6 +29,7 @@ pub mod html;
 mod leaders;
 pub mod lineage;
 pub mod markdown;
+mod reading;
 pub mod recorded;
 pub mod replay_markdown;
 pub mod replication;

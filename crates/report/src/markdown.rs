@@ -6,12 +6,13 @@ use std::fmt::Write;
 use stats::{Comparison, Entry, Row};
 
 use crate::answer::answer;
+use crate::reading::Reading;
 use crate::units;
 
 /// One table per cell, contestants as rows and headline measures as columns, below the answer.
 pub fn tables(comparison: &Comparison) -> String {
     let mut text = String::new();
-    for sentence in answer(comparison) {
+    for sentence in answer(&Reading::new(comparison)) {
         let _ = write!(text, "{} ", clean(&sentence.plain()));
     }
     text = text.trim_end().to_owned() + "\n";

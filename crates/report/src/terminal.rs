@@ -9,8 +9,9 @@ use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 use crate::answer::answer;
-use crate::leaders::{WorkloadLeaders, lines};
-use crate::{agreement, cells, units};
+use crate::leaders::WorkloadLeaders;
+use crate::reading::Reading;
+use crate::{agreement, units};
 use layout::{Paint, fit, pad, pad_left, wrapped};
 use outcomes_text::bad_outcomes;
 
@@ -32,11 +33,12 @@ const NAME: usize = 20;
 /// of a terminal looks first.
 pub fn table(comparison: &Comparison, agreement: Option<&Agreement>, colour: bool) -> String {
     let paint = Paint(colour);
+    let reading = Reading::new(comparison);
     let mut text = String::new();
-    for cells in cells::same_question(comparison) {
+    for cells in &reading.questions {
         match (cells.as_slice(), agreement) {
             ([_, _], Some(agreement)) => {
-                text += &backends_text::tables(comparison, &cells, agreement, paint);
+                text += &backends_text::tables(comparison, cells, agreement, paint);
             }
             _ => {
                 cells.iter().for_each(|cell| text += &cell_table(cell, &comparison.baseline, paint))
@@ -52,7 +54,7 @@ pub fn table(comparison: &Comparison, agreement: Option<&Agreement>, colour: boo
     if !comparison.notes.is_empty() || agreement.is_some() {
         text.push('\n');
     }
-    for sentence in answer(comparison) {
+    for sentence in answer(&reading) {
         text += &wrapped(&sentence.plain(), "");
     }
     for sentence in
@@ -60,7 +62,9 @@ pub fn table(comparison: &Comparison, agreement: Option<&Agreement>, colour: boo
     {
         text += &wrapped(&sentence.plain(), "");
     }
-    lines(comparison).iter().for_each(|line| text += &best(line, &comparison.baseline));
+    for line in &reading.leaders {
+        text += &best(line, &comparison.baseline);
+    }
     text
 }
 

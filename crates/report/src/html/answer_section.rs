@@ -8,14 +8,16 @@ use stats::{Cell, Comparison, Entry, Row, Verdict};
 use super::escape::{anchor, text};
 use super::markup::{class, sentence};
 use crate::answer::{answer, standings};
-use crate::headlines::{WorkloadHeadline, by_workload};
+use crate::headlines::WorkloadHeadline;
+use crate::reading::Reading;
 use crate::{agreement, cells, units};
 
 /// A larger table of all headline measures is folded.
 const FIELDS_OPEN: usize = 120;
 
-pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String {
-    let sentences = answer(comparison);
+pub fn section(reading: &Reading, agreement: Option<&Agreement>) -> String {
+    let comparison = reading.comparison;
+    let sentences = answer(reading);
     let mut sentences = sentences.iter().map(sentence);
     let first = sentences.next().unwrap_or_default();
     let rest: String = sentences.map(|it| format!("<li>{it}</li>")).collect();
@@ -38,14 +40,15 @@ pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String
         "<section id=\"answer\"><h2>The answer</h2><p class=\"lead\">{first}</p>{}{agreed}\
          {}{warnings}{}</section>\n",
         rest,
-        super::leaders_table::table(comparison),
-        matrix(comparison)
+        super::leaders_table::table(reading),
+        matrix(reading)
     )
 }
 
 /// Headline measures as rows, contestants as columns, shifts against the baseline in the fields.
-fn matrix(comparison: &Comparison) -> String {
-    let mut headlines = by_workload(comparison);
+fn matrix(reading: &Reading) -> String {
+    let comparison = reading.comparison;
+    let mut headlines = reading.headlines.clone();
     headlines.iter_mut().for_each(|headline| headline.rows.retain(|(_, row)| row.is_measured()));
     headlines.retain(|headline| !headline.rows.is_empty());
     if headlines.is_empty() || comparison.contestants.len() < 2 {
@@ -53,8 +56,7 @@ fn matrix(comparison: &Comparison) -> String {
     }
     let fields = headlines.iter().map(|headline| headline.rows.len()).sum::<usize>();
     let open = if fields * comparison.contestants.len() > FIELDS_OPEN { "" } else { " open" };
-    let rows: String =
-        headlines.iter().map(|headline| workload_rows(comparison, headline)).collect();
+    let rows: String = headlines.iter().map(|headline| workload_rows(reading, headline)).collect();
     let others = comparison.contestants.iter().skip(1);
     let heads: String =
         others.map(|name| format!("<th scope=\"col\"><span>{}</span></th>", text(name))).collect();
@@ -92,16 +94,17 @@ v-worse\">worse</span> \
      excludes zero and a p value below 5 %, corrected for all contestants and settings.";
 
 /// The rows of one workload: a heading and one row per setting, or a single row.
-fn workload_rows(comparison: &Comparison, headline: &WorkloadHeadline) -> String {
+fn workload_rows(reading: &Reading, headline: &WorkloadHeadline) -> String {
+    let comparison = reading.comparison;
     let mut title = format!(
         "<b>{}</b> {}",
         text(headline.workload),
         text(&units::measure(&headline.rows[0].1.measure))
     );
-    if cells::have_several_places(comparison) {
+    if reading.has_several_places {
         title += &format!(" <small>{}</small>", text(&headline.place));
     }
-    let both = cells::have_several_backends(comparison);
+    let both = reading.has_several_backends;
     if let [(cell, row)] = headline.rows.as_slice()
         && !both
     {

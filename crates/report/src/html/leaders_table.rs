@@ -2,15 +2,14 @@
 //! The table of the first screen: for each workload and machine the best contestants, their gain,
 //! and the last one.
 
-use stats::Comparison;
-
 use super::escape::{anchor, text};
 use super::markup::sentence;
-use crate::leaders::{WorkloadLeaders, lines};
+use crate::leaders::WorkloadLeaders;
+use crate::reading::Reading;
 
 /// The table; empty where no headline measure has a direction.
-pub fn table(comparison: &Comparison) -> String {
-    let lines = lines(comparison);
+pub fn table(reading: &Reading) -> String {
+    let (comparison, lines) = (reading.comparison, &reading.leaders);
     if lines.is_empty() || comparison.contestants.len() < 2 {
         return String::new();
     }

@@ -12,18 +12,15 @@ use super::backends_table;
 use super::detail_level::{DetailLevel, shows};
 use super::escape::{anchor, text};
 use super::markup::class;
+use crate::reading::Reading;
 use crate::{cells, units};
 
-pub fn section(
-    comparison: &Comparison,
-    agreement: Option<&Agreement>,
-    detail: &DetailLevel,
-) -> String {
+pub fn section(reading: &Reading, agreement: Option<&Agreement>, detail: &DetailLevel) -> String {
+    let comparison = reading.comparison;
     let start = comparison.cells.get(cells::most_decided(comparison));
     let opens = |cells: &[&Cell]| cells.iter().any(|cell| Some(*cell) == start);
-    let questions = cells::same_question(comparison);
-    let first = questions.iter().position(|cells| opens(cells)).unwrap_or_default();
-    let questions = questions.iter().enumerate().map(|(place, cells)| {
+    let first = reading.questions.iter().position(|cells| opens(cells)).unwrap_or_default();
+    let questions = reading.questions.iter().enumerate().map(|(place, cells)| {
         if !shows(place, first, detail.cells) {
             return cells.iter().map(|cell| left_out(cell)).collect();
         }
