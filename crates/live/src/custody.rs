@@ -72,6 +72,13 @@ pub fn alarm() -> i32 {
     ALARM.load(SeqCst)
 }
 
+/// Whether the worker has to stop.
+pub fn is_interrupted() -> bool {
+    let mut entry = libc::pollfd { fd: alarm(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: one valid entry.
+    entry.fd >= 0 && unsafe { libc::poll(&mut entry, 1, 0) } == 1
+}
+
 extern "C" fn ring(_signal: i32) {
     let one = 1u64.to_ne_bytes();
     // SAFETY: eight bytes for an eventfd; errno of the interrupted code is kept.

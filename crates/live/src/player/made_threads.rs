@@ -4,32 +4,19 @@
 //! A new task inherits what a scheduler thinks of its maker, and schedulers place it in another way
 //! than one that wakes up. A tape therefore creates the same children as the recorded task.
 
-use std::sync::Mutex;
 use std::sync::atomic::Ordering::SeqCst;
-use std::thread::{Builder, JoinHandle};
+use std::thread::Builder;
 
-use model::play::Script;
-
-use crate::player::run_state::Fault;
+use crate::player::run_state::{Fault, RunState, STACK_BYTES};
 use crate::player::task::{Flow, Task};
-use crate::player::threads::{self, STACK_BYTES};
 
-/// The threads by the numbers of their tapes; `None`: not made yet.
-pub struct MadeThreads(Vec<Mutex<Option<JoinHandle<()>>>>);
-
-impl MadeThreads {
-    pub fn new(script: &Script) -> MadeThreads {
-        MadeThreads(script.made.iter().map(|_| Mutex::new(None)).collect())
-    }
-
-    /// Waits until all threads that were made have gone. Each has said that it leaves.
-    pub fn join(&self) {
-        for thread in &self.0 {
-            let thread = thread.lock().ok().and_then(|mut thread| thread.take());
-            if let Some(thread) = thread {
-                // A panic would be a defect of Fairground; its task has no results.
-                let _ = thread.join();
-            }
+/// Waits until all threads that were made have gone. Each has said that it leaves.
+pub fn join(run: &RunState) {
+    for thread in &run.made_threads {
+        let thread = thread.lock().ok().and_then(|mut thread| thread.take());
+        if let Some(thread) = thread {
+            // A panic would be a defect of Fairground; its task has no results.
+            let _ = thread.join();
         }
     }
 }
@@ -44,10 +31,10 @@ pub fn make(task: &Task, tape: u32) -> Flow {
     run.control().alive.fetch_add(1, SeqCst);
     let builder = Builder::new().stack_size(STACK_BYTES);
     // SAFETY: the trial's state is kept until all threads have been joined.
-    let made = unsafe { builder.spawn_unchecked(move || threads::made_main(run, player, maker)) };
+    let made = unsafe { builder.spawn_unchecked(move || (run.made_main)(run, player, maker)) };
     match made {
         Ok(thread) => {
-            if let Ok(mut place) = run.made_threads.0[tape as usize].lock() {
+            if let Ok(mut place) = run.made_threads[tape as usize].lock() {
                 *place = Some(thread);
             }
             Ok(())

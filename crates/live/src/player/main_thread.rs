@@ -6,13 +6,14 @@
 
 use std::io;
 use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::ptr;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Once};
 use std::thread::JoinHandle;
 
 use model::Workload;
-use model::play::Script;
+use model::play::{Script, Setting};
 
 use crate::custody;
 use crate::player::attributes::{Errno, rise_above};
@@ -20,8 +21,10 @@ use crate::player::children::ProcessGroup;
 use crate::player::clock::{now_ns, timespec};
 use crate::player::descriptors::silence;
 use crate::player::fork_isolation::ForkIsolation;
+use crate::player::periodic::Periodic;
+use crate::player::played::{self, Played};
 use crate::player::run_state::{Fault, RunState, TaskSlot};
-use crate::player::{Options, Periodic, PlayError, Played, futex, memory, played, threads};
+use crate::player::{BusyLoop, futex, made_threads, memory, threads};
 use crate::probes::Probes;
 use crate::program::Running;
 
@@ -31,15 +34,50 @@ const LOOK_NS: u64 = 1_000_000_000;
 /// The interval at which remaining tasks are signalled.
 const INSIST_NS: u64 = 5_000_000;
 
+/// How to play.
+pub struct Options<'a> {
+    /// The inputs of the script besides the workload. A real program gets its policy too.
+    pub setting: Setting,
+    /// The folder in which a real program works; `None`: the current one.
+    pub folder: Option<&'a Path>,
+    /// How CPU time is used.
+    pub busy: BusyLoop,
+    /// The probes, attached to [`model::play::script::measured_groups`], if there are any.
+    pub probes: Option<&'a Probes>,
+    /// Called when the trial is aborted, before the tasks are ended: a scheduler that does not run
+    /// them would not let them end.
+    pub on_interrupt: &'a mut dyn FnMut(),
+    /// The periodic action on the scheduler.
+    pub periodic: Periodic<'a>,
+}
+
+/// Why a workload could not be played to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum PlayError {
+    /// This machine or kernel cannot play it.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The workload is at fault.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl PlayError {
+    fn system(what: &str) -> impl Fn(io::Error) -> PlayError {
+        move |error| PlayError::Failed(format!("{what}: {error}"))
+    }
+}
+
 /// Plays a workload to its end. The error says what could not be played, and why.
 pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> {
     let script = Script::new(workload, options.setting)
         .map_err(|refusal| PlayError::Failed(refusal.to_string()))?;
-    memory::refuse_too_much(&script)?;
+    memory::refuse_too_much(&script).map_err(PlayError::Unsupported)?;
     memory::lighten_forks();
     allow_interruption();
     let system = PlayError::system;
-    let run = RunState::new(script, options.busy).map_err(system("preparing the trial"))?;
+    let run = RunState::new(script, options.busy, threads::made_main)
+        .map_err(system("preparing the trial"))?;
     let run = Arc::new(run);
     let forks = run.script.forks();
     let processes =
@@ -180,7 +218,7 @@ fn wait_for_end(
         if control.fault.load(SeqCst) != 0 || is_over(run, program_ended) {
             return Ending::Over;
         }
-        if interrupted() {
+        if custody::is_interrupted() {
             return Ending::Interrupted;
         }
         if !periodic.run_if_due() {
@@ -237,7 +275,7 @@ fn dismiss(run: &RunState, threads: Vec<JoinHandle<()>>) {
         // A panic would be a defect of Fairground; its task has no results.
         let _ = thread.join();
     }
-    run.made_threads.join();
+    made_threads::join(run);
 }
 
 /// Ends the threads that wait for a start that will not come.
@@ -270,16 +308,6 @@ fn allow_interruption() {
             libc::sigaction(libc::SIGUSR2, &action, ptr::null_mut());
         }
     });
-}
-
-pub(super) fn interrupted() -> bool {
-    readable(custody::alarm())
-}
-
-fn readable(fd: i32) -> bool {
-    let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    // SAFETY: one valid entry.
-    fd >= 0 && unsafe { libc::poll(&mut entry, 1, 0) } == 1
 }
 
 /// Sleeps until a descriptor is readable (negative ones never are) or the time is over.

@@ -5,13 +5,13 @@
 //! its buffer before the common start, so that no page fault is in the trial; a forked process
 //! touches it when it first writes to it.
 
+use std::fs;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::{fs, ptr};
 
 use model::play::{Group, Op, Script};
 
-use crate::player::PlayError;
-use crate::player::attributes::{Errno, check, errno};
+use crate::player::attributes::{check, errno};
+use crate::player::mapping::Memory;
 use crate::player::run_state::Fault;
 use crate::player::task::{End, Flow, Task};
 
@@ -43,74 +43,9 @@ fn range(line: &str) -> Option<(usize, usize)> {
     Some((usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?))
 }
 
-/// Mapped memory, zero at first.
-pub struct Memory {
-    start: *mut u8,
-    bytes: usize,
-}
-
-impl Memory {
-    /// Maps this number of bytes. Async-signal-safe.
-    pub fn map(bytes: u64) -> Result<Memory, Errno> {
-        let bytes = usize::try_from(bytes).map_err(|_| libc::ENOMEM)?;
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a new mapping, where the kernel likes.
-        let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0) };
-        if start == libc::MAP_FAILED {
-            Err(errno())
-        } else {
-            Ok(Memory { start: start.cast(), bytes })
-        }
-    }
-
-    /// Writes to `bytes` bytes from `from` on, as far as there are so many.
-    fn fill(&mut self, from: u64, bytes: u64) {
-        let from = (from as usize).min(self.bytes);
-        let bytes = (bytes as usize).min(self.bytes - from);
-        // SAFETY: the range is inside the mapping.
-        unsafe { store(self.start.add(from), bytes) };
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // SAFETY: nobody else knows the mapping.
-        unsafe { libc::munmap(self.start.cast(), self.bytes) };
-    }
-}
-
-/// Stores zeros. On x86 that is one instruction for each eight bytes, so that counted instructions
-/// are a definition: 128 ns for each KiB.
-///
-/// # Safety
-/// The range must be writable.
-#[cfg(target_arch = "x86_64")]
-unsafe fn store(start: *mut u8, bytes: usize) {
-    // SAFETY: the caller's range; the direction flag is clear by the ABI.
-    unsafe {
-        std::arch::asm!(
-            "rep stosq",
-            "mov rcx, {rest}",
-            "rep stosb",
-            rest = in(reg) bytes % 8,
-            inout("rcx") bytes / 8 => _,
-            inout("rdi") start => _,
-            in("rax") 0_u64,
-            options(nostack, preserves_flags)
-        );
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-unsafe fn store(start: *mut u8, bytes: usize) {
-    // SAFETY: the caller's range.
-    unsafe { ptr::write_bytes(std::hint::black_box(start), 0, bytes) };
-}
-
 /// Refuses a script whose tasks write to more memory than this machine has left: the kernel would
 /// kill the player for it.
-pub fn refuse_too_much(script: &Script) -> Result<(), PlayError> {
+pub fn refuse_too_much(script: &Script) -> Result<(), String> {
     let of_group =
         |group: &Group| written_bytes(group).saturating_mul(group.starts_ns.len() as u64);
     let wanted = script.groups.iter().map(of_group).fold(0, u64::saturating_add);
@@ -119,11 +54,11 @@ pub fn refuse_too_much(script: &Script) -> Result<(), PlayError> {
     }
     let facts = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     match left_bytes(&facts) {
-        Some(left) if wanted > left => Err(PlayError::Unsupported(format!(
+        Some(left) if wanted > left => Err(format!(
             "the tasks write to {} MiB of memory, and this machine has {} MiB left",
             wanted / MIB,
             left / MIB
-        ))),
+        )),
         _ => Ok(()),
     }
 }
@@ -165,7 +100,7 @@ pub fn write(task: &mut Task, bytes: u64, buffer: u64) -> Flow {
 
 /// Writes `bytes` bytes to `/dev/null`, at most `buffer` in one call.
 pub fn discard(task: &mut Task, bytes: u64, buffer: u64) -> Flow {
-    let (fd, start) = (null(task)?, own(task)?.start);
+    let (fd, start) = (null(task)?, own(task)?.start());
     let mut done = 0;
     while done < bytes {
         task.over()?;
@@ -206,19 +141,11 @@ fn null(task: &mut Task) -> Result<i32, End> {
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsFd;
+    use std::ptr;
 
     use libbpf_rs::{MapHandle, MapType};
 
     use super::*;
-
-    #[test]
-    fn a_range_is_written_and_nothing_beside_it() {
-        let mut bytes = [7_u8; 64];
-        // SAFETY: the range is inside the array.
-        unsafe { store(bytes.as_mut_ptr().add(3), 21) };
-        assert!(bytes[3..24].iter().all(|byte| *byte == 0));
-        assert!(bytes[..3].iter().chain(&bytes[24..]).all(|byte| *byte == 7));
-    }
 
     #[test]
     fn what_is_left_is_read_from_the_kernels_facts() {
@@ -261,13 +188,5 @@ mod tests {
             libc::munmap(page, 4096);
         }
         assert_eq!(inherited, 0);
-    }
-
-    #[test]
-    fn a_mapping_ends_where_it_ends() {
-        let mut memory = Memory::map(100).expect("memory");
-        memory.fill(90, 1_000_000);
-        memory.fill(1_000, 1);
-        assert_eq!(Memory::map(u64::MAX).err(), Some(libc::ENOMEM));
     }
 }

@@ -3,12 +3,78 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
+use model::Histogram;
 use model::play::Group;
 
 use crate::player::clock::thread_cpu_ns;
 use crate::player::run_state::{RunState, TaskSlot, UNKNOWN};
-use crate::player::{GroupPlayed, usage};
-use crate::probes::Probes;
+use crate::player::usage;
+use crate::probes::{Probes, Readings};
+use crate::program::Finished;
+
+/// The result of playing.
+#[derive(Debug, Default)]
+pub struct Played {
+    /// From the common start to the end of the trial, nanoseconds.
+    pub run_ns: u64,
+    /// From the common start to the end of the last finite task; `None` without finite tasks, or
+    /// when not all of them ended.
+    pub completion_ns: Option<u64>,
+    /// One for each of [`model::play::script::measured_groups`], without `program`.
+    pub groups: Vec<GroupPlayed>,
+    /// The real program, if there is one.
+    pub program: Option<Finished>,
+    /// What the probes counted.
+    pub readings: Option<Readings>,
+    /// The tasks that were still running, if the trial was aborted.
+    pub interrupted: Option<String>,
+    /// Whether the player could get a priority above that of the workload.
+    pub above_load: bool,
+    /// The time until all tasks had begun, nanoseconds.
+    pub start_took_ns: u64,
+}
+
+/// The results of one group.
+#[derive(Clone, Debug, Default)]
+pub struct GroupPlayed {
+    /// The group's name.
+    pub name: String,
+    /// Tasks that ran, forked ones included.
+    pub tasks: u64,
+    /// Completed repetitions of the steps.
+    pub rounds: u64,
+    /// Whether its tasks have timers; without, there are no deadlines.
+    pub has_timers: bool,
+    /// Whether its tasks play spans; without, there are no time-outs.
+    pub has_spans: bool,
+    /// Whether its tasks end by themselves.
+    pub is_finite: bool,
+    /// Whether its processes replace their program, so that their ends were not seen.
+    pub execs: bool,
+    /// See [`model::metric::MEASURES`].
+    pub deadlines: u64,
+    /// See [`model::metric::MEASURES`].
+    pub deadlines_missed: u64,
+    /// See [`model::metric::MEASURES`].
+    pub timeouts: u64,
+    /// CPU time of each task that started by itself; `None` if a later process took the number of
+    /// one that ended.
+    pub cpu_ns: Option<Vec<u64>>,
+    /// CPU time of the forked processes that ended by themselves, without probes.
+    pub forked_cpu_ns: u64,
+    /// Whether processes were forked into it.
+    pub forked: bool,
+    /// User and system time, voluntary and involuntary switches, as the kernel accounts them.
+    pub usage: usage::Usage,
+    /// See [`model::metric::MEASURES`].
+    pub timer_lateness: Histogram,
+    /// See [`model::metric::MEASURES`].
+    pub response_time: Histogram,
+    /// See [`model::metric::MEASURES`].
+    pub turnaround: Histogram,
+    /// See [`model::metric::MEASURES`].
+    pub span: Histogram,
+}
 
 /// Reads the CPU clocks of all tasks, which sleep at the gate.
 ///

@@ -5,8 +5,9 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::sync::{Mutex, OnceLock};
+use std::thread::JoinHandle;
 
 use model::play::{Group, Script, Tally};
 use process::Pipe;
@@ -16,7 +17,6 @@ use crate::player::busy::BusyLoop;
 use crate::player::clock::own_cpu_ns;
 use crate::player::descriptors;
 use crate::player::futex::{Barrier, Condition, Lock, Semaphore};
-use crate::player::made_threads::MadeThreads;
 use crate::player::shared_memory::{Recorder, Shareable, Shared};
 use crate::probes::Announcer;
 
@@ -44,6 +44,14 @@ pub struct Control {
     /// The first fault, packed; 0: none.
     pub fault: AtomicU64,
 }
+
+/// The whole life of a thread that a tape makes: the group and the number of its task, and the
+/// group of its maker. A tape can make threads that play tapes, so that the way to there cannot
+/// be an import.
+pub type MadeMain = fn(&RunState, (usize, u32), usize);
+
+/// Small, so that thousands of tasks fit; nothing that they do is deep.
+pub const STACK_BYTES: usize = 128 * 1024;
 
 /// In place of a CPU time.
 pub const UNKNOWN: u64 = u64::MAX;
@@ -159,7 +167,9 @@ pub struct RunState {
     pub pipes: Vec<Pipe>,
     /// By the number of a tape: the pipe in which its task sleeps, if it receives.
     mailboxes: Vec<Option<Pipe>>,
-    pub made_threads: MadeThreads,
+    /// Threads that tapes make, by the numbers of their tapes; `None`: not made yet.
+    pub made_threads: Vec<Mutex<Option<JoinHandle<()>>>>,
+    pub made_main: MadeMain,
     /// The lists of CPUs that tasks change to, in the kernel's form.
     pub affinities: Vec<libc::cpu_set_t>,
     /// Tells the probes to which group a child will belong, once they are there.
@@ -174,7 +184,7 @@ pub struct RunState {
 
 impl RunState {
     /// The state before the common start. Fails when the kernel refuses memory, pipes or files.
-    pub fn new(script: Script, busy: BusyLoop) -> io::Result<RunState> {
+    pub fn new(script: Script, busy: BusyLoop, made_main: MadeMain) -> io::Result<RunState> {
         let pipes = descriptors::pipes(script.pipes())?;
         let directory = std::env::temp_dir();
         let run = RunState {
@@ -189,7 +199,8 @@ impl RunState {
             releases: Shared::new(script.timers)?,
             pipes,
             mailboxes: descriptors::mailboxes(&script)?,
-            made_threads: MadeThreads::new(&script),
+            made_threads: script.made.iter().map(|_| Mutex::new(None)).collect(),
+            made_main,
             affinities: script
                 .affinities
                 .iter()
@@ -343,7 +354,7 @@ mod tests {
 
     #[test]
     fn the_first_fault_is_kept() {
-        let run = RunState::new(Script::default(), BusyLoop::COUNTED).unwrap();
+        let run = RunState::new(Script::default(), BusyLoop::COUNTED, |_, _, _| ()).unwrap();
         assert_eq!(run.fault(), None);
         run.report(Fault::Exec, 7, libc::ENOENT);
         run.report(Fault::Policy, 1, libc::EPERM);

@@ -81,7 +81,7 @@ fn within(task: &mut Task, limit_ns: u64, at: usize, end: usize) -> Flow {
 
 fn step(task: &mut Task, op: Op) -> Flow {
     match op {
-        Op::Run(ns) => use_cpu(task, ns),
+        Op::Run(ns) => task.use_cpu(ns),
         Op::RunUntil(ns) => use_cpu_until(task, now_ns().saturating_add(ns)),
         Op::Sleep(ns) => task.sleep_until(now_ns().saturating_add(ns)),
         Op::Timer { number, period_ns } => timer(task, number, period_ns),
@@ -145,21 +145,6 @@ fn change(task: &Task, op: Op) -> Flow {
         }
     };
     result.map_err(|errno| task.fail(fault, errno))
-}
-
-/// Uses CPU time, and checks every 50 µs whether the trial is over.
-pub(super) fn use_cpu(task: &Task, ns: u64) -> Flow {
-    let busy = task.run.busy;
-    let per_ms = busy.rounds_per_ms;
-    let chunk = (per_ms / 20).max(1);
-    let mut left = (u128::from(ns) * u128::from(per_ms) / 1_000_000) as u64;
-    while left > chunk {
-        busy.spin(chunk);
-        left -= chunk;
-        task.over()?;
-    }
-    busy.spin(left);
-    Ok(())
 }
 
 fn use_cpu_until(task: &Task, until_ns: u64) -> Flow {

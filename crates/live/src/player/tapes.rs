@@ -12,7 +12,6 @@ use model::TapeOp;
 
 use crate::player::clock::{now_ns, own_cpu_ns};
 use crate::player::run_state::{Fault, TaskSlot};
-use crate::player::steps::use_cpu;
 use crate::player::task::{End, Flow, Task};
 use crate::player::{attributes, made_threads};
 
@@ -93,7 +92,7 @@ impl Account {
             let left_ns = self.due_ns.saturating_sub(self.used_ns());
             let is_sure = left_ns < LONG_NS || task.run.busy.is_exact();
             let piece_ns = if is_sure { left_ns } else { left_ns - left_ns / KEPT_PART };
-            use_cpu(task, piece_ns)?;
+            task.use_cpu(piece_ns)?;
             self.computed_ns += piece_ns;
             if is_sure {
                 return Ok(());

@@ -13,7 +13,7 @@ use model::play::{Group, TimerState};
 use crate::player::attributes::Errno;
 use crate::player::clock::sleep_until;
 use crate::player::futex::Stopped;
-use crate::player::memory::Memory;
+use crate::player::mapping::Memory;
 use crate::player::run_state::{Fault, GroupTally, RunState, TaskSlot};
 
 /// Why a task ends.
@@ -99,6 +99,21 @@ impl<'a> Task<'a> {
     pub fn fail(&self, fault: Fault, errno: Errno) -> End {
         self.run.report(fault, self.group, errno);
         End::Stopped
+    }
+
+    /// Uses CPU time, and checks every 50 µs whether the trial is over.
+    pub fn use_cpu(&self, ns: u64) -> Flow {
+        let busy = self.run.busy;
+        let per_ms = busy.rounds_per_ms;
+        let chunk = (per_ms / 20).max(1);
+        let mut left = (u128::from(ns) * u128::from(per_ms) / 1_000_000) as u64;
+        while left > chunk {
+            busy.spin(chunk);
+            left -= chunk;
+            self.over()?;
+        }
+        busy.spin(left);
+        Ok(())
     }
 
     /// Sleeps until `CLOCK_MONOTONIC` shows `until_ns`; a signal ends it early only when the trial

@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use model::play::Setting;
 use model::{Policy, Seed, Workload};
 use serde_json::{Value, json};
 

@@ -10,16 +10,13 @@ use std::{fs, io};
 use model::play::TimerState;
 use model::play::limits::MAX_TIMERS;
 
+use crate::custody;
 use crate::player::attributes;
 use crate::player::clock::now_ns;
 use crate::player::futex;
-use crate::player::main_thread::interrupted;
-use crate::player::run_state::{Fault, RunState, TaskSlot, UNKNOWN};
+use crate::player::run_state::{Fault, RunState, STACK_BYTES, TaskSlot, UNKNOWN};
 use crate::player::task::{End, Flow, Task};
 use crate::player::{children, files, memory, steps, usage};
-
-/// Small, so that thousands of tasks fit; nothing that they do is deep.
-pub const STACK_BYTES: usize = 128 * 1024;
 
 /// The threads' timer slack: the smallest that the kernel accepts. Recorded with every trial.
 pub const TIMER_SLACK_NS: u64 = 1;
@@ -106,7 +103,7 @@ fn wait_until_asleep(run: &RunState, slot: &TaskSlot, threads: usize) {
     loop {
         let is_there = run.control().ready.load(SeqCst) as usize >= threads;
         let sleeps = || thread_state(slot.tid.load(SeqCst)).is_none_or(|state| state == 'S');
-        if interrupted() || (is_there && sleeps()) {
+        if custody::is_interrupted() || (is_there && sleeps()) {
             return;
         }
         thread::sleep(PAUSE);

@@ -6,7 +6,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Result, clang, copy_tree, facts, file_name, make};
+use crate::native::{facts, make};
+use crate::{Result, clang, copy_tree, file_name};
 
 const SHIM: &str = "native/shim";
 
@@ -17,7 +18,7 @@ const REPLACED: &[&str] = &["sched_entity", "sched_ext_entity", "task_struct"];
 /// simulator's objects are compiled, and the trampolines that they are linked with.
 pub fn add_headers(clang: &Path, tree: &Path) -> Result {
     println!("cargo::rerun-if-changed={SHIM}");
-    println!("cargo::rerun-if-changed=build_native.rs");
+    println!("cargo::rerun-if-changed=src/build_native.rs");
     println!("cargo::rerun-if-changed=src/native");
     let native = tree.join("native");
     copy_tree(Path::new(SHIM), &native)?;

@@ -2,9 +2,7 @@
 //! `make validate-statistics`: whether the chain from records to verdicts keeps its promises, on
 //! synthetic experiments with a known truth. It fails if it does not.
 
-#[path = "../tests/it/common/mod.rs"]
 mod common;
-#[path = "../tests/it/experiments.rs"]
 mod experiments;
 
 use std::process::ExitCode;

@@ -8,26 +8,25 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-#[path = "src/clang.rs"]
+mod build_native;
+mod build_types;
 #[allow(dead_code)]
 mod clang;
-#[path = "src/guarded.rs"]
 #[allow(dead_code)]
 mod guarded;
-#[path = "src/identity.rs"]
 #[allow(dead_code)]
 mod identity;
-#[path = "src/scan.rs"]
 #[allow(dead_code)]
 mod scan;
 
-mod build_native;
-mod build_types;
-#[path = "src/native/facts.rs"]
-#[allow(dead_code)]
-mod facts;
-#[path = "src/native/make.rs"]
-mod make;
+/// Of the library's module, what is needed here.
+mod native {
+    #[allow(dead_code)]
+    pub mod facts;
+    pub mod make;
+}
+
+use native::make;
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
@@ -58,15 +57,11 @@ fn main() {
 }
 
 fn build() -> Result {
-    let own = [
-        "build.rs",
-        "build_types.rs",
-        "src/clang.rs",
-        "src/guarded.rs",
-        "src/identity.rs",
-        "src/scan.rs",
-    ];
-    for watched in own.iter().chain(&[SCHEDULERS, PROBES, RECORDER]).chain(&HEADERS) {
+    let own = ["build.rs", "build_types.rs", "clang.rs", "guarded.rs", "identity.rs", "scan.rs"];
+    let own = own.map(|name| format!("src/{name}"));
+    for watched in
+        own.iter().map(String::as_str).chain([SCHEDULERS, PROBES, RECORDER]).chain(HEADERS)
+    {
         println!("cargo::rerun-if-changed={watched}");
     }
     println!("cargo::rerun-if-env-changed=BPF_CLANG");
