@@ -284,14 +284,14 @@ mod tests {
         let mut known = record(5, Outcome::Ok, "virtual-3", 0);
         known.trial = serde_json::from_value(serde_json::to_value(&plan).unwrap()).unwrap();
         let boot = Earlier::new(vec![known]).with_tapes_of(&[plan]).boot(vec![trial(6)]);
-        let tapes = boot.trials[0].workload.recording.clone().unwrap_or_default().tapes;
+        let tapes = boot.trials[0].workload.recording.clone().unwrap_or_default().text;
         assert_eq!(tapes.0.as_deref(), Some("task 1 a\nr5\n"));
     }
 
     fn recorded(text: &str) -> Workload {
         let sha256 = model::trial::sha256_hex(text.as_bytes());
-        let tapes = model::tape::Tapes(Some(text.into()));
-        let recording = model::Recorded { sha256, tapes, ..model::Recorded::default() };
+        let text = model::tape::TapesText(Some(text.into()));
+        let recording = model::Recorded { sha256, text, ..model::Recorded::default() };
         Workload { recording: Some(recording), ..Workload::default() }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use model::tape::Tapes;
+use model::tape::TapesText;
 use model::{Recorded, Trial, tape_text};
 
 /// Where the guest finds them.
@@ -46,13 +46,13 @@ pub fn too_large(trials: &[Trial], memory_mib: u32) -> Option<String> {
 /// refused by the player.
 pub fn take_from_guest(trial: &mut Trial) {
     if let Some(recorded) = &mut trial.workload.recording {
-        recorded.tapes = Tapes(packed(recorded));
+        recorded.text = TapesText(packed(recorded));
     }
 }
 
 fn packed(recorded: &Recorded) -> Option<Arc<str>> {
     let path = Path::new(GUEST_FOLDER).join(&recorded.sha256);
-    spec::files::text(&path, spec::files::RECORDED).ok().map(Arc::from)
+    spec::files::text(&path, spec::files::TAPES).ok().map(Arc::from)
 }
 
 #[cfg(test)]
@@ -66,8 +66,8 @@ mod tests {
             "block": 0, "boot": 0, "position": 0, "timeout_ms": 1});
         let mut trial: Trial = serde_json::from_value(json).expect("a trial");
         let sha256 = model::trial::sha256_hex(text.as_bytes());
-        let tapes = Tapes(Some(text.into()));
-        trial.workload.recording = Some(Recorded { sha256, tapes, ..Recorded::default() });
+        let text = TapesText(Some(text.into()));
+        trial.workload.recording = Some(Recorded { sha256, text, ..Recorded::default() });
         trial
     }
 

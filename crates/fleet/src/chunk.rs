@@ -236,8 +236,8 @@ mod tests {
         let mut chunk = chunk();
         for index in [0, 2] {
             let sha256 = model::trial::sha256_hex(TAPES.as_bytes());
-            let tapes = model::tape::Tapes(Some(TAPES.into()));
-            let recorded = model::Recorded { sha256, tapes, ..model::Recorded::default() };
+            let text = model::tape::TapesText(Some(TAPES.into()));
+            let recorded = model::Recorded { sha256, text, ..model::Recorded::default() };
             chunk.trials[index].workload.recording = Some(recorded);
         }
         chunk
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(text.matches("{\"tapes\":").count(), 1);
         let read = Chunk::read(&text, "chunk-0").unwrap();
         assert_eq!(read, recorded());
-        let tapes = |trial: &Trial| trial.workload.recording.as_ref()?.tapes.0.clone();
+        let tapes = |trial: &Trial| trial.workload.recording.as_ref()?.text.0.clone();
         let has: Vec<Option<_>> = read.trials.iter().map(tapes).collect();
         assert_eq!(has, [Some(TAPES.into()), None, Some(TAPES.into())]);
         // Nothing else has changed.

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::tape::{self, Tapes};
+use crate::tape::{self, TapesText};
 use crate::trial::sha256_hex;
 use crate::workload::Workload;
 
 /// The longest text of tapes that is carried, in bytes.
-pub const BYTES_MAX: usize = 160 << 20;
+pub const BYTES_MAX: usize = 128 << 20;
 
 /// The tapes of one workload, with their name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub fn at_hand<'a>(
     workloads: impl IntoIterator<Item = &'a Workload>,
 ) -> BTreeMap<&'a str, &'a Arc<str>> {
     let recorded = workloads.into_iter().filter_map(|workload| workload.recording.as_ref());
-    recorded.filter_map(|it| Some((it.sha256.as_str(), it.tapes.0.as_ref()?))).collect()
+    recorded.filter_map(|it| Some((it.sha256.as_str(), it.text.0.as_ref()?))).collect()
 }
 
 impl TapeText {
@@ -77,7 +77,7 @@ fn give<'a>(
 ) {
     for recorded in workloads.into_iter().filter_map(|workload| workload.recording.as_mut()) {
         if let Some(text) = texts.get(&recorded.sha256) {
-            recorded.tapes = Tapes(Some(text.clone()));
+            recorded.text = TapesText(Some(text.clone()));
         }
     }
 }
@@ -92,8 +92,9 @@ mod tests {
     }
 
     fn workload(text: &str, at_hand: bool) -> Workload {
-        let tapes = Tapes(at_hand.then(|| Arc::from(text)));
-        let recording = Some(Recorded { sha256: named(text).sha256, tapes, ..Recorded::default() });
+        let own = TapesText(at_hand.then(|| Arc::from(text)));
+        let recording =
+            Some(Recorded { sha256: named(text).sha256, text: own, ..Recorded::default() });
         Workload { recording, ..Workload::default() }
     }
 
@@ -105,7 +106,7 @@ mod tests {
         assert_eq!(texts.len(), 2);
         let mut arrived = [workload(one, false), workload(other, false), Workload::default()];
         attach(texts, &mut arrived);
-        let text = |index: usize| arrived[index].recording.as_ref()?.tapes.0.as_deref();
+        let text = |index: usize| arrived[index].recording.as_ref()?.text.0.as_deref();
         assert_eq!((text(0), text(1), text(2)), (Some(one), Some(other), None));
         let mut known = [workload(one, false)];
         lend(&sent, &mut known);
@@ -120,6 +121,6 @@ mod tests {
         let said = named("task 1 a\nrm\n").check().unwrap_err();
         assert!(said.starts_with("the tapes, line 2: 'rm' is no operation"), "{said}");
         let long = TapeText { text: " ".repeat(BYTES_MAX + 1), ..changed };
-        assert_eq!(long.check(), Err("tapes of more than 160 MiB".into()));
+        assert_eq!(long.check(), Err("tapes of more than 128 MiB".into()));
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use model::tape::SemaphoreKey;
-use model::{Step, Tape, TapeOp, Workload};
+use model::{Tape, TapeOp};
 use serde::Serialize;
 
 /// A workload's groups as far as their tapes tell.
@@ -77,21 +77,6 @@ pub fn of(tapes: &[Tape], groups: &[(String, u32)]) -> Graph {
     let uses = uses(tapes, groups, &group_of);
     let edges = edges(tapes, groups, &group_of);
     Graph { groups: uses, edges, path: Forward::play(tapes).path(tapes, groups, &group_of) }
-}
-
-/// Reads the tapes of a workload.
-///
-/// # Errors
-/// Its groups have other numbers of tasks than there are tapes.
-pub fn of_workload(workload: &Workload, tapes: &[Tape]) -> Result<Graph, String> {
-    let players = workload.tasks.iter().filter(|group| group.steps == [Step::Tape]);
-    let groups: Vec<(String, u32)> =
-        players.map(|group| (group.name.clone(), group.count)).collect();
-    let tasks: u64 = groups.iter().map(|(_, count)| u64::from(*count)).sum();
-    if tasks != tapes.len() as u64 {
-        return Err(format!("{} tapes for {tasks} tasks", tapes.len()));
-    }
-    Ok(of(tapes, &groups))
 }
 
 fn uses(tapes: &[Tape], groups: &[(String, u32)], group_of: &[usize]) -> Vec<GroupUse> {
@@ -266,7 +251,6 @@ impl Forward {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::workload::TaskGroup;
 
     fn graph(text: &str, groups: &[(&str, u32)]) -> Graph {
         let groups: Vec<(String, u32)> =
@@ -310,16 +294,5 @@ mod tests {
         assert_eq!(path.cpu_ns, [("a".to_owned(), 40), ("b".to_owned(), 3)]);
         assert_eq!((path.handovers, path.last.as_str()), (1, "b"));
         assert_eq!(graph("", &[]).path, Path::default());
-    }
-
-    #[test]
-    fn a_workload_has_as_many_tasks_as_tapes() {
-        let group = |name: &str, step| TaskGroup::once(name, vec![step]);
-        let tasks = vec![group("hog", Step::RunUs(1)), group("a", Step::Tape)];
-        let workload = Workload { tasks, ..Workload::default() };
-        let tapes = model::tape::read("task 1 a\nr5\ntask 2 a\nr5").expect("tapes");
-        let graph = of_workload(&workload, &tapes[..1]).expect("one tape");
-        assert_eq!(graph.groups.len(), 1);
-        assert_eq!(of_workload(&workload, &tapes).expect_err("two"), "2 tapes for 1 tasks");
     }
 }

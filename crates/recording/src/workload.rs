@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A recording as the text of a workload file.
+//! A recording as a workload's file and a file of tapes.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use model::tape::{self, TIME_NS_MAX};
+use model::trial::sha256_hex;
 use model::{Policy, PolicyClass, Tape, TapeOp};
 use toml::Value;
 
@@ -49,18 +50,26 @@ struct Played {
     tapes: Vec<Tape>,
 }
 
-/// The workload's file with a tape for each task.
+/// A workload that plays a recording, as the texts of two files.
+pub struct Files {
+    pub workload: String,
+    pub tapes: String,
+}
+
+/// The workload's file, and the file with a tape for each task, which will have this name.
 ///
 /// # Errors
 /// No task is left, or the recording is too long.
-pub fn exact(recording: &Recording, choice: &Choice) -> Result<String, Empty> {
+pub fn files(recording: &Recording, choice: &Choice, tapes_name: &str) -> Result<Files, Empty> {
     let played = played(recording, choice)?;
+    let tapes = tape::write(&played.tapes);
     let mut text = String::new();
     head(&mut text, recording, &played);
     tasks(&mut text, &played.groups);
     facts(&mut text, recording, &played.written.counts);
-    let _ = write!(text, "tapes = '''\n{}'''\n", tape::write(&played.tapes));
-    Ok(text)
+    let sha256 = sha256_hex(tapes.as_bytes());
+    let _ = writeln!(text, "tapes = {}\nsha256 = \"{sha256}\"", Value::from(tapes_name));
+    Ok(Files { workload: text, tapes })
 }
 
 fn played(recording: &Recording, choice: &Choice) -> Result<Played, Empty> {

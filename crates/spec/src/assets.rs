@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 
 use crate::SpecError;
 use crate::near::{near, quoted};
-use crate::tapes;
 
 /// Every embedded file: `folder/file` and its text.
 const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
@@ -145,21 +144,11 @@ fn at_path(kind: Kind, name: &str, base: &Path) -> Result<Asset, SpecError> {
 
 fn read(path: &Path) -> Result<Asset, SpecError> {
     let label = path.display().to_string();
-    let text = crate::files::text(path, crate::files::RECORDED)
+    let text = crate::files::text(path, crate::files::DEFINITION)
         .map_err(|fault| unreadable(&label, &fault))?;
-    refuse_large(&text).map_err(|fault| unreadable(&label, &fault))?;
     let stem = stem(path).unwrap_or_default();
     let base = path.parent().unwrap_or(Path::new("")).to_owned();
     Ok(Asset { label, stem, base, text })
-}
-
-/// Only tapes at a file's end may be long; what stands before them is a definition.
-fn refuse_large(text: &str) -> Result<(), crate::files::Fault> {
-    let most = crate::files::DEFINITION.most as usize;
-    match text.len() <= most || tapes::head_bytes(text) <= most {
-        true => Ok(()),
-        false => Err(crate::files::Fault::TooLarge(crate::files::DEFINITION)),
-    }
 }
 
 fn unreadable(label: &str, fault: &crate::files::Fault) -> SpecError {

@@ -24,8 +24,8 @@ pub struct Kind {
 
 /// Experiments, workloads, machines, cares, claims, rt-app's files.
 pub const DEFINITION: Kind = Kind { noun: "a definition", most: 4 << 20 };
-/// Workloads with the tapes of a recording.
-pub const RECORDED: Kind = Kind { noun: "a workload", most: 128 << 20 };
+/// The tapes of a recording.
+pub const TAPES: Kind = Kind { noun: "a file of tapes", most: 128 << 20 };
 /// Traces of schedulers.
 pub const TRACE: Kind = Kind { noun: "a trace", most: 2 << 30 };
 /// Results of other programs.

@@ -76,7 +76,7 @@ pub fn resolve(asset: &Asset, given: &Names, cpus: u32) -> Result<ResolvedWorklo
     document.evaluate(&names, |path| !is_parameter(path))?;
     document.set_name(&asset.stem)?;
     let mut workload = Workload { parameters, ..document.read()? };
-    tapes::split(asset)?.attach(&mut workload, asset, &document.places)?;
+    tapes::attach(&mut workload, asset)?;
     check::check(&workload, cpus, &document.places)?;
     Ok(ResolvedWorkload { workload, notes: Vec::new() })
 }
@@ -87,7 +87,7 @@ fn is_parameter(path: &str) -> bool {
 
 /// The file with its parameters' defaults evaluated; they may use `cpus` only.
 fn declared(asset: &Asset, cpus: u32) -> Result<(Document<'_>, Names), SpecError> {
-    let mut document = Document::parse(&asset.label, tapes::split(asset)?.head)?;
+    let mut document = Document::parse(&asset.label, &asset.text)?;
     let names = BTreeMap::from([(CPUS.to_owned(), i64::from(cpus))]);
     document.evaluate(&names, is_parameter)?;
     let parameters = document.read::<Declared>()?.parameters;

@@ -22,7 +22,7 @@ mod command;
 mod line;
 
 use crate::exit::{self, bad_input};
-use crate::{command_line, duration, output, size};
+use crate::{command_line, duration, output, recordings, size};
 use command::Command;
 use line::Line;
 
@@ -41,7 +41,8 @@ pub struct Args {
     /// How long; otherwise until the command ends, or until Ctrl-C
     #[arg(long = "for", value_name = "TIME", value_parser = duration::parse)]
     length: Option<Duration>,
-    /// Where the recording goes: FILE.toml is a workload, any other name the kernel's trace text
+    /// Where the recording goes: FILE.toml is a workload, with its tapes in FILE.tapes; any other
+    /// name is the kernel's trace text
     #[arg(short = 'o', long = "output", value_name = "FILE", default_value = "load.toml")]
     output: PathBuf,
     /// The workload plays the kernel's own threads too, instead of sleeping while they worked
@@ -91,7 +92,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if args.anonymous {
         make_anonymous(&mut recording);
     }
-    write(&text(&recording, &args)?, &args.output)?;
+    write_all(&recording, &args)?;
     tell(&args, &recording, &cost, &ended);
     if let Some(failure) = &failure {
         output::tell(format_args!("{failure}; the recording is written all the same"));
@@ -109,7 +110,11 @@ fn refuse(args: &Args) -> Result<()> {
     if !obstacles.is_empty() {
         return Err(bad_input(obstacles.join("\n")));
     }
-    refuse_file(&args.output)
+    refuse_file(&args.output)?;
+    if is_workload(&args.output) {
+        refuse_file(&recordings::tapes_file(&args.output))?;
+    }
+    Ok(())
 }
 
 /// Refuses to write what is there already, a device such as `/dev/stdout` above all.
@@ -215,15 +220,18 @@ fn is_workload(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending == "toml")
 }
 
-/// What the file says.
-fn text(recording: &Recording, args: &Args) -> Result<Vec<u8>> {
+/// Writes the recording. The tapes are there before the workload that names them.
+fn write_all(recording: &Recording, args: &Args) -> Result<()> {
     if is_workload(&args.output) {
         let choice = Choice { kernel_threads: args.kernel_threads, ..Choice::default() };
-        return Ok(workload::exact(recording, &choice)?.into_bytes());
+        let tapes = recordings::tapes_file(&args.output);
+        let files = workload::files(recording, &choice, &recordings::name_of(&tapes))?;
+        write(files.tapes.as_bytes(), &tapes)?;
+        return write(files.workload.as_bytes(), &args.output);
     }
     let mut text = Vec::new();
     recording::export::write(recording, &mut text)?;
-    Ok(text)
+    write(&text, &args.output)
 }
 
 /// Writes the file in one step: one of that name is never half of a recording. What came there

@@ -40,19 +40,18 @@ fn like<'a>(session: &'a Session, wanted: &Workload) -> Option<&'a Recorded> {
 }
 
 fn difference(now: &Recorded, then: &Recorded, session: i64) -> Option<String> {
-    let (file, sha256) = (&now.file, &now.sha256);
+    let (file, sha256) = (&now.tapes, &now.sha256);
     if then.sha256 != *sha256 {
         return Some(format!(
-            "the SHA-256 of the tapes of {file} is {sha256}, session {session} was planned with {} \
-             of {}",
-            then.sha256, then.file
+            "the SHA-256 of {file} is {sha256}, session {session} was planned with {} of {}",
+            then.sha256, then.tapes
         ));
     }
-    (then.file != *file).then(|| {
+    (then.tapes != *file).then(|| {
         format!(
             "session {session} has the tapes {sha256} from the file {}, now they are in {file}, \
              and the identity of a trial has the name of the file",
-            then.file
+            then.tapes
         )
     })
 }
@@ -62,19 +61,20 @@ mod tests {
     use super::*;
 
     fn recorded(file: &str, sha256: &str) -> Recorded {
-        Recorded { file: file.into(), sha256: sha256.into(), ..Recorded::default() }
+        Recorded { tapes: file.into(), sha256: sha256.into(), ..Recorded::default() }
     }
 
     #[test]
     fn changed_and_moved_tapes_are_named() {
-        let now = recorded("./mine.toml", "aa");
+        let now = recorded("./mine.tapes", "aa");
         assert_eq!(difference(&now, &now, 3), None);
-        let said = difference(&now, &recorded("./mine.toml", "bb"), 3).unwrap();
-        let words = "the tapes of ./mine.toml is aa, session 3 was planned with bb of ./mine.toml";
-        assert!(said.ends_with(words), "{said}");
-        let said = difference(&now, &recorded("old/mine.toml", "aa"), 3).unwrap();
+        let said = difference(&now, &recorded("./mine.tapes", "bb"), 3).unwrap();
         let words =
-            "session 3 has the tapes aa from the file old/mine.toml, now they are in ./mine";
+            "the SHA-256 of ./mine.tapes is aa, session 3 was planned with bb of ./mine.tapes";
+        assert!(said.ends_with(words), "{said}");
+        let said = difference(&now, &recorded("old/mine.tapes", "aa"), 3).unwrap();
+        let words =
+            "session 3 has the tapes aa from the file old/mine.tapes, now they are in ./mine";
         assert!(said.starts_with(words), "{said}");
     }
 }

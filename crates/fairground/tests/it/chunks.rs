@@ -86,7 +86,7 @@ fn the_output_of_plan_runs_as_a_chunk() {
 #[test]
 fn recordings_travel_with_their_chunks() {
     let bench = Bench::new();
-    bench.write("mine.toml", crate::common::RECORDED);
+    bench.write_recording("mine", crate::common::TAPES);
     let plan = |verb: &[&str]| {
         let own = simulated("./mine.toml", "fifo", "6");
         bench.run(&[verb, &own].concat()).success()
@@ -95,7 +95,7 @@ fn recordings_travel_with_their_chunks() {
     plan(&["plan", "--chunks", "2", "-o", "parts"]);
     let trial = stdout(&plan(&["plan"])).lines().next().expect("a trial").to_owned();
     let sha256 = bench.records("local.db").remove(0).trial.workload.recording.expect("one").sha256;
-    std::fs::remove_file(bench.path("mine.toml")).expect("removed");
+    std::fs::remove_file(bench.path("mine.tapes")).expect("removed");
     run_chunk(&bench, 0).success();
     run_chunk(&bench, 1).success();
     bench.run(&["import", "parts", "--store", "far.db"]).success();
@@ -103,7 +103,7 @@ fn recordings_travel_with_their_chunks() {
     expect_identical(&bench);
     // A trial alone has the tapes' name only.
     let said = stderr(&bench.fairground(&["trial"]).write_stdin(trial).assert().code(2));
-    let words = format!("./mine.toml: the trial plays the tapes {sha256} of this file: no such");
+    let words = format!("./mine.tapes: no such file, which has the tapes {sha256}");
     assert!(said.contains(&words) && said.contains("bring the file back"), "{said}");
     let text = std::fs::read_to_string(bench.path("parts/chunk-0.trials.jsonl")).expect("a chunk");
     bench.write("parts/chunk-0.trials.jsonl", &text.replace("r1000000 p1", "r1000001 p1"));

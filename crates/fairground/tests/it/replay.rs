@@ -158,12 +158,14 @@ fn two_tapes(bench: &Bench, writer: &str, reader: &str, cpus: &str) -> Record {
         )
     };
     let tapes = format!("task 1 writer\n{writer}\ntask 2 reader\n{reader}\n");
-    let recording = "[recording]\nsource = 'a test'\ncpus = 2\nlength_us = 9000\n";
+    let sha256 = model::trial::sha256_hex(tapes.as_bytes());
+    let recording = format!(
+        "[recording]\nsource = 'a test'\ncpus = 2\nlength_us = 9000\n\
+         tapes = 'two.tapes'\nsha256 = '{sha256}'\n"
+    );
     let groups = [group("writer"), group("reader")].concat();
-    let quotes = "'''";
-    let text =
-        format!("about = 'two tapes'\n{groups}{recording}tapes = {quotes}\n{tapes}{quotes}\n");
-    bench.write("two.toml", &text);
+    bench.write("two.toml", &format!("about = 'two tapes'\n{groups}{recording}"));
+    bench.write("two.tapes", &tapes);
     play(bench, "./two.toml", &["fifo"], "two.db").remove(0)
 }
 
@@ -199,7 +201,7 @@ fn the_report_says_who_wakes_whom_where_the_tapes_are_at_hand() {
     assert!(whole.contains("<a href=\"#recorded\">Recorded load</a>"));
     assert_eq!(whole.matches("<caption>Wake-ups</caption>").count(), 1);
     assert!(whole.contains("<th scope=\"row\">frame</th><td>render</td>"), "{whole}");
-    std::fs::remove_file(bench.path("mine.toml")).expect("removed");
+    std::fs::remove_file(bench.path("mine.tapes")).expect("removed");
     let without = page(&bench);
     assert!(!without.contains("<caption>Wake-ups</caption>"));
     assert!(without.contains("What it does is not known: the tapes "));
@@ -216,35 +218,54 @@ fn a_trial_finds_its_tapes_by_their_content() {
     let answer = bench.fairground(&["trial"]).write_stdin(trial.clone()).assert().success();
     let record: Record = serde_json::from_str(&stdout(&answer)).expect("a record");
     assert!(record.outcome.is_ok(), "{:?}", record.outcome);
-    let text = std::fs::read_to_string(bench.path("mine.toml")).expect("the workload");
-    bench.write("mine.toml", &text.replace("task 1001 ", "task 1002 "));
+    let text = std::fs::read_to_string(bench.path("mine.tapes")).expect("the tapes");
+    bench.write("mine.tapes", &text.replace("task 1001 ", "task 1002 "));
     let said = stderr(&bench.fairground(&["trial"]).write_stdin(trial).assert().code(2));
-    assert!(said.contains("the trial was planned with"), "{said}");
+    assert!(said.contains("./mine.tapes: the SHA-256 of these tapes is"), "{said}");
 }
 
 #[test]
-fn a_file_with_broken_tapes_is_refused_at_its_line() {
+fn broken_changed_and_missing_tapes_are_refused() {
     let bench = Bench::new();
     recorded(&bench, "vtime");
     let text = std::fs::read_to_string(bench.path("mine.toml")).expect("the workload");
-    let tapes = text.find("\ntask ").expect("a tape");
-    let line = text[..tapes].lines().count() + 2;
-    let refused = |text: &str, said: &str| {
-        bench.write("broken.toml", text);
-        let run = ["run", "--on", "sim", "--workload", "./broken.toml", "--scheduler", "fifo"];
+    let tapes = std::fs::read_to_string(bench.path("mine.tapes")).expect("the tapes");
+    let hash = |tapes: &str| model::trial::sha256_hex(tapes.as_bytes());
+    let refused = |text: &str, tapes: &str, said: &str| {
+        bench.write("mine.toml", text);
+        bench.write("mine.tapes", tapes);
+        let run = ["run", "--on", "sim", "--workload", "./mine.toml", "--scheduler", "fifo"];
         let why = stderr(&bench.run(&run).code(2));
         assert!(why.contains(said), "{said}: {why}");
     };
-    let mut broken = text.clone();
-    let op = tapes + 1 + text[tapes + 1..].find('\n').expect("an operation") + 1;
-    broken.replace_range(op..op + 1, "x");
-    refused(&broken, &format!("./broken.toml:{line}: 'x"));
-    let closing = text.trim_end().strip_suffix("'''").expect("an end");
-    refused(closing, "the file is cut off: the tapes do not end; copy or import it again");
-    refused(&format!("{text}[more]\n"), "something follows the tapes");
-    refused(&text.replace("tapes = '''", "tape = '''"), "unknown field 'tape'");
-    let fewer = text.replacen("count = 2", "count = 1", 1);
-    refused(&fewer, "tapes for");
+    let broken = tapes.replacen("\nr", "\nx", 1);
+    let named = text.replace(&hash(&tapes), &hash(&broken));
+    let line = tapes[..tapes.find("\nr").expect("an operation")].lines().count() + 1;
+    refused(&named, &broken, &format!("./mine.tapes:{line}: 'x"));
+    let changed = format!("the SHA-256 of these tapes is {}, and not ", hash(&broken));
+    refused(&text, &broken, &format!("./mine.tapes: {changed}{}", hash(&tapes)));
+    refused(&text.replace("tapes = \"", "tape = \""), &tapes, "unknown field 'tape'");
+    refused(&text.replacen("count = 2", "count = 1", 1), &tapes, "tapes for");
+    bench.write("mine.toml", &text);
+    std::fs::remove_file(bench.path("mine.tapes")).expect("removed");
+    let why = stderr(&bench.run(&["list", "workloads", "./mine.toml"]).code(2));
+    assert!(why.contains("./mine.tapes: no such file") && why.contains("./mine.toml"), "{why}");
+}
+
+#[test]
+fn copies_are_played_side_by_side() {
+    let bench = Bench::new();
+    recorded(&bench, "vtime");
+    let once = play(&bench, "./mine.toml", &["vtime"], "once.db").remove(0);
+    let text = std::fs::read_to_string(bench.path("mine.toml")).expect("the workload");
+    let text = text.replace("count = 2", "count = 4").replace("count = 3", "count = 6");
+    let text = text.replace("count = 1", "count = 2");
+    bench.write("mine.toml", &format!("{text}copies = 2\nspeed_percent = 200\n"));
+    let twice = play(&bench, "./mine.toml", &["vtime"], "twice.db").remove(0);
+    for group in GROUPS {
+        let cpu_ns = |record| value(record, "cpu_time_ns", group);
+        near(&format!("CPU time of {group}"), 2.0 * cpu_ns(&once), cpu_ns(&twice), 5.0);
+    }
 }
 
 #[test]
@@ -279,9 +300,9 @@ fn a_trace_is_known_by_its_content() {
         );
         bench.write("it", &text.expect("a trace"));
         bench.run(&["import", "it", "-o", "mine.toml"]).success();
-        let workload = std::fs::read_to_string(bench.path("mine.toml")).expect("a workload");
-        let tapes = workload.lines().filter(|line| line.starts_with("task ")).count();
-        assert_eq!(tapes, tasks, "{trace}: {workload}");
+        let text = std::fs::read_to_string(bench.path("mine.tapes")).expect("tapes");
+        let tapes = text.lines().filter(|line| line.starts_with("task ")).count();
+        assert_eq!(tapes, tasks, "{trace}: {text}");
         let run = ["run", "--on", "sim", "--workload", "./mine.toml", "--scheduler", "vtime"];
         bench.run(&[&run[..], &["--blocks", "1", "--exploratory"]].concat()).success();
     }
@@ -294,8 +315,12 @@ fn imported(bench: &Bench, trace: &str, name: &str) -> Vec<String> {
     let target = format!("{trace}.toml");
     bench.run(&["import", name, "-o", &target]).success();
     let workload = std::fs::read_to_string(bench.path(&target)).expect("a workload");
-    let is_told = |line: &&str| !line.contains("a trace as text") && !line.contains("of Perfetto");
-    workload.lines().filter(is_told).map(str::to_owned).collect()
+    let tapes = std::fs::read_to_string(bench.path(&format!("{trace}.tapes"))).expect("tapes");
+    let is_told = |line: &&str| {
+        let is_origin = line.contains("a trace as text") || line.contains("of Perfetto");
+        !is_origin && !line.starts_with("tapes = ")
+    };
+    workload.lines().chain(tapes.lines()).filter(is_told).map(str::to_owned).collect()
 }
 
 #[test]

@@ -74,8 +74,10 @@ fn a_replay_of_a_real_program_is_near_it() {
         // Of the few claims of one small program, one may be wrong by itself.
         assert!(share(&directions[way]) >= 50.0, "{said}");
     }
-    let tapes = std::fs::read_to_string(bench.path("tapes/pipelines-vm.toml")).expect("the tapes");
-    assert!(tapes.contains("name = \"cksum\"") && tapes.contains(" m"), "{tapes}");
+    let read = |name: &str| std::fs::read_to_string(bench.path(name)).expect("the recording");
+    let workload = read("tapes/pipelines-vm.toml");
+    assert!(workload.contains("name = \"cksum\""), "{workload}");
+    assert!(read("tapes/pipelines-vm.tapes").contains(" m"), "a task receives");
     bench.run(&["list", "workloads", "./tapes/pipelines-vm.toml"]).success();
 }
 

@@ -13,7 +13,7 @@ use store::Store;
 use store::exchange::share::{Shared, seal};
 
 use crate::common::hogs::raced;
-use crate::common::{Bench, RECORDED, stderr, stdout};
+use crate::common::{Bench, TAPES, stderr, stdout};
 
 fn bench() -> Bench {
     raced(2)
@@ -278,7 +278,7 @@ fn what_will_leave_is_shown_before_it_is_written() {
 /// A folder where a recording was played.
 fn recorded() -> Bench {
     let bench = Bench::new();
-    bench.write("mine.toml", RECORDED);
+    bench.write_recording("mine", TAPES);
     play(&bench, "a.db");
     bench
 }
@@ -295,31 +295,33 @@ fn who_gets_the_tapes_repeats_the_trials() {
     let bench = recorded();
     let share = ["share", "--store", "a.db", "-o", "a.fairground", "--tapes"];
     let said = stderr(&bench.run(&share).success());
-    let tapes_line = format!("a text of mine: tapes, {} bytes", tapes().len());
+    let tapes_line = format!("a text of mine: tapes, {} bytes", TAPES.len());
     assert!(said.contains(&tapes_line), "{said}");
     assert!(said.contains("texts of schedulers: 1, recordings: 1, "), "{said}");
-    std::fs::remove_file(bench.path("mine.toml")).expect("removed");
+    std::fs::remove_file(bench.path("mine.tapes")).expect("removed");
     import(&bench, "a.fairground");
     let export = ["export", "workload", "mine", "--store", "b.db", "-o", "mine.toml"];
     bench.run(&export).success();
     play(&bench, "c.db");
     bench.run(&["compare", "--identical", "a.db", "c.db"]).success();
     // What came can be shared again, without the file.
-    std::fs::remove_file(bench.path("mine.toml")).expect("removed");
+    std::fs::remove_file(bench.path("mine.tapes")).expect("removed");
     bench.run(&["share", "--store", "b.db", "-o", "b.fairground", "--tapes"]).success();
     // It has not come with the store of its owner, whose file is gone now.
-    let said = stderr(&bench.run(&["export", "workload", "mine", "--store", "a.db"]).code(2));
+    let said = stderr(
+        &bench.run(&["export", "workload", "mine", "--store", "a.db", "-o", "x.toml"]).code(2),
+    );
     assert!(said.contains("did not come with it") && said.contains("share --tapes"), "{said}");
     let said = stderr(&bench.run(&share).code(2));
-    let sha256 = model::trial::sha256_hex(tapes().as_bytes());
-    assert!(said.contains(&format!("mine.toml: the trial plays the tapes {sha256}")), "{said}");
-    let said = stderr(&bench.run(&["export", "workload", "other", "--store", "b.db"]).code(2));
+    let sha256 = model::trial::sha256_hex(TAPES.as_bytes());
+    assert!(
+        said.contains(&format!("mine.tapes: no such file, which has the tapes {sha256}")),
+        "{said}"
+    );
+    let said = stderr(
+        &bench.run(&["export", "workload", "other", "--store", "b.db", "-o", "x.toml"]).code(2),
+    );
     assert!(said.contains("no record plays a recording named 'other'"), "{said}");
-}
-
-fn tapes() -> &'static str {
-    let (_, tapes) = RECORDED.split_once("tapes = '''\n").expect("tapes");
-    tapes.strip_suffix("'''\n").expect("an end")
 }
 
 #[test]
@@ -329,10 +331,12 @@ fn tapes_stay_at_home_unless_asked() {
     assert!(said.contains("left out: the tapes of mine: what each thread did and when"), "{said}");
     let text = body(&std::fs::read(bench.path("a.fairground")).expect("a file"));
     assert!(!text.contains("r1000000"), "{text}");
-    std::fs::remove_file(bench.path("mine.toml")).expect("removed");
+    std::fs::remove_file(bench.path("mine.tapes")).expect("removed");
     import(&bench, "a.fairground");
-    let said = stderr(&bench.run(&["export", "workload", "mine", "--store", "b.db"]).code(2));
-    assert!(said.contains("did not come with it, and mine.toml does not have them"), "{said}");
+    let said = stderr(
+        &bench.run(&["export", "workload", "mine", "--store", "b.db", "-o", "x.toml"]).code(2),
+    );
+    assert!(said.contains("did not come with it, and mine.tapes does not have them"), "{said}");
 }
 
 #[test]
@@ -343,15 +347,17 @@ fn changed_tapes_are_refused() {
     let changed = seal::pack(&text.replace("r1000000 p1", "r1000001 p1")).expect("packed");
     assert!(refused(&changed).contains("the text of mine is not what its SHA-256 says"));
     // No tapes, under their own name: they are kept, and nobody plays them.
-    let (old, new) = (model::trial::sha256_hex(tapes().as_bytes()), "rm -rf");
-    let tapes = serde_json::to_string(tapes()).expect("text");
+    let (old, new) = (model::trial::sha256_hex(TAPES.as_bytes()), "rm -rf");
+    let tapes = serde_json::to_string(TAPES).expect("text");
     let other = text.replace(&tapes, &format!("\"{new}\""));
     let line = other.lines().find(|line| line.contains(new)).expect("a line");
     let named = line.replace(&old, &model::trial::sha256_hex(new.as_bytes()));
     let other = seal::pack(&other.replace(line, &named)).expect("packed");
     std::fs::write(bench.path("bad.fairground"), other).expect("a file");
-    std::fs::remove_file(bench.path("mine.toml")).expect("removed");
+    std::fs::remove_file(bench.path("mine.tapes")).expect("removed");
     import(&bench, "bad.fairground");
-    let said = stderr(&bench.run(&["export", "workload", "mine", "--store", "b.db"]).code(2));
+    let said = stderr(
+        &bench.run(&["export", "workload", "mine", "--store", "b.db", "-o", "x.toml"]).code(2),
+    );
     assert!(said.contains("did not come with it"), "{said}");
 }

@@ -5,7 +5,7 @@ use model::{Backend, Record};
 use store::Store;
 
 use crate::common::hogs::{hogs, raced};
-use crate::common::{Bench, RECORDED, stderr, stdout};
+use crate::common::{Bench, TAPES, stderr, stdout};
 
 fn bench() -> Bench {
     raced(6)
@@ -53,7 +53,7 @@ fn the_same_trials_count_once() {
 #[test]
 fn another_recording_is_not_resumed() {
     let bench = Bench::new();
-    bench.write("mine.toml", RECORDED);
+    bench.write_recording("mine", TAPES);
     let run = |workload: &str, more: &[&str]| {
         let run = ["run", "--on", "sim", "--scheduler", "fifo", "--exploratory", "--blocks", "1"];
         bench.run(&[&run[..], &["--trace=all", "--workload", workload], more].concat())
@@ -63,13 +63,13 @@ fn another_recording_is_not_resumed() {
     let sha256 = record.trial.workload.recording.as_ref().expect("a recording").sha256.clone();
     run("./mine.toml", &["--resume"]).success();
     std::fs::create_dir(bench.path("moved")).expect("a folder");
-    bench.write("moved/mine.toml", RECORDED);
+    bench.write_recording("moved/mine", TAPES);
     let said = stderr(&run("./moved/mine.toml", &["--resume"]).code(2));
-    assert!(said.contains(&format!("the tapes {sha256} from the file ./mine.toml")), "{said}");
-    bench.write("mine.toml", &RECORDED.replace("r1000000 p1", "r1000001 p1"));
+    assert!(said.contains(&format!("the tapes {sha256} from the file ./mine.tapes")), "{said}");
+    bench.write_recording("mine", &TAPES.replace("r1000000 p1", "r1000001 p1"));
     let said = stderr(&run("./mine.toml", &["--resume"]).code(2));
     assert!(
-        said.contains(&format!("session 2 was planned with {sha256} of ./mine.toml")),
+        said.contains(&format!("session 2 was planned with {sha256} of ./mine.tapes")),
         "{said}"
     );
     std::fs::remove_file(bench.path("mine.toml")).expect("removed");

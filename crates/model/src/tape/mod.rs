@@ -28,9 +28,9 @@ pub const OPS_MAX: usize = 32_000_000;
 /// A longer tape has a new line after so many bytes.
 const LINE_BYTES: usize = 96;
 
-/// Where a workload's tapes are. A trial names them by content, as it names a scheduler; the text
-/// travels beside it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Where a workload's tapes are: a file of their own. A trial names it by content, as it names a
+/// scheduler; the text travels beside it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recorded {
     /// What made the recording, with its version.
@@ -45,24 +45,61 @@ pub struct Recorded {
     /// What the recording does not tell and what the replay leaves out, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untold: Vec<String>,
-    /// The workload's file.
-    #[serde(default)]
-    pub file: String,
-    /// SHA-256 of the tapes' text, hexadecimal: the trial names the exact bytes.
-    #[serde(default)]
+    /// The file with the tapes, by its path from the workload's file; in a trial, as it was found.
+    pub tapes: String,
+    /// SHA-256 of that file, hexadecimal.
     pub sha256: String,
+    /// How often the tapes are played, side by side; the counts of groups are for all copies.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub copies: u32,
+    /// How fast timers and devices are; what tasks compute stays as it is.
+    #[serde(default = "hundred", skip_serializing_if = "is_hundred")]
+    pub speed_percent: u32,
     /// The text, where it is at hand.
     #[serde(skip)]
-    pub tapes: Tapes,
+    pub text: TapesText,
+}
+
+impl Default for Recorded {
+    fn default() -> Recorded {
+        Recorded {
+            source: String::new(),
+            cpus: 0,
+            length_us: 0,
+            lost_events: 0,
+            untold: Vec::new(),
+            tapes: String::new(),
+            sha256: String::new(),
+            copies: one(),
+            speed_percent: hundred(),
+            text: TapesText::default(),
+        }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(copies: &u32) -> bool {
+    *copies == one()
+}
+
+fn hundred() -> u32 {
+    100
+}
+
+fn is_hundred(percent: &u32) -> bool {
+    *percent == hundred()
 }
 
 /// The text of tapes, shared by all trials of a workload; `None` where only its identity is known.
 #[derive(Clone, Debug, Default)]
-pub struct Tapes(pub Option<Arc<str>>);
+pub struct TapesText(pub Option<Arc<str>>);
 
 /// The SHA-256 beside it tells texts apart.
-impl PartialEq for Tapes {
-    fn eq(&self, _: &Tapes) -> bool {
+impl PartialEq for TapesText {
+    fn eq(&self, _: &TapesText) -> bool {
         true
     }
 }
@@ -226,7 +263,7 @@ pub fn arrange(copies: Vec<Vec<Tape>>, counts: &[u32]) -> Vec<Tape> {
 }
 
 /// Makes timers and devices faster, or slower below 100 %; what tasks compute stays as it is.
-pub fn hurry(tapes: &mut [Tape], percent: u64) {
+pub fn hurry(tapes: &mut [Tape], percent: u32) {
     let faster = |ns: u64| (u128::from(ns) * 100 / u128::from(percent.max(1))) as u64;
     for op in tapes.iter_mut().flat_map(|tape| &mut tape.ops) {
         if let TapeOp::Until(ns) | TapeOp::Sleep(ns) = op {
@@ -263,11 +300,9 @@ pub fn write(tapes: &[Tape]) -> String {
     text
 }
 
-/// A name that ends neither its line nor the text around it.
+/// A name that does not end its line.
 fn one_line(name: &str) -> String {
-    name.chars()
-        .map(|letter| if letter.is_control() || letter == '\'' { '?' } else { letter })
-        .collect()
+    name.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use compile::native::{Facts, Native};
 use model::Trial;
-use model::tape::Tapes;
+use model::tape::TapesText;
 use process::fork_server::{ForkServer, Service};
 use process::sandbox::{Cell, Limits};
 use serde::{Deserialize, Serialize};
@@ -95,7 +95,7 @@ impl Server {
 /// The tapes that a trial plays, with their SHA-256.
 fn tapes(trial: &Trial) -> Option<(&str, &Arc<str>)> {
     let recorded = trial.workload.recording.as_ref()?;
-    Some((&recorded.sha256, recorded.tapes.0.as_ref()?))
+    Some((&recorded.sha256, recorded.text.0.as_ref()?))
 }
 
 /// The first line of a lesson, in its JSON form. The bytes of the object, or of the text, follow.
@@ -164,7 +164,7 @@ impl Known {
         let (mut trial, timeout, scheduler): (Trial, Duration, Option<String>) =
             serde_json::from_slice(order).map_err(|error| error.to_string())?;
         if let Some(recorded) = &mut trial.workload.recording {
-            recorded.tapes = Tapes(self.tapes.get(&recorded.sha256).cloned());
+            recorded.text = TapesText(self.tapes.get(&recorded.sha256).cloned());
         }
         let known = |sha256: &String| {
             self.schedulers.get(sha256).ok_or_else(|| format!("nobody taught {sha256}"))
@@ -212,8 +212,8 @@ mod tests {
     fn replay() -> Trial {
         let mut trial = trial(1);
         let sha256 = model::trial::sha256_hex(TAPES.as_bytes());
-        let tapes = Tapes(Some(Arc::from(TAPES)));
-        trial.workload.recording = Some(Recorded { sha256, tapes, ..Recorded::default() });
+        let text = TapesText(Some(Arc::from(TAPES)));
+        trial.workload.recording = Some(Recorded { sha256, text, ..Recorded::default() });
         let group = &mut trial.workload.tasks[0];
         (group.count, group.repeat, group.jitter_us) = (2, Some(1), 0);
         group.steps = vec![Step::Tape];

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::common::reference::Fifo;
 use crate::common::{ran, run, trial};
-use model::tape::{Recorded, Tapes};
+use model::tape::{Recorded, TapesText};
 use model::trace::What;
 use model::{Costs, Record, Trace};
 use serde_json::{Value, json};
@@ -19,8 +19,8 @@ fn play(duration_ms: u64, costs: Costs, policies: [Value; 2], tapes: &str) -> Re
     ]);
     let mut trial = trial(1, duration_ms, tasks);
     trial.machine.costs = costs;
-    let tapes = Tapes(Some(tapes.into()));
-    trial.workload.recording = Some(Recorded { tapes, ..Recorded::default() });
+    let text = TapesText(Some(tapes.into()));
+    trial.workload.recording = Some(Recorded { text, ..Recorded::default() });
     let record = run(&trial, Rc::new(Fifo::default()));
     assert!(record.outcome.is_ok(), "{:?}", record.outcome);
     record
@@ -117,7 +117,7 @@ fn a_reader_goes_on_with_whatever_message_comes_first() {
         let mut trial = trial(1, 20, json!(tasks));
         trial.machine.costs = Costs::FREE;
         trial.workload.recording =
-            Some(Recorded { tapes: Tapes(Some(text.into())), ..Recorded::default() });
+            Some(Recorded { text: TapesText(Some(text.into())), ..Recorded::default() });
         let record = run(&trial, Rc::new(Fifo::default()));
         assert!(record.outcome.is_ok(), "{:?}", record.outcome);
         ran(&record, "c")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `fairground export workload NAME`: the recording that records name, as a workload file that
-//! plays it again. Its tapes came with a shared file, or are in the file that was played.
+//! plays it again, and its tapes beside it, which came with a shared file or are in the file that
+//! was played.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -14,9 +15,6 @@ use store::{Filter, SchedulerSource, Store};
 use crate::exit::bad_input;
 use crate::{output, recordings, records};
 
-/// Parameters that have changed the tapes already.
-const SCALES: [&str; 2] = ["copies", "speed_percent"];
-
 /// The fewest digits of a SHA-256 that name a recording.
 const DIGITS_MIN: usize = 6;
 
@@ -28,13 +26,13 @@ pub struct Args {
     /// The store
     #[arg(long, value_name = "FILE", default_value = execution::locations::STORE)]
     store: PathBuf,
-    /// The file to write instead of standard output; name it like the workload to play the same
-    /// trials
+    /// The workload's file to write, with the tapes in FILE.tapes; name it like the workload to
+    /// play the same trials
     #[arg(short, long, value_name = "FILE.toml")]
-    output: Option<PathBuf>,
+    output: PathBuf,
 }
 
-/// Writes the file.
+/// Writes the files.
 ///
 /// # Errors
 /// When the store has no such recording, or nobody has its tapes.
@@ -42,10 +40,14 @@ pub fn run(args: &Args) -> Result<()> {
     let store = Store::open_readonly(&args.store)?;
     let mut trial = find(&store, &args.name)?;
     let tapes = tapes(&store.sources()?, &mut trial, &args.store)?;
-    let text = text(&trial.workload, &tapes.text)?;
-    let mut out = output::writer(args.output.as_ref())?;
-    out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
+    let tapes_file = recordings::tapes_file(&args.output);
+    let workload = text(&trial.workload, &recordings::name_of(&tapes_file))?;
+    for (text, file) in [(&tapes.text, &tapes_file), (&workload, &args.output)] {
+        let mut out = output::writer(Some(file))?;
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+    }
+    Ok(())
 }
 
 fn find(store: &Store, name: &str) -> Result<Trial> {
@@ -83,7 +85,7 @@ fn tapes(kept: &[SchedulerSource], trial: &mut Trial, store: &Path) -> Result<Ta
         return Err(place("its workload starts a program; only recordings are exported".into()));
     }
     let recorded = trial.workload.recording.clone().unwrap_or_default();
-    let (sha256, file) = (recorded.sha256, recorded.file);
+    let (sha256, file) = (recorded.sha256, recorded.tapes);
     let missing = || {
         place(format!(
             "the tapes {sha256} did not come with it, and {file} does not have them here; their \
@@ -96,18 +98,13 @@ fn tapes(kept: &[SchedulerSource], trial: &mut Trial, store: &Path) -> Result<Ta
 }
 
 /// The workload's file. Numbers are those of the trials: expressions were evaluated.
-fn text(workload: &Workload, tapes: &str) -> Result<String> {
+fn text(workload: &Workload, tapes_name: &str) -> Result<String> {
     let mut workload = workload.clone();
-    workload.parameters.retain(|name, _| !SCALES.contains(&name.as_str()));
-    let recorded = workload.recording.take().unwrap_or_default();
-    let (mut head, mut own) =
-        (toml::Table::try_from(&workload)?, toml::Table::try_from(&recorded)?);
-    // A file's name and content say these.
-    head.remove("name");
-    ["file", "sha256"].iter().for_each(|name| drop(own.remove(*name)));
-    let (head, own) = (toml::to_string(&head)?, toml::to_string(&own)?);
-    Ok(format!(
-        "# Written by fairground export workload.\n{head}\n[recording]\n{own}\
-         tapes = '''\n{tapes}'''\n"
-    ))
+    if let Some(recorded) = &mut workload.recording {
+        tapes_name.clone_into(&mut recorded.tapes);
+    }
+    let mut table = toml::Table::try_from(&workload)?;
+    // The file's name says it.
+    table.remove("name");
+    Ok(format!("# Written by fairground export workload.\n{}", toml::to_string(&table)?))
 }

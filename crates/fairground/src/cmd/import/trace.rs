@@ -12,7 +12,7 @@ use recording::{perfetto, text};
 
 use super::Args;
 use crate::exit::bad_input;
-use crate::{command_line, output};
+use crate::{command_line, output, recordings};
 
 /// The name of the format for `--as`.
 pub const FORMAT: &str = "trace";
@@ -53,11 +53,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         kernel_threads: args.kernel_threads,
         ..Choice::default()
     };
-    let workload = workload::exact(&recording, &choice)
+    let tapes = recordings::tapes_file(&target);
+    let files = workload::files(&recording, &choice, &recordings::name_of(&tapes))
         .map_err(|why| bad_input(format!("{}: {why}", file.display())))?;
-    let mut out = output::writer(Some(&target))?;
-    out.write_all(workload.as_bytes())?;
-    out.flush()?;
+    for (text, file) in [(&files.tapes, &tapes), (&files.workload, &target)] {
+        let mut out = output::writer(Some(file))?;
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+    }
     tell(file, &recording, &target);
     Ok(ExitCode::SUCCESS)
 }
@@ -93,11 +96,13 @@ fn target(args: &Args, file: &Path) -> Result<PathBuf> {
             target.display()
         )));
     }
-    if target.exists() {
-        return Err(bad_input(format!(
-            "-o {}: is there already; delete it, or name another file",
-            target.display()
-        )));
+    for file in [target.clone(), recordings::tapes_file(target)] {
+        if file.exists() {
+            return Err(bad_input(format!(
+                "-o {}: is there already; delete it, or name another file",
+                file.display()
+            )));
+        }
     }
     Ok(target.clone())
 }

@@ -12,8 +12,8 @@ use report::recorded::{count, path, share, time};
 use serde::Serialize;
 use spec::assets::{self, Kind};
 
-use crate::output;
 use crate::planned_experiment::host_cpus;
+use crate::{output, recordings};
 
 /// The most pairs of groups that a table has.
 const EDGES_MAX: usize = 20;
@@ -39,12 +39,9 @@ pub struct Shown {
 pub fn read(name: &str) -> Result<Shown> {
     let asset = assets::find(Kind::Workload, name, Path::new(""))?;
     let workload = spec::workload::resolve(&asset, &BTreeMap::new(), host_cpus())?.workload;
-    let recorded = workload.recording.as_ref();
-    let text = recorded.and_then(|recorded| recorded.tapes.0.as_deref()).unwrap_or_default();
-    let tapes = model::tape::read(text)?;
     let groups = workload.tasks.iter().map(|it| (it.name.clone(), it.count, it.steps.len()));
-    let graph = match recorded {
-        Some(_) => Some(graph::of_workload(&workload, &tapes).map_err(anyhow::Error::msg)?),
+    let graph = match workload.recording {
+        Some(_) => Some(recordings::graph_of(&workload).map_err(anyhow::Error::msg)?),
         None => None,
     };
     Ok(Shown {

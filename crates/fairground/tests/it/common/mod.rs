@@ -33,26 +33,9 @@ name = "sleeper"
 steps = [{ run_us = 100 }, { sleep_us = 2000 }]
 "#;
 
-/// A workload with the tapes of a recording.
-pub const RECORDED: &str = r#"duration_us = 50000
-
-[[task]]
-name = "worker"
-count = 2
-repeat = 1
-steps = ["tape"]
-
-[recording]
-source = "a test"
-cpus = 2
-length_us = 50000
-tapes = '''
-task 1 worker
-r1000000 p1 s2000000 r1000000
-task 2 worker
-w0 r2000000
-'''
-"#;
+/// The tapes of a recording.
+pub const TAPES: &str =
+    "task 1 worker\nr1000000 p1 s2000000 r1000000\ntask 2 worker\nw0 r2000000\n";
 
 /// A plan for the simulator: a workload under `vtime` and another scheduler, in so many blocks.
 pub const fn simulated(
@@ -70,6 +53,19 @@ impl Bench {
         let bench = Bench { folder: tempfile::tempdir().expect("a temporary folder") };
         bench.write("tiny.toml", TINY);
         bench
+    }
+
+    /// A workload with a recording: `NAME.toml` and `NAME.tapes`.
+    pub fn write_recording(&self, name: &str, tapes: &str) {
+        let file = Path::new(name).file_name().expect("a name").display();
+        let sha256 = model::trial::sha256_hex(tapes.as_bytes());
+        let group = "[[task]]\nname = 'worker'\ncount = 2\nrepeat = 1\nsteps = ['tape']\n";
+        let text = format!(
+            "duration_us = 50000\n{group}[recording]\nsource = 'a test'\ncpus = 2\n\
+             length_us = 50000\ntapes = '{file}.tapes'\nsha256 = '{sha256}'\n"
+        );
+        self.write(&format!("{name}.toml"), &text);
+        self.write(&format!("{name}.tapes"), tapes);
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

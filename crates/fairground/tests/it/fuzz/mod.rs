@@ -51,7 +51,7 @@ const READERS: &[Reader] = &[
     reader("output", Kind::Output, Verb::Import),
     reader("trace", Kind::Trace, Verb::ImportTrace),
     reader("perfetto", Kind::Perfetto, Verb::ImportTrace),
-    reader("recorded", Kind::Recorded, Verb::PlanWorkload),
+    reader("tapes", Kind::Tapes, Verb::PlanTapes),
     reader("bundle", Kind::Bundle, Verb::Import),
     reader("sealed", Kind::Sealed, Verb::ImportSealed),
     Reader { one_of: 2, ..reader("store", Kind::Store, Verb::Compare) },

@@ -15,6 +15,8 @@ pub enum Verb {
     Plan,
     /// As a workload of a plan.
     PlanWorkload,
+    /// As the tapes of a workload of a plan.
+    PlanTapes,
     /// As a machine of a plan.
     PlanMachine,
     /// As a scheduler of a plan.
@@ -54,6 +56,7 @@ impl Verb {
         match self {
             Verb::Plan => vec!["plan", file],
             Verb::PlanWorkload => [&plan[..], &["--workload", file], &small].concat(),
+            Verb::PlanTapes => [&plan[..], &["--workload", "./played.toml"], &small].concat(),
             Verb::PlanMachine => [&plan[..], &workload, &["--machine", file], &small].concat(),
             Verb::PlanScheduler => [&["plan", "--scheduler", file], &workload[..], &small].concat(),
             Verb::Recommend => {
@@ -76,10 +79,15 @@ pub fn read(bench: &Bench, verb: &Verb, extension: &str, bytes: &[u8]) -> Result
     let file = bench.path(&format!("input.{extension}"));
     let sealed = matches!(verb, Verb::ImportSealed).then(|| seal::seal(bytes));
     std::fs::write(&file, sealed.as_deref().unwrap_or(bytes)).expect("the input");
-    for leftover in ["imported.db", "fairground.db", "replication.html", "traced.toml"] {
+    for leftover in
+        ["imported.db", "fairground.db", "replication.html", "traced.toml", "traced.tapes"]
+    {
         for end in ["", "-wal", "-shm", ".lock"] {
             let _ = std::fs::remove_file(bench.path(&format!("{leftover}{end}")));
         }
+    }
+    if matches!(verb, Verb::PlanTapes) {
+        bench.write("played.toml", &played(bytes));
     }
     let given = format!("./input.{extension}");
     let mut command = bench.process(&verb.arguments(&given));
@@ -99,7 +107,7 @@ pub fn read(bench: &Bench, verb: &Verb, extension: &str, bytes: &[u8]) -> Result
     let stderr = stderr.expect("a reader");
     let stdout = stdout.expect("a reader");
     let shows = matches!(verb, Verb::Plan | Verb::Trial | Verb::PlanWorkload);
-    let shows = shows || matches!(verb, Verb::PlanMachine | Verb::PlanScheduler);
+    let shows = shows || matches!(verb, Verb::PlanTapes | Verb::PlanMachine | Verb::PlanScheduler);
     let code = code?;
     judge(code, &stderr)?;
     // Plans and records are JSON, for programs.
@@ -108,6 +116,17 @@ pub fn read(bench: &Bench, verb: &Verb, extension: &str, bytes: &[u8]) -> Result
     }
     printable(&stderr)?;
     Ok(code)
+}
+
+/// A workload that plays these tapes.
+fn played(tapes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(tapes);
+    let count = text.lines().filter(|line| line.starts_with("task ")).count();
+    let sha256 = model::trial::sha256_hex(tapes);
+    format!(
+        "[[task]]\nname = 'a'\ncount = {count}\nrepeat = 1\nsteps = ['tape']\n[recording]\n\
+         source = 'a test'\ncpus = 2\nlength_us = 1\ntapes = 'input.tapes'\nsha256 = '{sha256}'\n"
+    )
 }
 
 fn limit_memory() -> std::io::Result<()> {

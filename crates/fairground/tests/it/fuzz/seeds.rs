@@ -23,8 +23,8 @@ pub enum Kind {
     Trace,
     /// A trace of Perfetto.
     Perfetto,
-    /// A workload with a recording.
-    Recorded,
+    /// The tapes of a recording.
+    Tapes,
     /// A shared file.
     Bundle,
     /// What is under the seal of a shared file.
@@ -68,7 +68,7 @@ impl Kind {
         match self {
             Kind::Folder(_, "") | Kind::Output | Kind::Trace => "txt",
             Kind::Perfetto => "pftrace",
-            Kind::Recorded => "toml",
+            Kind::Tapes => "tapes",
             Kind::Folder(_, extension) => extension,
             Kind::RtApp | Kind::Trial => "json",
             Kind::Scheduler => "bpf.c",
@@ -87,7 +87,7 @@ impl Kind {
             Kind::Output => [CYCLICTEST, STRESS_NG, PERF].map(Into::into).to_vec(),
             Kind::Trace => traces(),
             Kind::Perfetto => files("crates/fairground/tests/traces", "pftrace"),
-            Kind::Recorded => traces().iter().flat_map(|trace| recorded(trace)).collect(),
+            Kind::Tapes => traces().iter().map(|trace| tapes(trace)).collect(),
             Kind::Bundle => vec![shared()],
             Kind::Sealed => vec![seal::open(&shared())],
             Kind::Store => vec![store()],
@@ -117,12 +117,11 @@ fn traces() -> Vec<Vec<u8>> {
     files("crates/fairground/tests/traces", "txt")
 }
 
-fn recorded(trace: &[u8]) -> [Vec<u8>; 2] {
+fn tapes(trace: &[u8]) -> Vec<u8> {
     let bench = Bench::new();
     std::fs::write(bench.path("trace.txt"), trace).expect("a trace");
-    bench.run(&["import", "trace.txt", "-o", "tapes.toml"]).success();
-    bench.run(&["import", "trace.txt", "-o", "like.toml", "--averages"]).success();
-    ["tapes.toml", "like.toml"].map(|file| std::fs::read(bench.path(file)).expect("a workload"))
+    bench.run(&["import", "trace.txt", "-o", "mine.toml"]).success();
+    std::fs::read(bench.path("mine.tapes")).expect("tapes")
 }
 
 fn store() -> Vec<u8> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Tapes, played for real.
 
-use model::tape::{Recorded, Tapes};
+use model::tape::{Recorded, TapesText};
 
 use super::*;
 
@@ -18,8 +18,8 @@ fn play_tapes(duration_us: Option<u64>, made: u32, text: &str, options: Options)
     ]);
     let workload = json!({"name": "test", "duration_us": duration_us, "task": tasks});
     let mut workload: Workload = serde_json::from_value(workload).expect("a workload");
-    let tapes = Tapes(Some(text.into()));
-    workload.recording = Some(Recorded { tapes, ..Recorded::default() });
+    let text = TapesText(Some(text.into()));
+    workload.recording = Some(Recorded { text, ..Recorded::default() });
     play(&workload, options).unwrap_or_else(|error| panic!("{error}"))
 }
 

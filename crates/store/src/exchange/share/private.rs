@@ -202,9 +202,9 @@ fn last(path: &mut String) {
     }
 }
 
-/// A recording is in a file of its owner.
+/// Tapes are in a file of their owner.
 fn without_folder(workload: &mut model::Workload) {
-    workload.recording.iter_mut().for_each(|recorded| last(&mut recorded.file));
+    workload.recording.iter_mut().for_each(|recorded| last(&mut recorded.tapes));
 }
 
 /// A contestant that is named by a path keeps the file's name.

@@ -12,7 +12,7 @@ use stats::replay::{Figures, Side, figures};
 use store::{Filter, Store};
 
 use super::taping::Recorded;
-use crate::records;
+use crate::{recordings, records};
 
 /// What was measured.
 pub struct Sides<'a> {
@@ -65,11 +65,11 @@ impl Sides<'_> {
     }
 
     fn replays_of(&self, of: &Recorded, backend: Backend) -> impl Iterator<Item = &Record> {
-        let file = of.file.display().to_string();
+        let tapes = recordings::tapes_file(&of.file).display().to_string();
         self.replays.iter().filter(move |record| {
             let recording = record.trial.workload.recording.as_ref();
             record.trial.backend == backend
-                && recording.is_some_and(|recording| recording.file == file)
+                && recording.is_some_and(|recording| recording.tapes == tapes)
         })
     }
 

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use model::{Backend, Record};
 use recording::traced;
-use recording::workload::{self, Choice};
+use recording::workload::{self, Choice, Files};
 use tempfile::TempDir;
 
 use super::sides::{trace, wall_ns};
 use crate::exit::bad_input;
-use crate::output;
+use crate::{output, recordings};
 
 /// A program's tapes.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl Tapes {
         }
     }
 
-    /// Writes the file of each cell: what the contestant's first trial did that ended well.
+    /// Writes the files of each cell: what the contestant's first trial did that ended well.
     ///
     /// # Errors
     /// When a trace cannot be read, or a file not be written.
@@ -75,9 +75,12 @@ impl Tapes {
             }
             let name = format!("{}-{}.toml", slug(&cell), trial.backend.word());
             let file = self.folder().join(name);
-            let Some(text) = text(store, record)? else { continue };
-            std::fs::write(&file, text)
-                .with_context(|| format!("{}: cannot be written", file.display()))?;
+            let tapes = recordings::tapes_file(&file);
+            let Some(files) = files(store, record, &recordings::name_of(&tapes))? else { continue };
+            for (text, file) in [(files.tapes, &tapes), (files.workload, &file)] {
+                std::fs::write(file, text)
+                    .with_context(|| format!("{}: cannot be written", file.display()))?;
+            }
             let machine = trial.machine.name.clone();
             written.push(Recorded { cell, machine, backend: trial.backend, file });
         }
@@ -91,8 +94,8 @@ impl Tapes {
     }
 }
 
-/// The workload's file; `None`, and a line for the user, where the trace does not serve.
-fn text(store: &Path, record: &Record) -> Result<Option<String>> {
+/// The workload's files; `None`, and a line for the user, where the trace does not serve.
+fn files(store: &Path, record: &Record, tapes_name: &str) -> Result<Option<Files>> {
     let cell = record.trial.workload.cell();
     let trace = trace(store, record)?;
     if trace.lost > 0 {
@@ -107,7 +110,7 @@ fn text(store: &Path, record: &Record) -> Result<Option<String>> {
     let read = traced::read(&trace, wall_ns(record, &trace).unwrap_or(u64::MAX), &source, cpus);
     let made = read.and_then(|traced| {
         let choice = Choice { threads: Some(traced.threads), ..Choice::default() };
-        workload::exact(&traced.recording, &choice).map_err(|why| why.to_string())
+        workload::files(&traced.recording, &choice, tapes_name).map_err(|why| why.to_string())
     });
     made.map(Some).map_err(|why| bad_input(format!("{cell}: {why}")))
 }
