@@ -67,7 +67,7 @@ race: build
 		echo "The simulator's answer is in $(REPORT); the kernels' follows."; \
 	fi
 	@scripts/setup.sh emulator
-	$(FAIRGROUND) emulator build || echo "without it there are no kernels on several CPUs in virtual time"
+	$(FAIRGROUND) kernel emulator build || echo "without it there are no kernels on several CPUs in virtual time"
 	$(FAIRGROUND) kernel pull
 	@$(FAIRGROUND) run $(EXPERIMENT) --seed $(SEED) --store $(STORE) --resume; status=$$?; \
 	if [ $$status -gt 1 ]; then exit $$status; fi; \
@@ -84,7 +84,7 @@ test: setup
 	cargo deny --offline --log-level error check licenses bans sources
 	cargo test $(CARGO_FLAGS) --workspace --no-run
 	$(FAIRGROUND) kernel pull
-	$(FAIRGROUND) emulator build || echo "without it tests of several CPUs in virtual time are skipped"
+	$(FAIRGROUND) kernel emulator build || echo "without it tests of several CPUs in virtual time are skipped"
 	examples=$$($(FAIRGROUND) kernel examples) && \
 	FAIRGROUND_LINUX=$$examples RUST_TEST_THREADS=$(TEST_THREADS) \
 	cargo test $(CARGO_FLAGS) --workspace --no-fail-fast

@@ -41,10 +41,10 @@ rm -rf "$stage"
 mkdir -p "$stage/man" "$stage/completions" "$to"
 install -m 755 "$binary" "$stage/fairground"
 strip "$stage/fairground"
-"$binary" generate manual --output "$stage/man"
+"$binary" doctor manual --output "$stage/man"
 gzip -9n "$stage"/man/*
 for shell in bash zsh fish; do
-    "$binary" generate completions "$shell" >"$stage/completions/$shell"
+    "$binary" doctor completions "$shell" >"$stage/completions/$shell"
 done
 scripts/third_party.sh | gzip -9n >"$stage/THIRD-PARTY.gz"
 changelog | gzip -9n >"$stage/changelog.gz"

@@ -93,7 +93,7 @@ for group in "$@"; do
         need xz xz-utils
         need_header gelf.h libelf-dev
         ;;
-    emulator) # what `fairground emulator build` starts
+    emulator) # what `fairground kernel emulator build` starts
         need gcc gcc
         need ninja ninja-build
         need patch patch

@@ -51,8 +51,6 @@ const READERS: &[&str] = &["spec", "store", "execution", "fleet", "fairground"];
 
 /// Files there that are the kernel's or the program's own, and answers that are asked for.
 const OWN_FILES: &[&str] = &[
-    // The tree's tests, for `fairground check`.
-    "crates/spec/src/mentions.rs",
     // The reader itself.
     "crates/spec/src/files.rs",
     // `/proc`.

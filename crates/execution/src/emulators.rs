@@ -83,8 +83,8 @@ mod tests {
         let check =
             |trials: &[Trial]| check(trials, Some(home.path())).map_err(|it| it.to_string());
         let (four, one) = (trial(Backend::Vm, 4), trial(Backend::Vm, 1));
-        let said =
-            "m needs the emulator for several CPUs in virtual time: fairground emulator build";
+        let said = "m needs the emulator for several CPUs in virtual time: fairground kernel \
+                    emulator build";
         assert_eq!(check(&[four.clone(), four.clone()]), Err(said.into()));
         assert_eq!(check(&[four, one.clone()]), Ok(()));
         assert_eq!(check(&[one, trial(Backend::Sim, 4)]), Ok(()));

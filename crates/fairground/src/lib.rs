@@ -11,16 +11,14 @@
 //! backends.
 //! [`records`], [`recordings`], [`stores`], [`sessions`] and [`summary`] are what the reading verbs
 //! share, [`lineage`] tells which scheduler descends from which. [`claims`] tests what others have
-//! published, [`advice`] finds the scheduler for a user, [`calibration`] the costs of the
-//! simulator, [`abilities`] what this machine can do; [`smallest`] is the experiment that shows
-//! whether something works at all. [`building`], [`command_line`], [`dates`], [`duration`],
-//! [`exit`], [`output`] and [`ui`] are small things that many verbs need. Other tools' files, and
-//! files for other people, are in `store::exchange`.
+//! published, [`advice`] finds the scheduler for a user, [`abilities`] what this machine can do;
+//! [`smallest`] is the experiment that shows whether something works at all. [`building`],
+//! [`command_line`], [`dates`], [`duration`], [`exit`], [`output`] and [`ui`] are small things that
+//! many verbs need. Other tools' files, and files for other people, are in `store::exchange`.
 
 pub mod abilities;
 pub mod advice;
 pub mod building;
-pub mod calibration;
 pub mod claims;
 pub mod cmd;
 pub mod command_line;

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct Contestant {
     /// The label in tables and charts, unique in the experiment.
     pub name: String,
-    /// The kernel series that the `vm` backend boots for it, as in `fairground list kernels`: `6.1`,
-    /// `6.12`, `7` (the newest 7.x), or a path to an image. `live` ignores it and records the
-    /// running kernel.
+    /// The kernel series that the `vm` backend boots for it, as in `fairground list kernels`:
+    /// `6.1`, `6.12`, `7` (the newest 7.x), or a path to an image. `live` ignores it and records
+    /// the running kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
     /// The scheduler under test.

@@ -42,7 +42,7 @@ pub enum StoreError {
         measured since is in it", path = path.display())]
     Gone { path: PathBuf },
     /// The file is damaged beyond single records.
-    #[error("{path}: damaged: cannot {doing}; `fairground store check FILE` says what is wrong, \
+    #[error("{path}: damaged: cannot {doing}; `fairground doctor store FILE` says what is wrong, \
         and `sqlite3 FILE .recover | sqlite3 NEW` saves what can be read", path = path.display())]
     Broken { path: PathBuf, doing: &'static str },
     /// Anything else that SQLite reports: the memory or the disk of this machine.

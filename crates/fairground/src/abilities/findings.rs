@@ -186,7 +186,7 @@ fn downloads(seen: &Seen) -> Option<Finding> {
     let lacks = answer.as_ref().err().map(|why| lack(why, remedy)).into_iter().collect();
     let finding = complete(
         "downloads",
-        "kernel pull, emulator build",
+        "kernel pull, kernel emulator build",
         "the package mirror answers".into(),
         lacks,
     );

@@ -37,7 +37,7 @@ pub fn measured(home: &Path) -> Result<Option<u32>> {
         Some(percent) => Ok(Some(percent)),
         None => Err(bad_input(format!(
             "{}: `smt_percent = 60`, a number from 1 to 100, is all that it may say; delete it, or \
-             measure again with `fairground kernel calibrate --on live`",
+             measure again with `fairground doctor cores`",
             path.display()
         ))),
     }
@@ -59,7 +59,7 @@ pub fn measure(home: &Path) -> Result<(Sharing, PathBuf)> {
 }
 
 fn text(percent: u32) -> String {
-    format!("# Measured by `fairground kernel calibrate --on live`.\nsmt_percent = {percent}\n")
+    format!("# Measured by `fairground doctor cores`.\nsmt_percent = {percent}\n")
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
     ("Read", &["list", "compare", "report", "explain", "history"]),
     ("Exchange", &["import", "share", "export"]),
     ("Trust", &["check", "doctor", "fidelity", "soak", "replicate"]),
-    ("Plumbing", &["plan", "trial", "kernel", "emulator", "store", "generate"]),
+    ("Plumbing", &["plan", "trial", "kernel"]),
 ];
 
 /// The verbs with what they do, one a line, below the headings of their groups.

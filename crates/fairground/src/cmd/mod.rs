@@ -8,13 +8,10 @@ mod campaign_options;
 pub mod check;
 pub mod compare;
 pub mod doctor;
-pub mod emulator;
 pub mod explain;
 pub mod export;
 pub mod fidelity;
-pub mod generate;
 pub mod groups;
-pub mod guest;
 pub mod history;
 pub mod import;
 pub mod kernel;
@@ -29,7 +26,6 @@ pub mod report;
 pub mod run;
 pub mod share;
 pub mod soak;
-pub mod store;
 pub mod trial;
 
 use std::process::ExitCode;
@@ -77,7 +73,7 @@ enum Verb {
     Export(export::Args),
     /// Verify cheaply that every file parses, compiles and loads
     Check(check::Args),
-    /// Say what this machine can do, and which commands get what is missing
+    /// Say what this machine can do, and which commands get what is missing; check a store
     Doctor(doctor::Args),
     /// Show how far the simulator is from a kernel, or schedulers' files from their counterparts
     Fidelity(fidelity::Args),
@@ -89,17 +85,8 @@ enum Verb {
     Plan(plan::Args),
     /// Run one JSON trial from stdin, or a chunk of trials; write a JSON record for each
     Trial(trial::Args),
-    /// Get and add kernels to boot; measure what a kernel's work costs
+    /// Get, build and add kernels to boot, and the emulator that several virtual CPUs need
     Kernel(kernel::Args),
-    /// Build the emulator for virtual time, which several CPUs need
-    Emulator(emulator::Args),
-    /// Say what is wrong with a store
-    Store(store::Args),
-    /// Print a shell's completion script, or the manual page
-    Generate(generate::Args),
-    /// Be the first process of a virtual machine
-    #[command(hide = true)]
-    Guest(guest::Args),
 }
 
 impl Cli {
@@ -140,10 +127,6 @@ impl Cli {
             Verb::Plan(args) => plan::run(args),
             Verb::Trial(args) => trial::run(args),
             Verb::Kernel(args) => kernel::run(args),
-            Verb::Emulator(args) => emulator::run(args),
-            Verb::Store(args) => store::run(args),
-            Verb::Generate(args) => generate::run(args),
-            Verb::Guest(args) => guest::run(args),
         }
     }
 }

@@ -44,12 +44,12 @@ fn without_the_emulator_nothing_runs_and_its_command_is_named() {
     let mut command = bench.fairground(&race);
     let refused = command.env("FAIRGROUND_HOME", bench.path("home")).assert().code(2);
     let said = "counted_4 needs the emulator for several CPUs in virtual time: fairground \
-                emulator build";
+                kernel emulator build";
     assert!(stderr(&refused).contains(said), "{}", stderr(&refused));
     assert!(!Path::new(&bench.path("fairground.db")).exists(), "nothing ran");
-    let mut command = bench.fairground(&["emulator", "show"]);
+    let mut command = bench.fairground(&["kernel", "emulator", "show"]);
     let shown = command.env("FAIRGROUND_HOME", bench.path("home")).assert().success();
-    assert_eq!(stdout(&shown), "no emulator yet; `fairground emulator build` makes it\n");
+    assert_eq!(stdout(&shown), "no emulator yet; `fairground kernel emulator build` makes it\n");
 }
 
 #[test]

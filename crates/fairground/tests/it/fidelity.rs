@@ -50,13 +50,6 @@ fn one_backend_is_not_enough() {
     assert!(said.contains("--on sim,vm"), "{said}");
 }
 
-#[test]
-fn only_instructions_can_be_calibrated() {
-    let bench = Bench::new();
-    let said = stderr(&bench.run(&["kernel", "calibrate", "two_cpus"]).code(2));
-    assert!(said.contains("clock = \"virtual\""), "{said}");
-}
-
 /// One scheduler under two names: a file that is exactly like its counterpart.
 const TWINS: &str = r#"# SPDX-License-Identifier: GPL-2.0-only
 question = "Are twins alike?"

@@ -28,17 +28,14 @@ fn alone_it_shows_its_verbs() {
           export     Export records, histograms and traces to other tools' formats
         Trust:
           check      Verify cheaply that every file parses, compiles and loads
-          doctor     Say what this machine can do, and which commands get what is missing
+          doctor     Say what this machine can do, and which commands get what is missing; check a store
           fidelity   Show how far the simulator is from a kernel, or schedulers' files from their counterparts
           soak       Run schedulers under all kinds of stress: which are ejected, which lose a task or a CPU
           replicate  Test again what others have published, and say what is reproduced and what is not
         Plumbing:
           plan       Print an experiment's trials, or cut them into chunks for other machines; run nothing
           trial      Run one JSON trial from stdin, or a chunk of trials; write a JSON record for each
-          kernel     Get and add kernels to boot; measure what a kernel's work costs
-          emulator   Build the emulator for virtual time, which several CPUs need
-          store      Say what is wrong with a store
-          generate   Print a shell's completion script, or the manual page
+          kernel     Get, build and add kernels to boot, and the emulator that several virtual CPUs need
 
         Examples:
           fairground recommend                             which scheduler suits you
@@ -132,14 +129,14 @@ fn completions_and_the_manual_know_every_verb() {
         .filter(|word| !word.is_empty() && *word != "fairground")
         .collect();
     assert!(verbs.len() > 8, "{verbs:?}");
-    let manual = stdout(&bench.run(&["generate", "manual"]).success());
+    let manual = stdout(&bench.run(&["doctor", "manual"]).success());
     for shell in ["bash", "zsh", "fish"] {
-        let script = stdout(&bench.run(&["generate", "completions", shell]).success());
+        let script = stdout(&bench.run(&["doctor", "completions", shell]).success());
         for verb in &verbs {
             assert!(script.contains(verb), "{shell}: {verb}");
             assert!(manual.contains(&format!("fairground\\-{verb}(1)")), "{verb}");
         }
     }
-    bench.run(&["generate", "manual", "-o", "."]).success();
+    bench.run(&["doctor", "manual", "-o", "."]).success();
     assert!(bench.path("fairground-run.1").exists());
 }

@@ -80,7 +80,7 @@ fn another_recording_is_not_resumed() {
     bench.run(&["compare"]).success();
     bench.run(&["explain", &record.trial.id()]).success();
     bench.run(&["report", "-o", "page.html"]).success();
-    bench.run(&["store", "check"]).success();
+    bench.run(&["doctor", "store"]).success();
 }
 
 #[test]

@@ -2,12 +2,10 @@
 //! Numbers of one sample and the mathematical functions that they need.
 //!
 //! [`median`], [`quantile`] and [`outliers`] describe a sample. [`order_statistic`] and
-//! [`interval`] give confidence intervals. [`least_squares`] fits a model's
-//! parameters to measurements. [`distributions`] has the distribution functions.
+//! [`interval`] give confidence intervals. [`distributions`] has the distribution functions.
 
 pub mod distributions;
 pub mod interval;
-pub mod least_squares;
 pub mod median;
 pub mod order_statistic;
 pub mod outliers;

@@ -36,7 +36,7 @@ pub const SERIES: [(&str, &str); 9] = [
 ];
 
 /// What makes it.
-pub const COMMAND: &str = "fairground emulator build";
+pub const COMMAND: &str = "fairground kernel emulator build";
 
 /// The emulator of this program's patches.
 #[derive(Clone, Debug, PartialEq, Eq)]

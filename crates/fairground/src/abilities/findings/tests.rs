@@ -111,7 +111,7 @@ fn a_missing_emulator_names_what_its_build_needs() {
     let remedies: Vec<String> = lacks(&seen).into_iter().map(|(_, remedy)| remedy).collect();
     assert_eq!(
         remedies,
-        ["apt-get install ninja-build libglib2.0-dev", "fairground emulator build"]
+        ["apt-get install ninja-build libglib2.0-dev", "fairground kernel emulator build"]
     );
 }
 

@@ -38,7 +38,7 @@ fn ended(child: Child) -> String {
 fn is_whole(bench: &Bench, store: &str, records: usize) {
     assert_eq!(bench.records(store).len(), records);
     bench.run(&["compare", "--identical", "a.db", store]).success();
-    let said = stdout(&bench.run(&["store", "check", store]).success());
+    let said = stdout(&bench.run(&["doctor", "store", store]).success());
     assert!(said.contains(&format!("records: {records}\n")), "{said}");
 }
 

@@ -17,7 +17,7 @@ fn a_zero_with_a_sign_leaves_the_store_readable() {
         let shown = bench.run(&["compare", "a.db"]).success();
         assert!(!stderr(&shown).contains("damaged"), "{}", stderr(&shown));
         bench.run(&["report", "a.db", "-o", "a.html"]).success();
-        let said = stdout(&bench.run(&["store", "check", "a.db"]).success());
+        let said = stdout(&bench.run(&["doctor", "store", "a.db"]).success());
         assert!(said.contains("nothing is wrong with it"), "{said}");
     }
 }
@@ -55,7 +55,7 @@ fn a_damaged_record_is_named_once_and_the_others_count() {
 #[test]
 fn a_check_names_what_is_wrong_and_what_saves_the_rest() {
     let bench = damaged();
-    let checked = bench.run(&["store", "check", "a.db"]).code(1);
+    let checked = bench.run(&["doctor", "store", "a.db"]).code(1);
     let said = stdout(&checked);
     assert!(said.contains("its numbers are not the ones") && said.contains("records: 3"), "{said}");
     let said = stderr(&checked);

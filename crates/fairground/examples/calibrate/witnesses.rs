@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the kernel's work costs in the simulator, measured on the kernel.
-//!
-//! ```text
-//! witnesses ─► VM, virtual clock ─► times ─┐
-//!     └──────► simulator ─────────► times ─┴─► solver ─► costs
-//! ```
-//!
-//! Read in this order: `witnesses.toml` are the workloads, [`observe`] takes their times from
-//! records, `stats::number::least_squares` fits the costs to them, [`table`] writes the costs into
-//! a machine's file.
+//! The witnesses, and the costs that explain their times.
 //!
 //! On a machine of several CPUs every witness is kept on one of them, so that the same costs show;
 //! some of them run a second time, free to use all CPUs. There the interrupt that wakes an idle CPU
@@ -18,9 +9,6 @@
 //!
 //! What is not here: costs that virtual time cannot show (caches, the disk, and on one CPU the
 //! interrupts between CPUs). They keep their values, and the table says that they are guesses.
-
-pub mod observe;
-pub mod table;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,7 +20,8 @@ use model::{
     Workload,
 };
 use serde::Deserialize;
-use stats::number::least_squares;
+
+use crate::{costs as table, least_squares, times};
 
 /// The costs that the witnesses show, by their names in machine files. The last one shows only on
 /// several CPUs.
@@ -68,7 +57,7 @@ const SEEN: [&str; 27] = [
 
 /// The costs that virtual time defines: the player writes memory with one instruction for each
 /// eight bytes, and an instruction is a nanosecond.
-const DEFINED: [(&str, u64); 1] = [("fill_kib_ns", 1024 / 8)];
+pub const DEFINED: [(&str, u64); 1] = [("fill_kib_ns", 1024 / 8)];
 
 /// The witnesses that also run free where there are several CPUs.
 const FREE: [&str; 5] = ["pingpong", "semaphores", "forks", "bursts", "execs"];
@@ -175,7 +164,7 @@ pub fn fit(machine: &Machine, records: &[Record], natives: &Natives) -> Result<F
         anyhow::bail!("the witness {name} ended as {}: {why}", record.outcome.word());
     }
     let first = simulated(start, records, natives);
-    let seen = observe::times(records);
+    let seen = times::of(records);
     let keys: Vec<&String> = seen.keys().filter(|key| first.contains_key(*key)).collect();
     let measured: Vec<f64> = keys.iter().map(|key| seen[*key]).collect();
     // A time that is not there with some costs is as wrong as one that is twice as long.
@@ -201,7 +190,7 @@ fn simulated(costs: &Costs, records: &[Record], natives: &Natives) -> BTreeMap<S
         (trial.backend, trial.machine.costs) = (Backend::MODEL, *costs);
         sim::native::run(&trial, native_of(&trial, natives))
     };
-    observe::times(&records.iter().map(simulate).collect::<Vec<_>>())
+    times::of(&records.iter().map(simulate).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

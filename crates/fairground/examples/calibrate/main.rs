@@ -1,43 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground kernel calibrate [MACHINE]`: what the kernel's work costs, measured in a virtual
-//! machine; on `live`, what the threads of this machine's cores leave each other.
+//! What a kernel's work costs in the simulator, measured in a virtual machine. For developers:
+//!
+//! ```text
+//! cargo run --release -p fairground --example calibrate -- MACHINE -o machines/MACHINE.toml
+//!
+//! witnesses ─► VM, virtual clock ─► times ─┐
+//!     └──────► simulator ─────────► times ─┴─► least_squares ─► costs
+//! ```
+//!
+//! [`witnesses`] are the workloads, [`times`] takes their times from records, [`least_squares`]
+//! fits the costs to them, [`costs`] writes the costs into a machine's file.
+
+mod costs;
+mod least_squares;
+mod times;
+mod witnesses;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use clap::Parser;
 use execution::locations;
 use execution::objects::{self, Prepared, Sources};
 use execution::repeated::Earlier;
 use execution::sink::Sink;
 use execution::{Settings, interrupt};
-use live::sharing::Sharing;
 use model::{Backend, Clock, Progress, Record, Seed, Trial};
 
-use crate::advice::core_sharing;
-use crate::calibration::{self, table};
-use crate::exit::bad_input;
-use crate::experiment_options::On;
-use crate::planned_experiment::host_cpus;
-use crate::{exit, output, ui};
+use fairground::exit::bad_input;
+use fairground::planned_experiment::host_cpus;
+use fairground::{exit, output, ui};
 use spec::plan;
 
-/// Options of `kernel calibrate`.
-#[derive(clap::Args)]
-pub struct Args {
+/// Measures what a kernel's work costs, for the simulator
+#[derive(clap::Parser)]
+#[command(name = "calibrate")]
+struct Args {
     /// The machine, one with a virtual clock
     #[arg(default_value = "uniprocessor")]
     machine: String,
-    /// `vm` measures costs; `live` measures how much of a core each of two busy threads has here,
-    /// and keeps it for the machine `here`
-    #[arg(
-        long,
-        value_name = "BACKEND",
-        default_value = "vm",
-        hide_possible_values = true,
-        conflicts_with_all = ["machine", "kernel", "output", "offline"]
-    )]
-    on: On,
     /// The kernel to measure
     #[arg(long, value_name = "KERNEL", default_value = "7")]
     kernel: String,
@@ -49,36 +51,12 @@ pub struct Args {
     offline: bool,
 }
 
-/// Runs the witnesses on the kernel and fits the simulator's costs to them.
-///
-/// # Errors
-/// When the machine is not one that can be calibrated, the file cannot be written, or the lab
-/// fails.
-pub fn run(args: Args) -> Result<ExitCode> {
-    match Backend::from(args.on) {
-        Backend::Vm => costs(args),
-        Backend::Live => sharing(),
-        other => Err(bad_input(format!(
-            "{} has no costs of its own to measure; write --on vm or --on live",
-            other.word()
-        ))),
-    }
+fn main() -> ExitCode {
+    calibrate(&Args::parse()).unwrap_or_else(|error| exit::report(&error))
 }
 
-/// Measures what two threads of a core leave each other, and keeps it.
-fn sharing() -> Result<ExitCode> {
-    let (sharing, path) = core_sharing::measure(&locations::data_folder()?)?;
-    let Sharing { cpus: [one, other], percent, range: [least, most] } = sharing;
-    output::print(&format!(
-        "smt_percent = {percent}: with CPU {other} busy, CPU {one} works at {percent} % of its \
-         speed alone ({least} to {most} %)\n{}: kept, for `recommend`\n",
-        path.display()
-    ))?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Measures the kernel's costs, and writes them.
-fn costs(args: Args) -> Result<ExitCode> {
+/// Runs the witnesses on the kernel, fits the simulator's costs to them, and writes the costs.
+fn calibrate(args: &Args) -> Result<ExitCode> {
     let machine = spec::machine::load(&args.machine, Path::new(""), host_cpus())?;
     if machine.clock != Clock::Virtual {
         return Err(bad_input(format!(
@@ -87,19 +65,20 @@ fn costs(args: Args) -> Result<ExitCode> {
         )));
     }
     let file = read(args.output.as_deref())?;
-    let (experiment, sources) = calibration::experiment(&machine, &args.kernel)?;
+    let (experiment, sources) = witnesses::experiment(&machine, &args.kernel)?;
     let trials = plan::plan(&experiment, Seed(1));
     let mut both = trials.clone();
     // The simulator needs the same schedulers.
     both.extend(trials.iter().cloned().map(|trial| Trial { backend: Backend::MODEL, ..trial }));
     let prepared = objects::prepare(&both, &sources)?;
-    let Some(records) = measure(&args, &trials, &prepared, sources)? else {
+    let Some(records) = measure(args, &trials, &prepared, sources)? else {
         return Ok(exit::interrupted());
     };
-    let fit = calibration::fit(&machine, &records, &prepared.native)?;
+    let fit = witnesses::fit(&machine, &records, &prepared.native)?;
     let kernel = records.first().map_or("", |record| record.provenance.kernel_release.as_str());
-    let command = format!("fairground kernel calibrate {} --kernel {}", machine.name, args.kernel);
-    let text = table::write(&file, &fit, &command, kernel)?;
+    let command =
+        format!("cargo run --example calibrate {} --kernel {}", machine.name, args.kernel);
+    let text = costs::write(&file, &fit, &command, kernel)?;
     match &args.output {
         Some(path) => std::fs::write(path, text)
             .with_context(|| format!("{}: cannot be written", path.display()))?,
@@ -146,4 +125,16 @@ fn measure(
     let interrupted = stop.load(std::sync::atomic::Ordering::SeqCst);
     records.sort_by_key(|record| record.trial.position);
     Ok((!interrupted).then_some(records))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_instructions_can_be_calibrated() {
+        let args = Args::parse_from(["calibrate", "two_cpus"]);
+        let error = calibrate(&args).expect_err("its clock is real").to_string();
+        assert!(error.contains("clock = \"virtual\""), "{error}");
+    }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground kernel pull|build|examples|use|boots|calibrate`: the kernels that virtual machines
+//! `fairground kernel pull|build|examples|use|boots|emulator`: the kernels that virtual machines
 //! boot.
 
 pub mod build;
-pub mod calibrate;
+mod emulator;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -55,8 +55,8 @@ enum Action {
         #[arg(long)]
         remove: bool,
     },
-    /// Measure what a kernel's work costs, for the simulator
-    Calibrate(calibrate::Args),
+    /// Build the emulator for virtual time, which several CPUs need
+    Emulator(emulator::Args),
 }
 
 /// Gets, adds or measures kernels.
@@ -78,7 +78,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             output::print(&format!("{}\n", folder.display()))?;
         }
         Action::Boots { remove } => output::print(&boots(&home, remove)?)?,
-        Action::Calibrate(args) => return calibrate::run(args),
+        Action::Emulator(args) => return emulator::run(&home, args),
         Action::Build(args) => return build::run(args),
         Action::Use { file, config, name } => {
             print_one(&add(&home, &file, config.as_deref(), name.as_deref())?)?;

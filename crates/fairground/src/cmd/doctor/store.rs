@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground store check FILE`: what is wrong with a store.
+//! `fairground doctor store FILE`: what is wrong with a store.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,27 +12,16 @@ use crate::{command_line, exit, output};
 
 #[derive(clap::Args)]
 pub struct Args {
-    #[command(subcommand)]
-    what: What,
-}
-
-#[derive(clap::Subcommand)]
-enum What {
-    /// Say what is wrong with a store: its pages, schema, hashes, missing records, and locks that
-    /// were left behind
-    Check {
-        /// The store
-        #[arg(value_name = "FILE", default_value = execution::locations::STORE)]
-        file: PathBuf,
-    },
+    /// The store
+    #[arg(value_name = "FILE", default_value = execution::locations::STORE)]
+    file: PathBuf,
 }
 
 /// Checks a store; exit code 1 if something is wrong with it.
 ///
 /// # Errors
 /// When there is no such store.
-pub fn run(args: Args) -> Result<ExitCode> {
-    let What::Check { file } = args.what;
+pub fn run(Args { file }: Args) -> Result<ExitCode> {
     let checked = store::check(&file)?;
     output::print(&format!(
         "{}: schema {}; sessions: {}, records: {}\n",

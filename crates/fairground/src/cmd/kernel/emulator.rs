@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground emulator build|show`: the emulator for virtual time.
+//! `fairground kernel emulator build|show`: the emulator for virtual time.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Subcommand;
 use execution::interrupt;
-use execution::locations::data_folder;
 use vm::emulator::{self, Emulator};
 use vm::kernels::build::steps::Site;
 
 use crate::{building, output};
 
-/// Options of `emulator`.
+/// Options of `kernel emulator`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -38,15 +38,14 @@ enum Action {
 /// # Errors
 /// When a program or the source is missing, when a patch does not apply, or when the kept emulator
 /// was changed.
-pub fn run(args: Args) -> Result<ExitCode> {
-    let home = data_folder()?;
+pub fn run(home: &Path, args: Args) -> Result<ExitCode> {
     let emulator = match args.action {
         Action::Build { jobs } => {
             let (jobs, stop) = (building::jobs(jobs), interrupt::flag()?);
-            let site = Site { home: &home, downloads: None, jobs, stop: &stop };
+            let site = Site { home, downloads: None, jobs, stop: &stop };
             Some(building::watch(|hear| vm::emulator::qemu_build::build(&site, hear))?)
         }
-        Action::Show => emulator::find(&home)?,
+        Action::Show => emulator::find(home)?,
     };
     output::print(&match emulator {
         Some(emulator) => table(&emulator),

@@ -6,8 +6,9 @@ use model::Costs;
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table};
 
-use super::{DEFINED, Fit};
-use crate::exit::bad_input;
+use fairground::exit::bad_input;
+
+use crate::witnesses::{DEFINED, Fit};
 
 /// The values of the costs with these names, in their order.
 pub fn values(costs: &Costs, names: &[&str]) -> Vec<u64> {
@@ -81,8 +82,8 @@ fn provenance(fit: &Fit, command: &str, kernel: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::seen;
     use super::*;
+    use crate::witnesses::seen;
     use model::Machine;
 
     #[test]
@@ -91,14 +92,14 @@ mod tests {
         let costs = with(&Costs::default(), names, &vec![7; names.len()]);
         let fit = Fit { costs, seen: names, times: 9, mean_error: 0.0251 };
         let file = "# A comment.\nabout = \"m\"\ncpus = 1\n";
-        let once = write(file, &fit, "fairground kernel calibrate m", "7.3").expect("TOML");
+        let once = write(file, &fit, "calibrate m", "7.3").expect("TOML");
         assert!(once.starts_with(file), "{once}");
         assert!(once.contains("mean error of 2.5 %"), "{once}");
         let machine = format!("name = \"m\"\n{once}");
         let machine: Machine = toml::from_str(&machine).expect("a machine");
         assert_eq!((machine.costs, machine.cpus), (costs, 1));
         // Again: the old table is replaced.
-        assert_eq!(write(&once, &fit, "fairground kernel calibrate m", "7.3").expect("TOML"), once);
+        assert_eq!(write(&once, &fit, "calibrate m", "7.3").expect("TOML"), once);
     }
 
     #[test]

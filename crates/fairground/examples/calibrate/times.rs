@@ -12,7 +12,7 @@ const SAMPLES_MIN: u64 = 20;
 const WAITS: [&str; 3] = ["wakeup_latency_ns", "timer_lateness_ns", "turnaround_ns"];
 
 /// Every time, ns, by a name that is the same for the same trial on every backend.
-pub fn times(records: &[Record]) -> BTreeMap<String, f64> {
+pub fn of(records: &[Record]) -> BTreeMap<String, f64> {
     records.iter().flat_map(of_record).collect()
 }
 

@@ -1,57 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground generate completions|manual`: files for shells and `man`, made from the definition
+//! `fairground doctor completions|manual`: files for shells and `man`, made from the definition
 //! of the command line.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::Subcommand;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::output;
 
-/// Options of `generate`.
-#[derive(clap::Args)]
-pub struct Args {
-    #[command(subcommand)]
-    what: What,
-}
-
-/// What is generated.
-#[derive(Subcommand)]
-enum What {
-    /// Print a shell's completion script
-    Completions(Completions),
-    /// Print the manual page
-    Manual(Manual),
-}
-
-/// Options of `generate completions`.
+/// Options of `doctor completions`.
 #[derive(clap::Args)]
 pub struct Completions {
     /// The shell
     shell: Shell,
 }
 
-/// Options of `generate manual`.
+/// Options of `doctor manual`.
 #[derive(clap::Args)]
 pub struct Manual {
     /// Write this page and one for each verb into a folder instead
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
-}
-
-/// Prints what is wanted.
-///
-/// # Errors
-/// When standard output is closed or the folder cannot be written.
-pub fn run(args: Args) -> Result<ExitCode> {
-    match args.what {
-        What::Completions(args) => completions(args),
-        What::Manual(args) => manual(args),
-    }
 }
 
 /// Prints a shell's completion script.
@@ -60,7 +32,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 /// When standard output is closed.
 pub fn completions(args: Completions) -> Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut super::command(), "fairground", &mut script);
+    clap_complete::generate(args.shell, &mut crate::cmd::command(), "fairground", &mut script);
     output::print(&String::from_utf8(script)?)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -70,7 +42,7 @@ pub fn completions(args: Completions) -> Result<ExitCode> {
 /// # Errors
 /// When standard output is closed or the folder cannot be written.
 pub fn manual(args: Manual) -> Result<ExitCode> {
-    let command = super::command();
+    let command = crate::cmd::command();
     match args.output {
         Some(folder) => clap_mangen::generate_to(command, &folder)
             .with_context(|| format!("{}: cannot write the pages", folder.display()))?,
