@@ -16,7 +16,7 @@ use crate::exit::bad_input;
 use crate::{command_line, dates, output};
 use fleet::campaign_folder;
 use spec::near::advice;
-use store::exchange::imports::record::{self, Source};
+use store::exchange::imports::record::{self, ImportedFile};
 use store::exchange::imports::{self, Fault, Format};
 use store::exchange::share::{self, Shared};
 
@@ -188,7 +188,7 @@ fn take_in(store: &Store, path: &Path, file: &Shared) -> Result<()> {
 }
 
 /// A file's format, and what is in it.
-fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, Source)> {
+fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, ImportedFile)> {
     let name = file.display();
     let bytes = spec::files::read(file, spec::files::RESULT)
         .map_err(|fault| bad_input(format!("{name}: {fault}")))?;
@@ -204,11 +204,11 @@ fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, Source)> {
     };
     let format = format.map_err(place)?;
     let trials = imports::read(format, &text).map_err(place)?;
-    Ok((format.name, Source { name: name.to_string(), sha256, trials }))
+    Ok((format.name, ImportedFile { name: name.to_string(), sha256, trials }))
 }
 
 /// Refuses a result that cannot be a record, such as a rate of 1e308.
-fn refuse_fault(files: &[Source], record: &Record) -> Result<()> {
+fn refuse_fault(files: &[ImportedFile], record: &Record) -> Result<()> {
     let file = files.get(record.trial.boot as usize).map_or("", |file| file.name.as_str());
     let workload = &record.trial.workload.name;
     let refused = |fault| bad_input(format!("{file}: {workload}: {fault}; nothing was imported"));

@@ -2,7 +2,7 @@
 //! Other programs' results, as their users have them: whole, cut off, and with what these programs are
 //! known to get wrong.
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use model::{Backend, Outcome, Record, SchedulerChoice};
 
 use crate::common::{Bench, project, stderr, stdout};
@@ -19,6 +19,10 @@ fn sample(name: &str) -> String {
     std::fs::read_to_string(project(folder).join(name)).expect("a sample")
 }
 
+fn stress_ng_yaml() -> String {
+    sample("stress_ng_yaml.txt").split_once("\n---\n").expect("YAML").1.into()
+}
+
 /// A bench with the text in the file `result`.
 fn bench(text: &str) -> Bench {
     let bench = Bench::new();
@@ -30,14 +34,6 @@ fn import(text: &str, more: &[&str]) -> Vec<Record> {
     let bench = bench(text);
     bench.run(&[&["import", "result"], more].concat()).success();
     bench.records("fairground.db")
-}
-
-/// The import ends with exit code 2 and says this; nothing is kept.
-fn refuses(text: &str, more: &[&str], said: Expect) {
-    let bench = bench(text);
-    let assert = bench.run(&[&["import", "result"], more].concat()).code(2);
-    said.assert_eq(&stderr(&assert));
-    assert!(!bench.path("fairground.db").exists());
 }
 
 fn value(record: &Record, name: &str) -> Option<f64> {
@@ -86,15 +82,13 @@ fn imported_results_are_compared_and_reported() {
             bench.write(&format!("{scheduler}-{run}.txt"), &text);
         }
     }
-    let files: Vec<String> = (0..6).map(|run| format!("default-{run}.txt")).collect();
-    let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    let labels = ["--scheduler", "default", "--machine", "i7-4700HQ"];
-    let said = bench.run(&[&["import"], &files[..], &labels].concat()).success();
-    assert!(stderr(&said).contains("fairground compare imported --session all"), "{said}");
-    let files: Vec<String> = (0..6).map(|run| format!("bore-{run}.txt")).collect();
-    let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    let labels = ["--scheduler", "bore", "--machine", "i7-4700HQ"];
-    bench.run(&[&["import"], &files[..], &labels].concat()).success();
+    for scheduler in ["default", "bore"] {
+        let files: Vec<String> = (0..6).map(|run| format!("{scheduler}-{run}.txt")).collect();
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        let labels = ["--scheduler", scheduler, "--machine", "i7-4700HQ"];
+        let said = bench.run(&[&["import"], &files[..], &labels].concat()).success();
+        assert!(stderr(&said).contains("fairground compare imported --session all"), "{said}");
+    }
     let table = stdout(&bench.run(&["compare", "imported", "--session", "all"]).success());
     expect![[r#"
         perf_messaging groups=1 on i7-4700HQ (imported), real clock
@@ -142,9 +136,8 @@ fn a_lost_tail_leaves_what_is_exact() {
 
 #[test]
 fn a_decimal_comma_and_no_user_time_are_no_traps() {
-    let yaml = sample("stress_ng_yaml.txt");
-    let yaml = yaml.split_once("\n---\n").expect("YAML").1;
-    let plain = value(&import(yaml, &[])[0], "iterations_per_second").expect("a rate");
+    let yaml = stress_ng_yaml();
+    let plain = value(&import(&yaml, &[])[0], "iterations_per_second").expect("a rate");
     let idle = yaml
         .replace("user-time: 0.994090", "user-time: 0.000000")
         .replace("usr-sys-time: 6965.164120", "usr-sys-time: 2800000000.000000")
@@ -153,19 +146,11 @@ fn a_decimal_comma_and_no_user_time_are_no_traps() {
     assert_eq!(value(&import(&idle, &[])[0], "iterations_per_second"), Some(plain));
     let perf = sample("perf_messaging.txt").replace("0.042", "0,042");
     assert_eq!(value(&import(&perf, &[])[0], "completion_ns"), Some(42e6));
-    refuses(
-        &yaml.replace("bogo-ops: 6924", "bogo-ops: 0"),
-        &[],
-        expect![[r#"
-        fairground: result: cpu: `bogo-ops`: 0 cannot be right
-    "#]],
-    );
 }
 
 #[test]
 fn several_stressors_are_several_loads() {
-    let yaml = sample("stress_ng_yaml.txt");
-    let yaml = yaml.split_once("\n---\n").expect("YAML").1;
+    let yaml = stress_ng_yaml();
     let first = yaml.split_once("metrics:\n").expect("metrics").1;
     let first = first.split_once("\n\n").expect("an end").0;
     let second = first.replace("stressor: cpu", "stressor: sem");
@@ -179,14 +164,6 @@ fn several_stressors_are_several_loads() {
 fn a_log_of_several_runs_is_several_runs() {
     let perf = sample("perf_messaging.txt");
     assert_eq!(import(&perf.repeat(3), &[]).len(), 3);
-    let cut = format!("{perf}# Running 'sched/messaging' benchmark:\n# 20 sender and");
-    refuses(
-        &cut,
-        &[],
-        expect![[r#"
-        fairground: result:6: `perf-bench-sched` output was not understood: there is no line `Total time:`; last: # Running 'sched/messaging' benchmark: ⏎ # 20 sender and
-    "#]],
-    );
 }
 
 #[test]
@@ -206,13 +183,6 @@ fn a_command_that_failed_is_a_failure() {
     let killed = format!("{}{}", &text[..codes], text[codes..].replacen('3', "null", 1));
     let reasons = import(&killed, &[]);
     assert!(reasons.iter().any(|record| record.outcome.reason().contains("a signal")));
-    refuses(
-        &text.replace("\"times\"", "\"user_times\""),
-        &["--as", "hyperfine"],
-        expect![[r#"
-        fairground: result: `sleep 0.01` has no `times`, and a mean alone proves nothing
-    "#]],
-    );
 }
 
 #[test]
@@ -236,20 +206,6 @@ fn phoronix_results_keep_their_single_values_and_their_holes() {
     assert!(hole.provenance.cpu_model.starts_with("Intel Core i7-4700HQ"));
     let named = import(&sample("composite.xml"), &["--scheduler", "x"]);
     assert!(named.iter().all(|record| record.trial.contestant.name == "x"));
-    refuses(
-        &sample("composite.xml").replace("LIB", "up"),
-        &[],
-        expect![[r#"
-        fairground: result:19: `Proportion` is `up`, neither LIB nor HIB
-    "#]],
-    );
-    refuses(
-        &sample("composite.xml").replace("17.31", "fast"),
-        &[],
-        expect![[r#"
-        fairground: result:26: `fast` is not a number
-    "#]],
-    );
 }
 
 #[test]
@@ -265,27 +221,6 @@ fn frame_times_have_a_unit_and_no_locale() {
     let older = import(&older, &[]);
     let same = older[0].measured.histogram("frame_time_ns", "program").expect("frame times");
     assert!(same.max.abs_diff(times.max) < 1_000, "{} {}", same.max, times.max);
-    refuses(
-        &scaled(&csv, 1e6),
-        &[],
-        expect![[r#"
-        fairground: result: `fps` × `frametime` is 999999857: neither ms nor µs
-    "#]],
-    );
-    refuses(
-        &csv.replacen("60.957,16.4050", "60,957,16,4050", 1),
-        &[],
-        expect![[r#"
-        fairground: result:4: 14 columns instead of 12: the file is cut off, or its numbers have commas (log with LC_ALL=C)
-    "#]],
-    );
-    refuses(
-        &csv[..csv.len() - 30],
-        &[],
-        expect![[r#"
-            fairground: result:63: the file is cut off in its last line
-        "#]],
-    );
     // Every third frame only: log_interval.
     let (head, frames) = csv.split_at(csv.find("\n60.957").expect("the first frame") + 1);
     let sampled: Vec<&str> = frames.lines().step_by(3).collect();
@@ -318,55 +253,65 @@ fn quantiles_without_a_histogram_stand_alone() {
     assert_eq!(import(&loaded, &[])[0].trial.contestant.name, "bpfland_1.0.11");
 }
 
-/// What the refused imports say, one after another.
+/// What the refused imports say, one after another; nothing of them is kept.
 fn refusals(imports: &[(&str, &[&str])]) -> String {
     let said = |(text, more): &(&str, &[&str])| {
         let bench = bench(text);
-        stderr(&bench.run(&[&["import", "result"], *more].concat()).code(2))
+        let said = stderr(&bench.run(&[&["import", "result"], *more].concat()).code(2));
+        assert!(!bench.path("fairground.db").exists());
+        said
     };
     imports.iter().map(said).collect()
 }
 
 #[test]
-fn what_is_cut_off_is_refused() {
+fn what_is_cut_off_or_wrong_is_refused_with_its_line() {
     let half = |name: &str| {
         let text = sample(name);
         text[..text.len() * 2 / 3].to_owned()
     };
-    let yaml = sample("stress_ng_yaml.txt");
-    let yaml = yaml.split_once("\n---\n").expect("YAML").1;
+    let (yaml, xml, csv) = (stress_ng_yaml(), sample("composite.xml"), sample("mangohud.csv"));
+    let perf = sample("perf_messaging.txt");
     expect![[r#"
         fairground: result:93: EOF while parsing an object; the file is cut off
         fairground: result:19: EOF while parsing a value; the file is cut off
         fairground: result:28: EOF while parsing a string; the file is cut off
         fairground: result:33: the file is cut off
         fairground: result:34: the file is cut off: it does not end with `...`
-        fairground: result:28: not YAML as stress-ng writes it: error: line 28 column 17: expected string scalar
-    "#]]
-    .assert_eq(&refusals(&[
+        fairground: result:63: the file is cut off in its last line
+        fairground: result:6: `perf-bench-sched` output was not understood: there is no line `Total time:`; last: # Running 'sched/messaging' benchmark: ⏎ # 20 sender and
+        fairground: result:28: cpu: `bogo-ops`: `[` is not a number
+        fairground: result:28: cpu: `bogo-ops`: 0 cannot be right
+        fairground: result:27: cpu: `wall-clock-time` is missing
+        fairground: result: `sleep 0.01` has no `times`, and a mean alone proves nothing
+        fairground: result:19: `Proportion` is `up`, neither LIB nor HIB
+        fairground: result:26: `fast` is not a number
+        fairground: result: `fps` × `frametime` is 999999857: neither ms nor µs
+        fairground: result:4: 14 columns instead of 12: the file is cut off, or its numbers have commas (log with LC_ALL=C)
+        fairground: result: in none of the known formats: cyclictest, hyperfine, jitterdebugger, mangohud, perf, phoronix, schbench, stress-ng
+        fairground: result: --as hyperfin: unknown format; did you mean 'hyperfine' or 'perf'?
+        fairground: result: there is no result in it
+        fairground: result: could be mangohud or perf; say which with --as
+    "#]].assert_eq(&refusals(&[
         (&half("jitterdebugger.txt"), &["--as", "jitterdebugger"]),
         (&half("schbench.json"), &[]),
         (&half("hyperfine.json"), &[]),
         (&half("composite.xml"), &[]),
         (&yaml[..yaml.len() - 40], &[]),
+        (&csv[..csv.len() - 30], &[]),
+        (&format!("{perf}# Running 'sched/messaging' benchmark:\n# 20 sender and"), &[]),
         (&yaml.replace("bogo-ops: 6924", "bogo-ops: ["), &[]),
-    ]));
-}
-
-#[test]
-fn what_is_something_else_is_refused() {
-    let two = format!("{}{}", sample("perf_messaging.txt"), sample("mangohud.csv"));
-    expect![[r#"
-        fairground: result: in none of the known formats: cyclictest, hyperfine, jitterdebugger, mangohud, perf, phoronix, schbench, stress-ng
-        fairground: result: --as hyperfin: unknown format; did you mean 'hyperfine' or 'perf'?
-        fairground: result: there is no result in it
-        fairground: result: could be mangohud or perf; say which with --as
-    "#]]
-    .assert_eq(&refusals(&[
+        (&yaml.replace("bogo-ops: 6924", "bogo-ops: 0"), &[]),
+        (&yaml.replace("wall-clock-time", "wall-clock"), &[]),
+        (&sample("hyperfine.json").replace("\"times\"", "\"user_times\""), &["--as", "hyperfine"]),
+        (&xml.replace("LIB", "up"), &[]),
+        (&xml.replace("17.31", "fast"), &[]),
+        (&scaled(&csv, 1e6), &[]),
+        (&csv.replacen("60.957,16.4050", "60,957,16,4050", 1), &[]),
         ("hello\n", &[]),
         ("hello\n", &["--as", "hyperfin"]),
         ("hello\n", &["--as", "perf"]),
-        (&two, &[]),
+        (&format!("{perf}{csv}"), &[]),
     ]));
 }
 

@@ -7,26 +7,20 @@
 //! then there is no distribution in it. Its column `cpuscheduler` names the frequency governor.
 
 use csv::{ReaderBuilder, StringRecord};
+use model::metric::PROGRAM;
 use model::{Histogram, Metric};
 
-use super::{Fault, ImportedTrial, PROGRAM};
+use super::{Fault, ImportedTrial};
 
 /// How far the sum of the frame times may be from the time that passed, as a part of it.
 const COVERED: f64 = 0.05;
 
-/// Whether a text looks like it.
-pub fn is(text: &str) -> bool {
-    text.lines().any(|line| line.starts_with("fps,frametime,"))
-}
-
-/// One frame.
 struct Frame {
     fps: f64,
     frame_time: f64,
     elapsed_ns: f64,
 }
 
-/// See the module.
 pub fn read(content: &str) -> Result<Vec<ImportedTrial>, Fault> {
     if !content.ends_with('\n') {
         return Err(Fault::at(content.lines().count(), "the file is cut off in its last line"));
@@ -51,8 +45,9 @@ pub fn read(content: &str) -> Result<Vec<ImportedTrial>, Fault> {
             let column = pair[0].iter().position(|column| column == name);
             column.and_then(|column| pair[1].get(column)).unwrap_or_default().to_owned()
         };
-        (imported.kernel, imported.processor) = (fact("kernel"), fact("cpu"));
-        imported.notes.push(format!("frequency governor: {}", fact("cpuscheduler")));
+        imported.provenance.kernel_release = fact("kernel");
+        imported.provenance.cpu_model = fact("cpu");
+        imported.note(format!("frequency governor: {}", fact("cpuscheduler")));
     }
     Ok(vec![imported])
 }
@@ -83,18 +78,18 @@ fn imported(frames: &[Frame]) -> Result<ImportedTrial, Fault> {
     let mut products: Vec<f64> = frames.iter().map(|frame| frame.fps * frame.frame_time).collect();
     products.sort_by(f64::total_cmp);
     let unit_ns = match products[products.len() / 2] {
-        ms if (900.0..1_100.0).contains(&ms) => 1e6,
-        us if (9e5..1.1e6).contains(&us) => 1e3,
-        other => {
-            let message = format!("`fps` × `frametime` is {other:.0}: neither ms nor µs");
+        900.0..1_100.0 => 1e6,
+        9e5..1.1e6 => 1e3,
+        product => {
+            let message = format!("`fps` × `frametime` is {product:.0}: neither ms nor µs");
             return Err(message.into());
         }
     };
     let times: Vec<u64> =
         frames.iter().map(|frame| (frame.frame_time * unit_ns).round() as u64).collect();
-    let mut imported = ImportedTrial::new("frames", "frame times of a program, logged by MangoHud");
-    imported.headline =
-        vec!["frame_time_ns.p99 program".into(), "iterations_per_second program".into()];
+    let about = "frame times of a program, logged by MangoHud";
+    let mut imported =
+        ImportedTrial::new("frames", about, &["frame_time_ns.p99", "iterations_per_second"]);
     // The first line's frame was over when the log's clock stood there.
     let passed_ns = frames[frames.len() - 1].elapsed_ns - frames[0].elapsed_ns;
     let shown_ns: f64 = times[1..].iter().map(|time| *time as f64).sum();

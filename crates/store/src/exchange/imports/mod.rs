@@ -5,76 +5,142 @@
 //! text ─► format (from its content, or as told) ─► trials ─► records ─► store
 //! ```
 //!
-//! One format, one file: [`jitterdebugger`] and [`cyclictest`] (histograms), [`stress_ng`],
-//! [`perf`], [`hyperfine`] (rates and times), [`schbench`] (quantiles), [`phoronix`] (anything),
-//! [`mangohud`] (frames). [`record`] is what they have in common.
-//! A reader that is not sure returns an error with its line. The scheduler that a file names is a
-//! claim: no record made here says that it was verified.
+//! [`FORMATS`] has a row for each format: how it is recognised, how it is read. [`programs`] has
+//! the readers, [`mangohud`] and [`phoronix`] the longest of them; [`record`] is what all have in
+//! common. A reader that is not sure returns an error with its line. The scheduler that a file names
+//! is a claim: no record made here says that it was verified.
 //!
 //! What is not here: reading files and the store, which the verb does.
 
-mod cyclictest;
-mod hyperfine;
-mod jitterdebugger;
 mod mangohud;
-mod perf;
 mod phoronix;
+mod programs;
 pub mod record;
-mod schbench;
-mod stress_ng;
-
-use std::collections::BTreeMap;
 
 use model::metric::PROGRAM;
 use model::parsers::Reported;
-use model::{Histogram, Measured, Metric, Outcome};
-use serde_json::Value;
+use model::{Histogram, Measured, Metric, Outcome, Provenance, Workload};
+
+/// A format that can be imported.
+pub struct Format {
+    /// Its name for `--as`.
+    pub name: &'static str,
+    /// Whether a text looks like it, even if truncated.
+    is: fn(&str) -> bool,
+    read: fn(&str) -> Result<Vec<ImportedTrial>, Fault>,
+}
+
+/// Every format, by name.
+const FORMATS: [Format; 8] = [
+    Format {
+        name: "cyclictest",
+        is: |text| has_all(text, &["\"num_threads\"", "\"thread\""]),
+        read: programs::cyclictest,
+    },
+    Format {
+        name: "hyperfine",
+        is: |text| has_all(text, &["\"results\"", "\"command\"", "\"mean\""]),
+        read: programs::hyperfine,
+    },
+    Format {
+        name: "jitterdebugger",
+        is: |text| {
+            has_all(text, &["\"histogram\"", "\"cpu\""]) && !text.contains("\"num_threads\"")
+        },
+        read: programs::jitterdebugger,
+    },
+    Format {
+        name: "mangohud",
+        is: |text| text.lines().any(|line| line.starts_with("fps,frametime,")),
+        read: mangohud::read,
+    },
+    Format {
+        name: "perf",
+        is: |text| text.contains(programs::PERF_BEGIN),
+        read: programs::perf_messaging,
+    },
+    Format {
+        name: "phoronix",
+        is: |text| text.contains("<PhoronixTestSuite"),
+        read: phoronix::read,
+    },
+    Format {
+        name: "schbench",
+        is: |text| text.contains("\"wakeup_latency_pct"),
+        read: programs::schbench,
+    },
+    Format {
+        name: "stress-ng",
+        is: |text| has_all(text, &["\nmetrics:", "bogo-ops:"]),
+        read: programs::stress_ng,
+    },
+];
+
+fn has_all(text: &str, parts: &[&str]) -> bool {
+    parts.iter().all(|part| text.contains(part))
+}
+
+/// The formats' names, sorted.
+pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+    FORMATS.iter().map(|format| format.name)
+}
+
+pub fn named(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// The only format that a text looks like.
+///
+/// # Errors
+/// The text looks like none, or like several.
+pub fn guessed(text: &str) -> Result<&'static Format, Fault> {
+    let like: Vec<&Format> = FORMATS.iter().filter(|format| (format.is)(text)).collect();
+    let list = |names: Vec<&str>, between: &str| names.join(between);
+    match like.as_slice() {
+        [format] => Ok(format),
+        [] => {
+            let all = list(names().collect(), ", ");
+            Err(format!("in none of the known formats: {all}").into())
+        }
+        several => {
+            let names = list(several.iter().map(|format| format.name).collect(), " or ");
+            Err(format!("could be {names}; say which with --as").into())
+        }
+    }
+}
+
+/// The trials in a text of this format; at least one.
+///
+/// # Errors
+/// If a part of the text is not understood, or it has no trial.
+pub fn read(format: &Format, text: &str) -> Result<Vec<ImportedTrial>, Fault> {
+    let trials = (format.read)(text)?;
+    if trials.is_empty() { Err("there is no result in it".into()) } else { Ok(trials) }
+}
 
 /// One trial that another program has measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedTrial {
-    /// The workload, as the cell's name.
-    pub workload: String,
-    /// The workload's parameters, if the file separates them from the name.
-    pub parameters: BTreeMap<String, i64>,
-    /// One sentence about it.
-    pub about: String,
-    /// The headline measures.
-    pub headline: Vec<String>,
     /// The scheduler or system that the file names; empty: none.
     pub contestant: String,
-    /// How it ended.
+    pub workload: Workload,
     pub outcome: Outcome,
-    /// Its numbers.
     pub measured: Measured,
-    /// `uname -r`; empty where the file does not say.
-    pub kernel: String,
-    /// The processor; empty where the file does not say.
-    pub processor: String,
-    /// CPUs; 0 where the file does not say.
-    pub cpus: u32,
-    /// Versions of programs that the file names.
-    pub programs: BTreeMap<String, String>,
-    /// Notes for the reader.
-    pub notes: Vec<String>,
+    /// What the file says of kernel, processor, CPUs and programs; notes for the reader.
+    pub provenance: Provenance,
 }
 
 impl ImportedTrial {
-    /// A trial without measures.
-    fn new(workload: &str, about: &str) -> ImportedTrial {
+    /// A trial without measures. The headlines are measures of the program.
+    fn new(workload: &str, about: &str, headlines: &[&str]) -> ImportedTrial {
+        let headline = headlines.iter().map(|name| format!("{name} {PROGRAM}")).collect();
+        let (name, about) = (workload.into(), about.into());
         ImportedTrial {
-            workload: workload.into(),
-            parameters: BTreeMap::new(),
-            about: about.into(),
-            headline: Vec::new(),
             contestant: String::new(),
+            workload: Workload { name, about, headline, ..Workload::default() },
             outcome: Outcome::Ok,
             measured: Measured::default(),
-            kernel: String::new(),
-            processor: String::new(),
-            cpus: 0,
-            programs: BTreeMap::new(),
-            notes: Vec::new(),
+            provenance: Provenance::default(),
         }
     }
 
@@ -85,6 +151,10 @@ impl ImportedTrial {
     fn distribution(&mut self, name: &str, histogram: &Histogram) {
         let (name, group) = (name.to_owned(), PROGRAM.to_owned());
         self.measured.distribution(Histogram { name, group, ..histogram.clone() });
+    }
+
+    fn note(&mut self, note: impl Into<String>) {
+        self.provenance.notes.push(note.into());
     }
 
     /// Adds the measurements of a parser of the live backend.
@@ -136,77 +206,4 @@ impl From<serde_json::Error> for Fault {
         let cut = if error.is_eof() { "; the file is cut off" } else { "" };
         Fault { line, message: format!("{message}{cut}") }
     }
-}
-
-/// A format that can be imported.
-pub struct Format {
-    /// Its name for `--as`.
-    pub name: &'static str,
-    /// Whether a text looks like it, even if truncated.
-    is: fn(&str) -> bool,
-    /// Its reader.
-    read: fn(&str) -> Result<Vec<ImportedTrial>, Fault>,
-}
-
-/// Every format, by name.
-const FORMATS: [Format; 8] = [
-    Format { name: "cyclictest", is: cyclictest::is, read: cyclictest::read },
-    Format { name: "hyperfine", is: hyperfine::is, read: hyperfine::read },
-    Format { name: "jitterdebugger", is: jitterdebugger::is, read: jitterdebugger::read },
-    Format { name: "mangohud", is: mangohud::is, read: mangohud::read },
-    Format { name: "perf", is: perf::is, read: perf::read },
-    Format { name: "phoronix", is: phoronix::is, read: phoronix::read },
-    Format { name: "schbench", is: schbench::is, read: schbench::read },
-    Format { name: "stress-ng", is: stress_ng::is, read: stress_ng::read },
-];
-
-/// The formats' names, sorted.
-pub fn names() -> impl Iterator<Item = &'static str> + Clone {
-    FORMATS.iter().map(|format| format.name)
-}
-
-/// The format of this name.
-pub fn named(name: &str) -> Option<&'static Format> {
-    FORMATS.iter().find(|format| format.name == name)
-}
-
-/// The only format that a text looks like.
-///
-/// # Errors
-/// The text looks like none, or like several.
-pub fn guessed(text: &str) -> Result<&'static Format, Fault> {
-    let all = || names().collect::<Vec<_>>().join(", ");
-    let like: Vec<&Format> = FORMATS.iter().filter(|format| (format.is)(text)).collect();
-    match like.as_slice() {
-        [format] => Ok(format),
-        [] => Err(format!("in none of the known formats: {}", all()).into()),
-        several => {
-            let names: Vec<&str> = several.iter().map(|format| format.name).collect();
-            Err(format!("could be {}; say which with --as", names.join(" or ")).into())
-        }
-    }
-}
-
-/// The trials in a text of this format; at least one.
-///
-/// # Errors
-/// If a part of the text is not understood, or it has no trial.
-pub fn read(format: &Format, text: &str) -> Result<Vec<ImportedTrial>, Fault> {
-    let trials = (format.read)(text)?;
-    if trials.is_empty() { Err("there is no result in it".into()) } else { Ok(trials) }
-}
-
-/// A member of a JSON object.
-fn member<'a>(value: &'a Value, key: &str) -> Result<&'a Value, Fault> {
-    value.get(key).ok_or_else(|| format!("`{key}` is missing").into())
-}
-
-/// A text in a JSON object; empty when there is none.
-fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// The number of a line that holds a byte of the text, from 1.
-fn line_of(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }

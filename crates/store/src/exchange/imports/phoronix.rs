@@ -11,12 +11,6 @@ use roxmltree::{Document, Error, Node};
 
 use super::{Fault, ImportedTrial};
 
-/// Whether a text looks like it.
-pub fn is(text: &str) -> bool {
-    text.contains("<PhoronixTestSuite")
-}
-
-/// See the module.
 pub fn read(content: &str) -> Result<Vec<ImportedTrial>, Fault> {
     let document = Document::parse(content).map_err(|error| match error {
         Error::UnclosedRootNode | Error::UnexpectedEndOfStream => {
@@ -36,8 +30,8 @@ pub fn read(content: &str) -> Result<Vec<ImportedTrial>, Fault> {
         let system = children(root, "System")
             .find(|system| value(*system, "Identifier") == imported.contestant);
         if let Some(system) = system {
-            imported.kernel = fact(value(system, "Software"), "Kernel: ");
-            imported.processor = fact(value(system, "Hardware"), "Processor: ");
+            imported.provenance.kernel_release = fact(value(system, "Software"), "Kernel: ");
+            imported.provenance.cpu_model = fact(value(system, "Hardware"), "Processor: ");
         }
     }
     Ok(trials)
@@ -107,11 +101,10 @@ impl PhoronixTest {
 
     fn imported(&self, entry: Node, text: &str, is_mean: bool) -> Result<ImportedTrial, Fault> {
         let about = format!("a test of the Phoronix Test Suite, in: {}", self.scale);
-        let mut imported = ImportedTrial::new(&self.name, &about);
-        imported.headline = vec![format!("{} program", self.measure)];
+        let mut imported = ImportedTrial::new(&self.name, &about, &[self.measure]);
         imported.contestant = value(entry, "Identifier").into();
         if is_mean {
-            imported.notes.push("only the mean of its trials is in the file".into());
+            imported.note("only the mean of its trials is in the file");
         }
         if text.is_empty() {
             let reason = "the file has no value for it: it did not run, or failed".into();

@@ -22,29 +22,24 @@ const UNKNOWN: &str = "unknown";
 
 /// A file that was read.
 #[derive(Clone, Debug)]
-pub struct Source {
-    /// Its name.
+pub struct ImportedFile {
     pub name: String,
-    /// SHA-256 of its content.
     pub sha256: String,
-    /// Its trials.
     pub trials: Vec<ImportedTrial>,
 }
 
 /// The user's labels for the files.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
-    /// The experiment that the records belong to.
     pub experiment: String,
     /// The contestant, instead of what the files say.
     pub scheduler: Option<String>,
-    /// The machine.
     pub machine: Option<String>,
 }
 
 /// The records of imported files. A file is a level of replication of its own, because it does not
 /// say whether there was a boot between its trials.
-pub fn records(files: &[Source], labels: &Labels) -> Vec<Record> {
+pub fn records(files: &[ImportedFile], labels: &Labels) -> Vec<Record> {
     let mut records: Vec<Record> = Vec::new();
     let mut repeats: BTreeMap<(String, String), u32> = BTreeMap::new();
     for (boot, file) in files.iter().enumerate() {
@@ -73,14 +68,8 @@ fn trial(imported: &ImportedTrial, labels: &Labels) -> Trial {
         experiment: labels.experiment.clone(),
         backend: Backend::Imported,
         contestant: Contestant { name, kernel: None, scheduler },
-        workload: Workload {
-            name: imported.workload.clone(),
-            about: imported.about.clone(),
-            parameters: imported.parameters.clone(),
-            headline: imported.headline.clone(),
-            ..Workload::default()
-        },
-        machine: Machine { name: machine, cpus: imported.cpus, ..Machine::default() },
+        workload: imported.workload.clone(),
+        machine: Machine { name: machine, cpus: imported.provenance.cpus, ..Machine::default() },
         seed: Seed(0),
         block: 0,
         boot: 0,
@@ -91,20 +80,15 @@ fn trial(imported: &ImportedTrial, labels: &Labels) -> Trial {
     }
 }
 
-fn provenance(imported: &ImportedTrial, file: &Source) -> Provenance {
+fn provenance(imported: &ImportedTrial, file: &ImportedFile) -> Provenance {
     let origin = format!("imported from {}; which scheduler ran was not verified", file.name);
-    Provenance {
-        fairground: VERSION.into(),
-        kernel_release: imported.kernel.clone(),
-        cpu_model: imported.processor.clone(),
-        cpus: imported.cpus,
-        // The same file is the same boot, whenever it is imported.
-        boot_id: format!("file {}", &file.sha256[..12]),
-        probes: "none: imported".into(),
-        programs: imported.programs.clone(),
-        notes: std::iter::once(origin).chain(imported.notes.iter().cloned()).collect(),
-        ..Provenance::default()
-    }
+    let mut provenance = imported.provenance.clone();
+    provenance.fairground = VERSION.into();
+    // The same file is the same boot, whenever it is imported.
+    provenance.boot_id = format!("file {}", &file.sha256[..12]);
+    provenance.probes = "none: imported".into();
+    provenance.notes.insert(0, origin);
+    provenance
 }
 
 /// The experiment that imported records answer. `beside` is one that is already in the store: its
