@@ -18,8 +18,6 @@ const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
     // A report is a function of a comparison, whose type the statistics define, and draws the graph
     // of a recorded workload.
     ("report", &["recording", "stats"]),
-    // A file names measures.
-    ("spec", &["stats"]),
     // The definition of a kernel that is built is a file like the others.
     ("vm", &["spec"]),
     // A store, an imported result and a shared file can be a stranger's.

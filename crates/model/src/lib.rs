@@ -7,7 +7,8 @@
 //!
 //! Read in this order: [`experiment`] asks a question, [`contestant`] and [`workload`] and
 //! [`machine`] say what is compared, under which workload, on which machine; [`trial`] is one
-//! answerable question as a value; [`record`] is its answer, made of [`metric`]s, [`histogram`]s,
+//! answerable question as a value; [`record`] is its answer, made of [`metric`]s (each with
+//! its [`measure_key`]), [`histogram`]s,
 //! [`series`] and a [`trace`], whose [`number`]s are bounded; a [`total`] puts groups of tasks
 //! together. [`progress`] is the events of a running experiment; [`seed`] is the only source of
 //! chance. [`claim`] is a published finding with its tests. [`design`] is what was declared before
@@ -28,6 +29,7 @@ pub mod design;
 pub mod experiment;
 pub mod histogram;
 pub mod machine;
+pub mod measure_key;
 pub mod metric;
 pub mod number;
 pub mod parsers;
@@ -52,6 +54,7 @@ pub use design::{Design, Scatter};
 pub use experiment::Experiment;
 pub use histogram::Histogram;
 pub use machine::{Clock, Costs, Machine};
+pub use measure_key::{MeasureKey, Statistic};
 pub use metric::{Measure, Metric};
 pub use progress::Progress;
 pub use record::{ActiveScheduler, Measured, Outcome, Provenance, Record};

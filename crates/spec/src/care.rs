@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
+use model::MeasureKey;
 use serde::Deserialize;
-use stats::MeasureKey;
 
 use super::cells::{self, Choice};
 use super::expression::Names;

@@ -34,14 +34,14 @@ pub mod view;
 
 pub use compare::comparison::{Cell, Comparison, Entry, OutcomeCount, Row};
 pub use compare::evidence::PValue;
+pub use compare::leaders::Leaders;
 pub use compare::shift::Shift;
+pub use compare::verdict::Verdict;
 pub use compare::{Options, compare};
-pub use decide::leaders::Leaders;
 pub use decide::recommend::{Aim, Recommendation, Watched, recommend};
-pub use decide::verdict::Verdict;
+pub use model::{MeasureKey, Statistic};
 pub use number::interval::Interval;
 pub use records::columns::headlines;
-pub use records::measures::{MeasureKey, Statistic};
 pub use records::pairing::SeedCounts;
 pub use view::agreement::{Agreement, Aspect, Figure, Sign, Tally, Tolerance, Within, agreement};
 pub use view::counterpart::counterparts;

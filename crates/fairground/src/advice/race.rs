@@ -222,7 +222,7 @@ fn of_workload(workload: &Workload) -> Result<Aim> {
     })?;
     Ok(Aim {
         name: workload.cell(),
-        decides: watched(first, stats::decide::margin::PERCENT_EQUIVALENT),
+        decides: watched(first, stats::compare::margin::PERCENT_EQUIVALENT),
         keeps: keys.map(|key| watched(key, KEPT_PERCENT)).collect(),
     })
 }

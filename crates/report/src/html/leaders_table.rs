@@ -40,7 +40,7 @@ pub fn table(reading: &Reading) -> String {
          Brackets are {:.0} % \
          intervals.</p>",
         text(&comparison.baseline),
-        100.0 * stats::decide::margin::NOTICEABLE,
+        100.0 * stats::compare::margin::NOTICEABLE,
         100.0 * stats::rank::holm::ALPHA,
         100.0 * comparison.confidence
     )

@@ -3,7 +3,7 @@
 
 use model::Record;
 use stats::Comparison;
-use stats::decide::margin::NOTICEABLE;
+use stats::compare::margin::NOTICEABLE;
 use stats::decide::separation::{Separation, Separator, separations, trials_needed};
 use stats::rank::holm::ALPHA;
 

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
+use model::MeasureKey;
 use model::claim::Beside;
 use model::metric::Unit;
-use stats::MeasureKey;
 use stats::decide::replication::{Number, Spread};
 
 use super::judged::Tested;

@@ -12,13 +12,13 @@ use model::{Backend, Clock, Seed};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::evidence::PValue;
+use crate::compare::leaders::Leaders;
 use crate::compare::noise_floor::Noise;
 use crate::compare::shift::Shift;
-use crate::decide::leaders::Leaders;
-use crate::decide::verdict::Verdict;
+use crate::compare::verdict::Verdict;
 use crate::number::interval::Interval;
-use crate::records::measures::MeasureKey;
 use crate::records::pairing::SeedCounts;
+use model::MeasureKey;
 
 /// A comparison of all contestants in all cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -13,9 +13,9 @@ use model::Backend;
 use crate::compare::comparison::{Cell, Row};
 use crate::compare::evidence;
 use crate::compare::evidence::PValue;
-use crate::decide::verdict::{Verdict, judge};
+use crate::compare::verdict::{Verdict, judge};
 use crate::rank::holm::units_needed;
-use crate::records::measures::MeasureKey;
+use model::MeasureKey;
 
 /// The key of a family.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,10 +4,13 @@
 pub mod comparison;
 pub mod evidence;
 pub mod family;
+pub mod leaders;
+pub mod margin;
 pub mod noise_floor;
 mod notes;
 pub mod shift;
 pub mod shift_function;
+pub mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,18 +19,18 @@ use model::{Clock, Record, Scatter, Seed, Trial};
 use crate::compare::comparison::{Cell, Comparison, Entry, OutcomeCount, Row};
 use crate::compare::evidence::PValue;
 use crate::compare::family::{correct, judge_all};
+use crate::compare::leaders::leaders;
 use crate::compare::noise_floor::noise;
 use crate::compare::notes::notes;
 use crate::compare::shift::Shift;
 use crate::compare::shift::{by_boot, clusters, median_interval, p_value, shift};
-use crate::decide::leaders::leaders;
-use crate::decide::verdict::Verdict;
+use crate::compare::verdict::Verdict;
 use crate::number::interval::CONFIDENCE;
 use crate::number::interval::TRIALS_NEEDED;
 use crate::number::median::median;
 use crate::records::columns::{CellKey, Column, cells, columns, headlines};
-use crate::records::measures::MeasureKey;
 use crate::records::pairing::{MatchedPairs, SeedCounts};
+use model::MeasureKey;
 
 /// Options of a comparison.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::number::distributions::student_quantile;
 use crate::records::columns::headlines;
 use crate::records::columns::{Column, cells, columns};
-use crate::records::measures::MeasureKey;
+use model::MeasureKey;
 
 /// The fewest trials from which a scatter is estimated.
 pub const TRIALS_NEEDED: usize = 3;

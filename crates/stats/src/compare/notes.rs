@@ -11,8 +11,8 @@ use crate::compare::family::powerless;
 use crate::number::interval::TRIALS_NEEDED;
 use crate::number::outliers::flags;
 use crate::records::columns::{self as samples, Column, columns};
-use crate::records::measures::MeasureKey;
 use crate::series::warm_up::{Course, course};
+use model::MeasureKey;
 
 /// All notes, the gravest first.
 pub(crate) fn notes(records: &[Record], cells: &[Cell], baseline: &str) -> Vec<String> {

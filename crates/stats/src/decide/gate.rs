@@ -20,7 +20,7 @@ use model::metric::{Direction, Unit};
 use model::{Clock, Record};
 use serde::{Deserialize, Serialize};
 
-use crate::decide::verdict::Verdict;
+use crate::compare::verdict::Verdict;
 use crate::number::interval::Interval;
 use crate::number::interval::TRIALS_NEEDED;
 use crate::number::median::median;
@@ -28,8 +28,8 @@ use crate::rank::holm::{ALPHA, adjust};
 use crate::rank::rank_interval;
 use crate::rank::rank_sum::rank_sum;
 use crate::records::columns::{Column, Columns, cells, columns, contestants, headlines};
-use crate::records::measures::MeasureKey;
 use crate::records::pairing::by_seed;
+use model::MeasureKey;
 
 /// One measure of one contestant in one cell, before and now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The rules that decide between contestants, on one page.
 //!
-//! - **[`verdict`]**: Is a contestant better than the baseline in one measure of one cell?
+//! - **[`verdict`](crate::compare::verdict)**: Is a contestant better than the baseline in one measure of one cell?
 //!   - test: exact rank-sum and signed-rank tests, 95 % interval of the shift.
 //!   - correction: Holm over the family.
 //!   - margin: 0.1 % to claim, 1 % to be equivalent.
 //!   - answers: better, worse, more, less, equivalent, exactly equal, not distinguishable, differs
 //!     (few seeds), too few trials, not measured.
-//! - **[`leaders`]**: Who is best in one measure of one cell?
+//! - **[`leaders`](crate::compare::leaders)**: Who is best in one measure of one cell?
 //!   - test: exact rank-sum and signed-rank tests against the best median.
 //!   - correction: Holm over all that are compared with the best.
 //!   - margin: 2 % of the larger median.
@@ -36,25 +36,22 @@
 //!
 //! All use the same level, 5 % in a family (`holm::ALPHA`), the same least number of trials
 //! (`interval::TRIALS_NEEDED`) except replication (four suffice for an interval), and the margins
-//! of [`margin`] where the user does not set one.
+//! of [`margin`](crate::compare::margin) where the user does not set one.
 //!
 //! Three sets of answers differ because the questions differ. The gate and the verdict share
-//! [`verdict::Verdict`]. A [`replication::Reproduction`] compares a direction and a size with
+//! [`Verdict`]. A [`replication::Reproduction`] compares a direction and a size with
 //! published ones, so "worse" has no meaning in it. A [`recommend::Standing`] is the sum of several
 //! verdicts, of which one is paid for with another.
 
 pub mod gate;
-pub mod leaders;
-pub mod margin;
 pub mod recommend;
 pub mod replication;
 pub mod separation;
-pub mod verdict;
 
-use margin::{NOTICEABLE, PERCENT_EQUIVALENT, PERCENT_THAT_MATTERS};
+use crate::compare::margin::{NOTICEABLE, PERCENT_EQUIVALENT, PERCENT_THAT_MATTERS};
+use crate::compare::verdict::Verdict;
 use recommend::Standing;
 use replication::Reproduction;
-use verdict::Verdict;
 
 /// One row of the table of decision rules.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,12 +14,12 @@ use model::{Clock, Record};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::comparison::{Cell, Comparison};
-use crate::decide::margin::NOTICEABLE;
+use crate::compare::margin::NOTICEABLE;
 use crate::number::median::median;
 use crate::rank::holm::ALPHA;
 use crate::rank::rank_sum::smallest;
 use crate::records::columns::{Column, cells, columns};
-use crate::records::measures::MeasureKey;
+use model::MeasureKey;
 
 /// A pair of contestants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Backend, Clock, Record, Seed};
 
-use crate::records::measures::{MeasureKey, values};
+use crate::records::measures::values;
 use crate::resample::bootstrap::Clusters;
+use model::MeasureKey;
 
 /// The cell of a trial; trials of one cell are comparable.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::decide::margin::PERCENT_EQUIVALENT;
+use crate::compare::margin::PERCENT_EQUIVALENT;
 use crate::number::median::median;
 use crate::replay::figures::{Figures, Kind};
 

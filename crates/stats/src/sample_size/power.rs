@@ -17,7 +17,7 @@ use std::f64::consts::{PI, TAU};
 use model::Seed;
 
 use crate::compare::evidence::{ByPairs, Evidence, pairs_tell, smallest_of_pairs};
-use crate::decide::margin::PERCENT_THAT_MATTERS;
+use crate::compare::margin::PERCENT_THAT_MATTERS;
 use crate::number::distributions::student_quantile;
 use crate::number::interval::Interval;
 use crate::number::interval::TRIALS_NEEDED;

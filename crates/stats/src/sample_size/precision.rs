@@ -8,7 +8,7 @@
 //! how closely).
 
 use crate::compare::comparison::Comparison;
-use crate::decide::verdict::Verdict;
+use crate::compare::verdict::Verdict;
 use crate::sample_size::power::BLOCKS_MAX;
 
 /// A step enlarges a plan by at most half: widths shrink with the square root of the blocks, and

@@ -15,10 +15,10 @@ use model::{Backend, Clock, Record};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::comparison::{Comparison, Entry};
-use crate::decide::verdict::Verdict;
+use crate::compare::verdict::Verdict;
 use crate::number::median::median;
 use crate::records::columns::{CellKey, Column, Columns, cells, columns};
-use crate::records::measures::{MeasureKey, Statistic};
+use model::{MeasureKey, Statistic};
 
 /// Of shares (CPU shares, Jain's index, the part of missed deadlines): 1 % of the share itself.
 const SHARE_RELATIVE: f64 = 0.01;

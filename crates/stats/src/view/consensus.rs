@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::comparison::{Cell, Comparison};
 use crate::compare::shift::Shift;
-use crate::decide::verdict::Verdict;
+use crate::compare::verdict::Verdict;
 use crate::records::columns::cells;
-use crate::records::measures::MeasureKey;
+use model::MeasureKey;
 
 /// One contributor's comparison.
 #[derive(Clone, Copy, Debug)]

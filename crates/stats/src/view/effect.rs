@@ -13,7 +13,7 @@ use model::{Backend, Record};
 
 use crate::number::median::median;
 use crate::records::columns::{Columns, cells, columns, headlines};
-use crate::records::measures::MeasureKey;
+use model::MeasureKey;
 
 /// A change of less than this part is none.
 const MOVES: f64 = 0.05;

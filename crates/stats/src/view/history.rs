@@ -19,14 +19,14 @@ use model::metric::{Direction, Unit};
 use model::{Provenance, Record, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 
+use crate::compare::verdict::Verdict;
 use crate::decide::gate::{Broken, Gate, Line, gate};
-use crate::decide::verdict::Verdict;
 use crate::number::median::median;
 use crate::records::columns::contestants;
 use crate::records::columns::headlines;
 use crate::records::columns::{cells, columns};
-use crate::records::measures::MeasureKey;
 use crate::series::change_points::change_points;
+use model::MeasureKey;
 
 /// One session of the experiment.
 #[derive(Clone, Copy, Debug)]

@@ -14,10 +14,11 @@ use model::metric::Direction;
 use model::{Backend, Record};
 
 use crate::compare::comparison::{Cell, Comparison, Row};
-use crate::decide::margin::NOTICEABLE;
+use crate::compare::margin::NOTICEABLE;
 use crate::number::median::median;
-use crate::records::measures::{MeasureKey, Statistic, values};
+use crate::records::measures::values;
 use crate::view::complete_table::complete;
+use model::{MeasureKey, Statistic};
 
 /// The trade-off on one machine.
 #[derive(Clone, Debug, PartialEq)]

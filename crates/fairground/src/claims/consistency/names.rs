@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Measures, contestants, cells and machines that an expectation may name.
 
+use model::MeasureKey;
 use model::metric::{MEASURES, measure};
 use model::{Machine, Workload};
-use stats::MeasureKey;
 
 use super::Asked;
 use spec::SpecError;

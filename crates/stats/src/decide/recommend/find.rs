@@ -8,7 +8,7 @@ use crate::compare::comparison::{Comparison, Entry, Row};
 use crate::compare::evidence;
 use crate::compare::evidence::PValue;
 use crate::compare::shift::Shift;
-use crate::decide::verdict::{Verdict, judge};
+use crate::compare::verdict::{Verdict, judge};
 use crate::number::interval::TRIALS_NEEDED;
 use crate::rank::holm::units_needed;
 

@@ -25,10 +25,10 @@ use model::metric::{Direction, Unit};
 
 use crate::compare::comparison::Comparison;
 use crate::compare::evidence::PValue;
+use crate::compare::leaders::{Leaders, leaders};
 use crate::compare::shift::Shift;
-use crate::decide::leaders::{Leaders, leaders};
 use crate::records::columns::{Column, cells, columns};
-use crate::records::measures::MeasureKey;
+use model::MeasureKey;
 
 /// An aim of a user.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Absence, Reproduction};
 use crate::number::median::median;
 use crate::records::columns::{Column, columns};
-use crate::records::measures::MeasureKey;
+use model::MeasureKey;
 
 /// One side's numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -16,7 +16,7 @@ use model::metric::Direction;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::evidence::Evidence;
-use crate::decide::margin::NOTICEABLE;
+use crate::compare::margin::NOTICEABLE;
 use crate::number::interval::TRIALS_NEEDED;
 use crate::number::median::median;
 use crate::rank::holm;

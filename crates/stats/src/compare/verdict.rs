@@ -4,8 +4,8 @@
 use model::metric::Direction;
 use serde::{Deserialize, Serialize};
 
+use crate::compare::margin::{PERCENT_EQUIVALENT, PERCENT_THAT_MATTERS};
 use crate::compare::shift::Shift;
-use crate::decide::margin::{PERCENT_EQUIVALENT, PERCENT_THAT_MATTERS};
 use crate::number::interval::{Interval, TRIALS_NEEDED};
 use crate::rank::holm::ALPHA;
 use crate::records::pairing::SeedCounts;
