@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The book as a reader opens it: every chapter is listed, links lead to chapters, and the search
 //! works from a file, without a network and without a complaint.
-//!
-//! Skips with a message where there is no mdBook (`make docs` installs it) or no Chromium.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use crate::chromium::driver::{Reader, is_quiet};
+use testing::chromium::driver::{Reader, is_quiet};
+use testing::need;
+
 use crate::{expect_none, files, root};
 
 #[test]
@@ -28,22 +28,10 @@ fn every_chapter_is_listed_and_links_stay_in_the_book() {
     expect_none(complaints);
 }
 
-/// mdBook, wherever `cargo install` puts it.
-fn mdbook() -> Option<PathBuf> {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cargo")));
-    let installed = home.map(|home| home.join("bin/mdbook")).filter(|program| program.exists());
-    let program = installed.unwrap_or_else(|| "mdbook".into());
-    let known = Command::new(&program).arg("--version").output();
-    known.ok().filter(|answer| answer.status.success()).map(|_| program)
-}
-
 #[test]
+#[ignore = "needs mdBook and a browser"]
 fn the_book_is_read_and_searched_without_a_network() {
-    let Some(mdbook) = mdbook() else {
-        eprintln!("skipped: there is no `mdbook` (`make docs` installs it)");
-        return;
-    };
+    let mdbook = need!(testing::program("mdbook"));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let built = Command::new(mdbook)
         .arg("build")
@@ -54,7 +42,7 @@ fn the_book_is_read_and_searched_without_a_network() {
         .expect("mdbook runs");
     let said = String::from_utf8_lossy(&built.stderr);
     assert!(built.status.success() && !said.contains("WARN"), "{said}");
-    let Some(mut reader) = Reader::new() else { return };
+    let mut reader = need!(Reader::new());
     reader.screen(1280, 900, false);
     for page in ["index.html", "tutorial.html", "reference/verbs.html", "glossary.html"] {
         reader.visit(&folder.path().join(page));

@@ -6,8 +6,6 @@
 //! output of commands.
 
 mod built;
-#[path = "../../crates/report/tests/it/chromium/mod.rs"]
-mod chromium;
 mod commands;
 mod fields;
 mod lines;
@@ -16,7 +14,5 @@ mod page;
 mod project;
 mod reference;
 mod rtapp;
-#[path = "../rtapp_examples.rs"]
-mod rtapp_examples;
 
 pub use project::{expect_none, files, is_blessing, root};

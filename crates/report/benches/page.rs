@@ -6,18 +6,16 @@
 //! pressed then is answered. Charts further down are drawn when a reader comes near: how long all
 //! of them take is measured on the way through the page, and by printing it.
 
-#[path = "../tests/it/chromium/mod.rs"]
-mod chromium;
 #[path = "../tests/it/synthetic/mod.rs"]
 mod synthetic;
 
 use std::path::Path;
 use std::time::Instant;
 
-use chromium::driver::Reader;
 use report::html::{About, page};
 use serde_json::json;
 use stats::{Options, compare};
+use testing::chromium::driver::Reader;
 
 /// How often the page is opened.
 const LOADS: usize = 7;
@@ -42,7 +40,7 @@ fn main() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("report.html");
     std::fs::write(&path, html).expect("written");
-    let Some(mut reader) = Reader::new() else { return };
+    let mut reader = Reader::new().expect("a browser");
     reader.screen(1280, 900, false);
     // Noted by the page itself: when a key came through.
     let watch = "addEventListener('focusin', () => performance.mark('key'));";

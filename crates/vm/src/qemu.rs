@@ -242,13 +242,12 @@ mod tests {
     use super::*;
 
     #[test]
+    #[ignore = "needs QEMU"]
     fn a_dropped_machine_is_gone_and_its_console_was_kept() {
         // Without a kernel there is nothing to boot, which QEMU reports on its error stream.
         let arguments = ["-kernel", "/nonexistent", "-display", "none"].map(str::to_owned);
-        let Ok(mut qemu) = Qemu::start(Path::new(PROGRAM), &arguments, &[]) else {
-            println!("skipped: no {PROGRAM}");
-            return;
-        };
+        testing::need!(testing::program(PROGRAM));
+        let mut qemu = Qemu::start(Path::new(PROGRAM), &arguments, &[]).expect("QEMU starts");
         assert!(matches!(qemu.output.recv(), Ok(Output::End(None))));
         assert!(!qemu.wait().unwrap().success());
         assert!(qemu.console().join("\n").contains("/nonexistent"), "{:?}", qemu.console());

@@ -13,39 +13,29 @@ mod sequence;
 
 use arm::{Answer, Files};
 use scenario::{Scenario, View};
+use testing::need;
 use vm::Kernel;
 
 /// A scenario that differs is tried again, in a boot with fewer before it: a thread of the kernel
 /// that wakes in the wrong moment does not do so twice; a wrong order is wrong each time.
 const ATTEMPTS: usize = 3;
 
-/// The newest kernel with sched_ext; says why there is none.
-fn kernel() -> Option<Kernel> {
-    let found = match vm::installed::find("qemu-system-x86_64") {
-        None => Err("qemu-system-x86_64 is not installed".to_owned()),
-        Some(_) => {
-            let home = execution::locations::data_folder().expect("a home");
-            let found = vm::kernels::find(&home, "7");
-            found.map_err(|error| format!("there is no kernel with sched_ext ({error})"))
-        }
-    };
-    if let Err(what) = &found {
-        assert!(std::env::var_os("CI").is_none(), "{what}, and CI must have it");
-        println!("skipped: {what}");
-    }
-    found.ok()
+/// The newest kernel with sched_ext, and QEMU.
+fn kernel() -> Result<Kernel, String> {
+    testing::program("qemu-system-x86_64")?;
+    let home = execution::locations::data_folder().expect("a home");
+    let found = vm::kernels::find(&home, "7");
+    found.map_err(|error| format!("there is no kernel with sched_ext ({error})"))
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn the_simulator_calls_back_in_the_kernels_order() {
-    let Some(kernel) = kernel() else { return };
+    let kernel = need!(kernel());
     let only = std::env::var("CONFORMANCE_ONLY").unwrap_or_default();
     let mut scenarios = scenario::all();
-    let has_emulator = arm::emulator().is_some();
-    if !has_emulator {
-        println!("skipped: scenarios of several CPUs (`{}`)", vm::emulator::COMMAND);
-    }
-    scenarios.retain(|it| it.name.contains(&only) && (it.cpus == 1 || has_emulator));
+    need!(arm::emulator().ok_or_else(|| format!("no emulator: `{}`", vm::emulator::COMMAND)));
+    scenarios.retain(|scenario| scenario.name.contains(&only));
     let files = Files::write(&scenarios);
     println!("kernel {}", kernel.release);
     let mut wrong = scenarios.clone();
@@ -60,14 +50,15 @@ fn the_simulator_calls_back_in_the_kernels_order() {
     }
     let names: Vec<&str> = wrong.iter().map(|scenario| scenario.name.as_str()).collect();
     assert_eq!(names, Vec::<&str>::new(), "differ each time");
-    if only.is_empty() && has_emulator {
+    if only.is_empty() {
         publish(&kernel, &scenarios);
     }
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn both_arms_measure_the_same() {
-    let Some(kernel) = kernel() else { return };
+    let kernel = need!(kernel());
     let found = measures::both_arms(&kernel);
     measures::time_outs_are_equal(&found["spans"]);
     measures::series_are_alike(&found["duty_cycle"]);
@@ -79,10 +70,9 @@ fn both_arms_measure_the_same() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_trace_ends_although_others_starve() {
-    if let Some(kernel) = kernel() {
-        measures::a_trace_ends_although_others_starve(&kernel);
-    }
+    measures::a_trace_ends_although_others_starve(&need!(kernel()));
 }
 
 /// The book says what was compared with which kernel, and where the two differ.

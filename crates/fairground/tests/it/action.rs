@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use crate::common::{Bench, project, ready};
+use crate::common::{Bench, guest, project};
+use testing::need;
 
 /// The part of the file that the steps depend on.
 #[derive(serde::Deserialize)]
@@ -179,10 +180,9 @@ fn a_scheduler_that_stalls_now_is_caught() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_kernel_is_asked_too() {
-    if !ready(&["qemu-system-x86_64"]) {
-        return;
-    }
+    need!(guest(&["qemu-system-x86_64"]));
     let mut request = PullRequest::new("3000000", "30000000");
     request.set("vm-workloads", "wake_under_hogs\n");
     request.set("vm-blocks", "1");

@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use crate::common::{Bench, has_emulator, ready, stderr, stdout};
+use crate::common::{Bench, emulator, guest, stderr, stdout};
+use testing::need;
 
 /// `count` tasks with a fixed number of instructions, which take 20 ms on a CPU of their own. Each
 /// may use one CPU only, because the kernel and not the emulator decides where tasks run.
@@ -22,18 +23,6 @@ fn hogs(count: u32) -> String {
 /// An experiment on a machine; the number of blocks follows.
 fn race(machine: &str) -> Vec<&str> {
     vec!["run", "--on", "vm", "--machine", machine, "--offline", "--exploratory", "--blocks"]
-}
-
-/// Whether a guest of four counted CPUs can run here; says why not.
-fn can_run() -> bool {
-    if !ready(&[]) {
-        return false;
-    }
-    let is_here = has_emulator();
-    if !is_here {
-        println!("skipped: there is no emulator (`{}`)", vm::emulator::COMMAND);
-    }
-    is_here
 }
 
 #[test]
@@ -54,9 +43,8 @@ fn without_the_emulator_nothing_runs_and_its_command_is_named() {
 
 #[test]
 fn several_cpus_give_the_same_bytes_twice_and_say_what_emulated_them() {
-    if !can_run() {
-        return;
-    }
+    need!(guest(&[]));
+    need!(emulator());
     for machine in ["counted_2", "counted_4"] {
         gives_the_same_bytes_twice(machine);
     }
@@ -82,9 +70,8 @@ fn gives_the_same_bytes_twice(machine: &str) {
 
 #[test]
 fn work_takes_as_long_on_each_of_four_cpus_as_alone() {
-    if !can_run() {
-        return;
-    }
+    need!(guest(&[]));
+    need!(emulator());
     let bench = Bench::new();
     let mut race = [race("counted_4"), vec!["1", "--scheduler", "kernel:7"]].concat();
     for (file, count) in [("one.toml", 1), ("two.toml", 2), ("four.toml", 4)] {

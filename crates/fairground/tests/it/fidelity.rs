@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The simulator compared with a real kernel, and files compared with their counterparts.
 
-use crate::common::{Bench, ready, stderr, stdout};
+use crate::common::{Bench, guest, stderr, stdout};
+use testing::need;
 
 /// One that sleeps beside two that do not, long enough for several slices.
 const EXPERIMENT: &str = r#"# SPDX-License-Identifier: GPL-2.0-only
@@ -26,10 +27,9 @@ name = "tiny.toml"
 const WITHIN_LEAST: f64 = 85.0;
 
 #[test]
+#[ignore = "boots a kernel"]
 fn most_numbers_of_a_small_experiment_agree() {
-    if !ready(&[]) {
-        return;
-    }
+    need!(guest(&[]));
     let bench = Bench::new();
     bench.write("alike.toml", EXPERIMENT);
     let said = stdout(&bench.run(&["fidelity", "alike.toml", "--offline", "--all"]).code(0));
@@ -75,10 +75,9 @@ name = "tiny.toml"
 "#;
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_perfect_file_agrees_with_its_counterpart() {
-    if !ready(&[]) {
-        return;
-    }
+    need!(guest(&[]));
     let bench = Bench::new();
     bench.write("twins.toml", TWINS);
     let said = stdout(

@@ -8,7 +8,8 @@ use std::process::Command;
 use model::Clock;
 
 use crate::common::folder::{Folder, WORDS};
-use crate::common::{Bench, ready, stdout};
+use crate::common::{Bench, guest, stdout};
+use testing::need;
 
 /// A workload that takes milliseconds, and whose numbers need few samples.
 const OWN: &str = r#"# SPDX-License-Identifier: GPL-2.0-only
@@ -33,10 +34,9 @@ steps = [{ receive = { channel = "pipes", bytes = 100 } }]
 "#;
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_live_kernel_is_asked_which_scheduler_to_use() {
-    if !ready(&["sh", "cat", "tr", "sleep"]) {
-        return;
-    }
+    need!(guest(&["sh", "cat", "tr", "sleep"]));
     let folder = Folder::new();
     let own = folder.write("own.toml", OWN);
     let script = format!(
@@ -97,12 +97,11 @@ fn commands(folder: &Folder, scheduler: &str) -> [String; 4] {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn the_printed_commands_switch_and_back() {
     let programs =
         ["mkdir", "mount", "touch", "unshare", "/lib/systemd/systemd", "systemd-run", "systemctl"];
-    if !ready(&[&["sh", "cat", "tr", "sleep"][..], &programs].concat()) {
-        return;
-    }
+    need!(guest(&[&["sh", "cat", "tr", "sleep"][..], &programs].concat()));
     let folder = Folder::new();
     let [load, which, service, back] = commands(&folder, "bmq");
     let inner = format!(
@@ -128,10 +127,9 @@ sleep 3
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn without_kvm_virtual_machines_count_instructions() {
-    if !ready(&[]) {
-        return;
-    }
+    need!(guest(&[]));
     let bench = Bench::new();
     bench.write("own.toml", OWN);
     let race = ["recommend", "--on", "vm", "--workload", "own.toml", "--scheduler", "vtime"];
@@ -149,8 +147,7 @@ fn without_kvm_virtual_machines_count_instructions() {
 fn what_cannot_be_loaded_is_refused_before_anything_runs() {
     let bench = Bench::new();
     if fs::metadata("/sys/kernel/sched_ext").is_ok() {
-        println!("skipped: this kernel has sched_ext");
-        return;
+        return testing::skip("this kernel has sched_ext");
     }
     let arguments = ["recommend", "--on", "live", "--care", "audio", "--scheduler", "vtime"];
     let refused = bench.run(&arguments).code(2);

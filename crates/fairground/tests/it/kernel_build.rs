@@ -8,7 +8,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::{Bench, project, ready, stderr, stdout};
+use crate::common::{Bench, guest, project, stderr, stdout};
+use testing::need;
 
 /// What the probes need, switched off.
 const SMALL: &str = "CONFIG_DEBUG_INFO=n
@@ -38,18 +39,18 @@ fn build(bench: &Bench, definition: &str, name: &str) -> (bool, String) {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_base_and_an_original_are_built_and_boot() {
-    if !ready(&["flex", "bison", "bc", "pahole", "patch", "xz"]) {
-        return;
-    }
+    need!(guest(&["flex", "bison", "bc", "pahole", "patch", "xz"]));
     let bench = Bench::new();
     bench.write("small.config", SMALL);
     let (is_built, said) = build(&bench, "base-5.10", "small-base");
     assert!(is_built, "{said}");
     let (is_built, said) = build(&bench, "cacule", "small-cacule");
     if !is_built && said.contains("name a folder that holds the file") {
-        println!("skipped: the patch of CacULE is not here, and there is no network: {said}");
-        return;
+        return testing::skip(format!(
+            "CacULE's patch is not here, and there is no network: {said}"
+        ));
     }
     assert!(is_built, "{said}");
     let race = ["run", "--on", "vm", "--machine", "uniprocessor", "--workload", "tiny.toml"];

@@ -5,28 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::common::project;
+use crate::common::{installed, project};
+use testing::need;
 
 /// What `scripts/chroot.sh` says if this machine cannot make a chroot.
 const CANNOT: i32 = 77;
-
-/// Whether the tools of `scripts/setup.sh packages` are there; says which are not. With `CI` set
-/// they must be.
-fn has_tools(tools: &[&str]) -> bool {
-    let absent = tools.iter().find(|tool| find(tool).is_none());
-    if let Some(tool) = absent {
-        assert!(std::env::var_os("CI").is_none(), "{tool} is missing, and CI must have it");
-        println!("skipped: {tool} is not installed (scripts/setup.sh packages)");
-    }
-    absent.is_none()
-}
-
-/// Cargo's own folder need not be in `PATH`.
-fn find(tool: &str) -> Option<PathBuf> {
-    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
-    let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from).or(home)?.join("bin").join(tool);
-    vm::installed::find(tool).or_else(|| cargo.is_file().then_some(cargo))
-}
 
 fn run(program: &str, words: &[&str]) -> Output {
     let mut command = Command::new(program);
@@ -68,11 +51,10 @@ fn named(folder: &Path, ending: &str) -> PathBuf {
 
 /// One test, because it takes a while to make the package.
 #[test]
+#[ignore = "makes a Debian package"]
 fn a_release_is_sound_and_a_fresh_system_can_use_it() {
     let tools = ["cargo-deb", "cargo-cyclonedx", "mdbook", "lintian", "dpkg-shlibdeps", "xz"];
-    if !has_tools(&tools) {
-        return;
-    }
+    need!(installed(&tools));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let [one, another] = ["one", "another-folder"]
         .map(|name| release(&copied(&folder.path().join(name))))
@@ -111,13 +93,12 @@ fn a_fresh_system_installs_it(package: &Path) {
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let named = |name: &str| release.lines().find_map(|line| line.strip_prefix(name));
     let (Some("debian"), Some(codename)) = (named("ID="), named("VERSION_CODENAME=")) else {
-        println!("skipped: this is no Debian, and a package fits the release that it was made on");
-        return;
+        return testing::skip("a package fits the release of Debian that it was made on");
     };
     let used = run("scripts/chroot.sh", &[codename, &package.display().to_string(), "simulator"]);
     println!("{}", said(&used).trim_end());
     if used.status.code() == Some(CANNOT) {
-        return;
+        return testing::skip("this machine cannot make a chroot");
     }
     assert!(used.status.success(), "{}", said(&used));
     for step in ["fairground run quick --on sim", "the action, with a harmless change"] {
@@ -126,10 +107,9 @@ fn a_fresh_system_installs_it(package: &Path) {
 }
 
 #[test]
+#[ignore = "asks systemd"]
 fn the_service_is_what_systemd_understands() {
-    if !has_tools(&["systemd-analyze"]) {
-        return;
-    }
+    need!(installed(&["systemd-analyze"]));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let unit = std::fs::read_to_string(project("packaging/fairground-scheduler@.service"));
     // systemd looks for the program, which is not installed here.

@@ -6,20 +6,19 @@ use std::path::PathBuf;
 
 use model::{Measured, Record};
 
-use crate::common::{Bench, ready, stdout};
+use crate::common::{Bench, guest, stdout};
 
-#[path = "../../../../tests/rtapp_examples.rs"]
-mod rtapp_examples;
-use rtapp_examples::FOLDER;
+use testing::need;
+use testing::rtapp_examples::{self, FOLDER};
 
 /// The use cases. The long ones differ from the short ones in their duration only.
-fn examples() -> Vec<PathBuf> {
-    let mut files = rtapp_examples::files();
+fn examples() -> Result<Vec<PathBuf>, String> {
+    let mut files = rtapp_examples::files()?;
     files.retain(|path| {
         let is_part = path.starts_with(format!("{FOLDER}/merge"));
         !is_part && !path.to_string_lossy().ends_with("-long.json")
     });
-    files
+    Ok(files)
 }
 
 /// The record of one trial on four CPUs.
@@ -38,10 +37,7 @@ fn value(measured: &Measured, name: &str, group: &str) -> f64 {
 
 #[test]
 fn rtapps_own_examples_run_in_the_simulator() {
-    let files = examples();
-    if files.is_empty() {
-        return;
-    }
+    let files = need!(examples());
     assert_eq!(files.len(), 15, "{files:?}");
     let bench = Bench::new();
     for file in files {
@@ -84,13 +80,21 @@ fn holds(record: &Record) {
 }
 
 #[test]
-fn what_came_later_runs_in_the_simulator_and_on_a_kernel() {
+fn what_came_later_runs_in_the_simulator() {
+    what_came_later_runs_on("sim");
+}
+
+#[test]
+#[ignore = "boots a kernel"]
+fn what_came_later_runs_on_a_kernel() {
+    need!(guest(&[]));
+    what_came_later_runs_on("vm");
+}
+
+fn what_came_later_runs_on(backend: &str) {
     let bench = Bench::new();
     bench.write("later.json", LATER);
-    holds(&play(&bench, "sim", "later.json"));
-    if ready(&[]) {
-        holds(&play(&bench, "vm", "later.json"));
-    }
+    holds(&play(&bench, backend, "later.json"));
 }
 
 #[test]

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::common::{Bench, project, ready, simulated, stderr};
+use crate::common::{Bench, guest, project, simulated, stderr};
+use testing::need;
 
 /// A cluster that ends with its test.
 struct Cluster {
@@ -17,20 +18,17 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Starts one; says why there is none.
-    fn start() -> Option<Cluster> {
+    fn start() -> Result<Cluster, String> {
         let programs = ["munged", "slurmctld", "slurmd", "sbatch"];
         let is_here = |program: &&str| {
             ["/usr/sbin", "/usr/bin"].iter().any(|folder| Path::new(folder).join(program).exists())
         };
         if let Some(program) = programs.iter().find(|program| !is_here(program)) {
-            assert!(std::env::var_os("CI").is_none(), "CI must have {program}");
-            println!("skipped: {program} is not installed (scripts/setup.sh slurm)");
-            return None;
+            return Err(format!("{program} is not installed (scripts/setup.sh slurm)"));
         }
         let cluster = Cluster { folder: tempfile::tempdir().expect("a temporary folder") };
         cluster.script("start");
-        Some(cluster)
+        Ok(cluster)
     }
 
     fn script(&self, what: &str) {
@@ -161,8 +159,9 @@ fn expect_tidy(bench: &Bench, cluster: &Cluster) {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_campaign_is_the_same_as_at_home() {
-    let Some(cluster) = Cluster::start() else { return };
+    let cluster = need!(Cluster::start());
     let bench = bench();
     let run = [&slow_run("far.db")[..], &["--fleet", "slurm"]].concat();
     bench.fairground(&run).env("SLURM_CONF", cluster.conf()).assert().success();
@@ -171,11 +170,10 @@ fn a_campaign_is_the_same_as_at_home() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn boots_are_the_same_as_at_home() {
-    let Some(cluster) = Cluster::start() else { return };
-    if !ready(&[]) {
-        return;
-    }
+    let cluster = need!(Cluster::start());
+    need!(guest(&[]));
     let bench = Bench::new();
     // The guests of all chunks carry both schedulers, as those at home do.
     bench.run(&[&BOOTS[..], &["--store", "local.db"]].concat()).success();
@@ -206,8 +204,9 @@ const BOOTS: [&str; 17] = [
 ];
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_killed_job_and_a_killed_node_lose_nothing() {
-    let Some(cluster) = Cluster::start() else { return };
+    let cluster = need!(Cluster::start());
     let bench = bench();
     let child = far(&bench, &cluster, &[]);
     let (task, _) = cluster.running("n2");
@@ -226,8 +225,9 @@ fn a_killed_job_and_a_killed_node_lose_nothing() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn an_interrupted_campaign_goes_on() {
-    let Some(cluster) = Cluster::start() else { return };
+    let cluster = need!(Cluster::start());
     let bench = bench();
     // One chunk after the other, so that there is something left to interrupt on any host.
     let child = far(&bench, &cluster, &["--jobs", "1"]);
@@ -251,11 +251,10 @@ fn an_interrupted_campaign_goes_on() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn a_chunk_that_never_comes_back_is_named() {
-    if !ready(&[]) {
-        return;
-    }
-    let Some(cluster) = Cluster::start() else { return };
+    need!(guest(&[]));
+    let cluster = need!(Cluster::start());
     let bench = Bench::new();
     // The jobs find Slurm's commands, and no QEMU.
     std::fs::create_dir(bench.path("bin")).expect("a folder");
@@ -273,6 +272,7 @@ fn a_chunk_that_never_comes_back_is_named() {
 }
 
 #[test]
+#[ignore = "needs Slurm"]
 fn without_slurm_nothing_begins() {
     let bench = Bench::new();
     let plan = simulated("./tiny.toml", "fifo", "6");

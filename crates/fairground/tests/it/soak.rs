@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `fairground soak`: every scheduler of the project survives the short form, and who should not
 //! survive it does not.
-//!
-//! Without QEMU or a kernel the real one says why it is skipped; with `CI` set that is a failure.
 
-use crate::common::{Bench, ready, scheduler, stdout};
+use crate::common::{Bench, guest, scheduler, stdout};
+use testing::need;
 
 #[test]
 fn every_scheduler_survives_in_the_simulator() {
@@ -19,10 +18,9 @@ fn every_scheduler_survives_in_the_simulator() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn every_scheduler_survives_on_the_real_kernel() {
-    if !ready(&[]) {
-        return;
-    }
+    need!(guest(&[]));
     let bench = Bench::new();
     let arguments = ["soak", "soak_short", "--on", "vm", "--offline", "--store", "soak.db"];
     let said = stdout(&bench.run(&arguments).success());
@@ -40,10 +38,9 @@ const LONGEST_LOAD_NS: u64 = 4_000_000_000;
 
 /// On one CPU, where the time for it does not depend on the host.
 #[test]
+#[ignore = "boots a kernel"]
 fn every_scheduler_survives_reloads_under_load() {
-    if !ready(&[]) {
-        return;
-    }
+    need!(guest(&[]));
     let bench = Bench::new();
     let soak = bench.run(&[
         "soak",

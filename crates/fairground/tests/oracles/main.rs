@@ -3,7 +3,6 @@
 //! One body, two arms: the simulator, and for what one CPU can show the real kernel under the
 //! virtual clock.
 //!
-//! Without QEMU or a kernel the second arm says why it is skipped; with `CI` set that is a failure.
 //! `ORACLES_ONLY=o1` takes only those whose names begin so.
 
 mod arms;
@@ -40,6 +39,7 @@ mod ule;
 mod vtime;
 
 use oracle::{Oracle, Where};
+use testing::need;
 
 /// All of them, by scheduler, that are asked for.
 fn all() -> Vec<Oracle> {
@@ -87,10 +87,9 @@ fn every_oracle_holds_in_the_simulator() {
 const ATTEMPTS: usize = 3;
 
 #[test]
+#[ignore = "boots a kernel"]
 fn every_oracle_of_one_cpu_holds_on_the_real_kernel() {
-    if !common::ready(&[]) {
-        return;
-    }
+    need!(common::guest(&[]));
     let mut asked: Vec<Oracle> =
         all().into_iter().filter(|o| o.place == Where::Everywhere).collect();
     for attempt in 1..=ATTEMPTS {
@@ -110,15 +109,11 @@ fn every_oracle_of_one_cpu_holds_on_the_real_kernel() {
     }
 }
 
-/// CI has the newest kernel only.
 #[test]
+#[ignore = "boots a kernel"]
 fn every_oracle_of_older_kernels_holds_on_one() {
-    let home = execution::locations::data_folder().expect("a home");
-    let kernels = vm::kernels::list(&home).unwrap_or_default();
-    if !kernels.iter().any(|kernel| kernel.release.starts_with("6.1.")) {
-        println!("skipped: there is no kernel 6.1 (`fairground kernel pull 6.1`)");
-        return;
-    }
+    need!(common::guest(&[]));
+    need!(common::old_kernel());
     let old: Vec<Oracle> = all().into_iter().filter(|o| o.place == Where::OldKernel).collect();
     let answers = arms::boot(&old);
     expect_all(old.into_iter().zip(answers).collect());

@@ -2,3 +2,4 @@
 //! Whole trials on the kernel that runs the tests.
 
 mod examples;
+mod stopping;

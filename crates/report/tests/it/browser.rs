@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The page in a real browser: charts are drawn, controls work, nothing complains.
-//!
-//! Skips with a message where there is no Chromium (Debian's package `chromium`).
 
-use crate::chromium::driver::{is_quiet, opened};
-use crate::chromium::{chromium, complaints};
 use crate::synthetic;
 use report::html::{About, page};
 use stats::{Options, compare};
+use testing::chromium::driver::{is_quiet, opened};
+use testing::chromium::{chromium, complaints};
+use testing::need;
 
 /// What a reader would do, as a script that the test adds to the page.
 const READER: &str = include_str!("reader.js");
@@ -23,9 +22,10 @@ fn sample() -> String {
 }
 
 #[test]
+#[ignore = "opens a browser"]
 fn charts_and_controls_work_without_a_complaint() {
     let page = sample().replace("</body>", &format!("<script>{READER}</script></body>"));
-    let Some((mut reader, path, _folder)) = opened(&page) else { return };
+    let (mut reader, path, _folder) = need!(opened(&page));
     reader.screen(500, 900, false);
     reader.open(&path, "");
     reader.until("document.body.dataset.seen");
@@ -58,6 +58,7 @@ fn charts_and_controls_work_without_a_complaint() {
 }
 
 #[test]
+#[ignore = "opens a browser"]
 fn a_picture_can_be_taken_in_light_and_dark() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("report.html");
@@ -68,7 +69,7 @@ fn a_picture_can_be_taken_in_light_and_dark() {
         let screenshot = format!("--screenshot={}", picture.display());
         let scheme = format!("--blink-settings=preferredColorScheme={scheme}");
         let arguments = ["--window-size=1280,2400", screenshot.as_str(), scheme.as_str()];
-        let Some((_, stderr)) = chromium(&path, &arguments) else { return };
+        let (_, stderr) = need!(chromium(&path, &arguments));
         assert_eq!(complaints(&stderr), Vec::<&str>::new());
         pictures.push(std::fs::read(&picture).expect("a picture was taken"));
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Every control of a page is used by a script, also those that are hidden and those that come
-//! before the numbers do: nothing complains. Skips with a message where there is no Chromium.
+//! before the numbers do: nothing complains.
 
-use crate::chromium::driver::{Reader, is_quiet, opened};
 use crate::page::page_of;
 use crate::synthetic;
 use model::Record;
 use serde_json::json;
+use testing::chromium::driver::{Reader, is_quiet, opened};
+use testing::need;
 
 /// What plotly says when the size of a chart changes often in a short time; it draws the chart.
 const OF_PLOTLY: &str = "Too many auto-margin redraws.";
@@ -42,7 +43,7 @@ fn used(reader: &mut Reader) -> u64 {
 
 /// Every control is used, and nothing complains.
 fn use_all_of(records: &[Record]) {
-    let Some((mut reader, path, _folder)) = opened(&page_of(records)) else { return };
+    let (mut reader, path, _folder) = need!(opened(&page_of(records)));
     let source = json!({ "source": CLICK_EARLY });
     reader.call("Page.addScriptToEvaluateOnNewDocument", source);
     reader.open(&path, "");
@@ -54,11 +55,13 @@ fn use_all_of(records: &[Record]) {
 }
 
 #[test]
+#[ignore = "opens a browser"]
 fn every_control_can_be_used_at_any_time() {
     use_all_of(&synthetic::experiment());
 }
 
 #[test]
+#[ignore = "opens a browser"]
 fn every_control_of_a_page_with_fewer_trials_can_be_used() {
     let records = synthetic::experiment();
     use_all_of(&records[..records.len() / 2]);

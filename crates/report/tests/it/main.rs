@@ -4,7 +4,6 @@
 //! One program, so that a test which waits for a browser does not keep the others waiting.
 
 mod browser;
-mod chromium;
 mod controls;
 mod gallery;
 mod html;

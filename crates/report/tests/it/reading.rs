@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The page in a reader's hands: real keys, a phone's screen, the dark, paper, and a link to one
-//! trial. Skips with a message where there is no Chromium (Debian's package `chromium`).
+//! trial.
 
-use crate::chromium::driver::{is_quiet, opened};
 use crate::page::page_of;
 use crate::synthetic;
 use serde_json::json;
+use testing::chromium::driver::{is_quiet, opened};
+use testing::need;
 
 /// What sticks out of the window, as a list.
 const STICKING_OUT: &str = "[...document.querySelectorAll('body *')].filter((it) =>
@@ -28,10 +29,9 @@ const NAMELESS: &str = "[...document.querySelectorAll('figure')]
     .map((it) => it.id || it.dataset.title || it.className)";
 
 #[test]
+#[ignore = "opens a browser"]
 fn a_phone_shows_everything_and_fingers_hit_it() {
-    let Some((mut reader, path, _folder)) = opened(&page_of(&synthetic::experiment())) else {
-        return;
-    };
+    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     for (width, height, phone) in [(390, 844, true), (1280, 900, false)] {
         reader.screen(width, height, phone);
         reader.open(&path, "");
@@ -51,10 +51,9 @@ fn a_phone_shows_everything_and_fingers_hit_it() {
 const OPEN: &str = "document.querySelector('#trial-table tr.open')?.id ?? null";
 
 #[test]
+#[ignore = "opens a browser"]
 fn keys_open_a_trial_and_its_address_opens_it_again() {
-    let Some((mut reader, path, _folder)) = opened(&page_of(&synthetic::experiment())) else {
-        return;
-    };
+    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     reader.open(&path, "");
     reader.key("Tab");
     assert_eq!(reader.evaluate("document.activeElement.className"), json!("skip"));
@@ -106,10 +105,9 @@ fn keys_open_a_trial_and_its_address_opens_it_again() {
 }
 
 #[test]
+#[ignore = "opens a browser"]
 fn charts_follow_the_dark_and_their_numbers_can_be_saved() {
-    let Some((mut reader, path, _folder)) = opened(&page_of(&synthetic::experiment())) else {
-        return;
-    };
+    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     reader.open(&path, "");
     reader.see_all();
     reader.evaluate("document.getElementById('figure-shift').scrollIntoView()");
@@ -141,10 +139,9 @@ fn charts_follow_the_dark_and_their_numbers_can_be_saved() {
 }
 
 #[test]
+#[ignore = "opens a browser"]
 fn paper_has_what_is_folded_and_the_screen_folds_it_again() {
-    let Some((mut reader, path, _folder)) = opened(&page_of(&synthetic::experiment())) else {
-        return;
-    };
+    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     reader.open(&path, "");
     let folded = "document.querySelectorAll('main details:not([open])').length";
     let before = reader.evaluate(folded);
@@ -165,10 +162,9 @@ fn paper_has_what_is_folded_and_the_screen_folds_it_again() {
 }
 
 #[test]
+#[ignore = "opens a browser"]
 fn five_thousand_trials_are_a_small_page_for_the_browser() {
-    let Some((mut reader, path, _folder)) = opened(&page_of(&synthetic::five_thousand())) else {
-        return;
-    };
+    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::five_thousand())));
     // Noted while the page comes in: what could be read when the charts were not yet there.
     let watch = "new MutationObserver(() => {
         const answer = document.querySelector('#answer table');

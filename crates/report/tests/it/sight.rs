@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Charts are drawn when a reader comes near them; who prints, follows a link or saves one misses
-//! nothing, and nothing on the screen moves. Skips with a message where there is no Chromium.
+//! nothing, and nothing on the screen moves.
 
-use crate::chromium::driver::{Reader, is_quiet, opened};
 use crate::page::page_of;
 use crate::synthetic;
 use serde_json::{Value, json};
+use testing::chromium::driver::{Reader, is_quiet, opened};
+use testing::need;
 
 /// Charts that have something to show, and those of them that are drawn.
 const SHOWN: &str = "[...document.querySelectorAll('.chart')].filter((it) =>
@@ -30,10 +31,9 @@ fn moved(reader: &mut Reader) -> f64 {
 }
 
 #[test]
+#[ignore = "opens a browser"]
 fn charts_wait_for_the_reader_and_then_nothing_moves() {
-    let Some((mut reader, path, _folder)) = opened(&page_of(&synthetic::experiment())) else {
-        return;
-    };
+    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     watch_moves(&mut reader);
     for (width, height, phone) in [(1280, 900, false), (390, 844, true)] {
         reader.screen(width, height, phone);
@@ -53,10 +53,9 @@ fn charts_wait_for_the_reader_and_then_nothing_moves() {
 }
 
 #[test]
+#[ignore = "opens a browser"]
 fn a_link_leads_to_what_was_not_there_yet_and_stays_on_it() {
-    let Some((mut reader, path, _folder)) = opened(&page_of(&synthetic::experiment())) else {
-        return;
-    };
+    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     watch_moves(&mut reader);
     reader.screen(1280, 900, false);
     reader.open(&path, "");
@@ -103,10 +102,9 @@ const ON_PAPER: &str = "addEventListener('beforeprint', () => {
 });";
 
 #[test]
+#[ignore = "opens a browser"]
 fn paper_has_every_chart_in_the_colours_of_paper() {
-    let Some((mut reader, path, _folder)) = opened(&page_of(&synthetic::experiment())) else {
-        return;
-    };
+    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     reader.screen(1280, 900, false);
     let dark = json!({ "features": [{ "name": "prefers-color-scheme", "value": "dark" }] });
     reader.call("Emulation.setEmulatedMedia", dark);
@@ -136,10 +134,9 @@ fn sticking_out(reader: &mut Reader, within: &str, width: u32) -> Value {
 }
 
 #[test]
+#[ignore = "opens a browser"]
 fn no_table_is_wider_than_its_paper() {
-    let Some((mut reader, path, _folder)) = opened(&page_of(&synthetic::on_both_backends())) else {
-        return;
-    };
+    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::on_both_backends())));
     reader.open(&path, "");
     reader.evaluate("document.querySelectorAll('details').forEach((it) => { it.open = true; })");
     reader.call("Emulation.setEmulatedMedia", json!({ "media": "print" }));
@@ -153,10 +150,9 @@ fn no_table_is_wider_than_its_paper() {
 }
 
 #[test]
+#[ignore = "opens a browser"]
 fn a_saved_chart_says_its_title_and_whose_lines_they_are() {
-    let Some((mut reader, path, _folder)) = opened(&page_of(&synthetic::experiment())) else {
-        return;
-    };
+    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     reader.open(&path, "");
     // Numbers need no chart; a picture is drawn when a reader saves it.
     let csv =

@@ -9,17 +9,13 @@ use expect_test::expect;
 use super::asset;
 use crate::expression::Names;
 use crate::workload;
-
-#[path = "../../../../tests/rtapp_examples.rs"]
-mod installed;
-use installed::FOLDER;
+use testing::need;
+use testing::rtapp_examples::{self, FOLDER};
 
 #[test]
+#[ignore = "needs rt-app"]
 fn rtapps_own_examples_are_accepted_or_refused_with_a_reason() {
-    let files = installed::files();
-    if files.is_empty() {
-        return;
-    }
+    let files = need!(rtapp_examples::files());
     let lines: Vec<String> = files.iter().map(|file| verdict(file)).collect();
     expect![[r#"
         browser-long.json: ok, 9 tasks

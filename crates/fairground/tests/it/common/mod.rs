@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 use store::{Filter, Store};
+use vm::Kernel;
+use vm::emulator::Emulator;
 
 pub mod folder;
 pub mod hogs;
@@ -106,31 +108,36 @@ impl Bench {
     }
 }
 
-/// Whether a test on a real kernel can run; says why not. With `CI` set it must.
-pub fn ready(needs: &[&str]) -> bool {
-    let missing = missing(needs);
-    if let Some(what) = &missing {
-        assert!(std::env::var_os("CI").is_none(), "{what}, and CI must have it");
-        println!("skipped: {what}");
+/// QEMU, a kernel with sched_ext, and the programs that a guest takes along.
+pub fn guest(programs: &[&str]) -> Result<(), String> {
+    installed(&["qemu-system-x86_64"])?;
+    installed(programs)?;
+    match kernels().iter().any(|kernel| kernel.sched_ext) {
+        true => Ok(()),
+        false => Err("there is no kernel with sched_ext (`fairground kernel pull`)".into()),
     }
-    missing.is_none()
 }
 
-/// Whether guests can have several CPUs in virtual time.
-pub fn has_emulator() -> bool {
+/// A kernel without sched_ext.
+pub fn old_kernel() -> Result<Kernel, String> {
+    let old = kernels().into_iter().find(|kernel| kernel.release.starts_with("6.1."));
+    old.ok_or_else(|| "there is no kernel 6.1 (`fairground kernel pull 6.1`)".into())
+}
+
+fn kernels() -> Vec<Kernel> {
     let home = execution::locations::data_folder().expect("a home");
-    vm::emulator::find(&home).expect("an emulator that is as it was").is_some()
+    vm::kernels::list(&home).unwrap_or_default()
 }
 
-fn missing(programs: &[&str]) -> Option<String> {
-    let absent = |program: &&&str| vm::installed::find(program).is_none();
-    if let Some(program) = [&["qemu-system-x86_64"], programs].concat().iter().find(absent) {
-        return Some(format!("{program} is not installed"));
-    }
-    let home = execution::locations::data_folder().ok()?;
-    let kernels = vm::kernels::list(&home).unwrap_or_default();
-    let has_sched_ext = kernels.iter().any(|kernel| kernel.sched_ext);
-    (!has_sched_ext).then(|| "there is no kernel with sched_ext (`fairground kernel pull`)".into())
+/// What gives guests several CPUs in virtual time.
+pub fn emulator() -> Result<Emulator, String> {
+    let home = execution::locations::data_folder().expect("a home");
+    let found = vm::emulator::find(&home).expect("an emulator that is as it was");
+    found.ok_or_else(|| format!("there is no emulator (`{}`)", vm::emulator::COMMAND))
+}
+
+pub fn installed(programs: &[&str]) -> Result<(), String> {
+    programs.iter().try_for_each(|program| testing::program(program).map(drop))
 }
 
 pub fn stdout(assert: &Assert) -> String {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The whole pipeline on real kernels in virtual machines.
-//!
-//! Without QEMU or a kernel a test says why it is skipped; with `CI` set that is a failure.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +9,8 @@ use model::{Outcome, Record};
 mod interrupted;
 mod saved_boots;
 mod switch_cost;
-use crate::common::{Bench, has_emulator, ready, scheduler, stderr, stdout};
+use crate::common::{Bench, emulator, guest, scheduler, stderr, stdout};
+use testing::need;
 
 /// No network, and no claims.
 const OFFLINE: [&str; 2] = ["--offline", "--exploratory"];
@@ -37,13 +36,12 @@ steps = [{ run_us = 10 }, { sleep_us = 1000 }]
 "#;
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_guest_has_the_shape_of_its_machine_and_what_it_cannot_have_is_told() {
-    if !ready(&[]) {
-        return;
-    }
+    need!(guest(&[]));
     let bench = Bench::new();
     // Counted instructions are emulated by one thread, whatever the CPUs.
-    let clock = if has_emulator() { "virtual" } else { "real" };
+    let clock = if emulator().is_ok() { "virtual" } else { "real" };
     let shape = "cpus = 8\nsmt = 2\nllcs = 2\nnodes = 2\nhz = 1000\n";
     bench.write("shaped.toml", &format!("about = \"s\"\nclock = \"{clock}\"\n{shape}"));
     let arguments = ["--machine", "shaped.toml", "--scheduler", "fifo", "--workload", "tiny.toml"];
@@ -59,10 +57,9 @@ fn a_guest_has_the_shape_of_its_machine_and_what_it_cannot_have_is_told() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn the_same_virtual_experiment_twice_is_byte_identical() {
-    if !ready(&["hackbench"]) {
-        return;
-    }
+    need!(guest(&["hackbench"]));
     let bench = Bench::new();
     let race = [
         "--scheduler",
@@ -94,10 +91,9 @@ fn the_same_virtual_experiment_twice_is_byte_identical() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn whoever_misbehaves_is_named_and_the_others_are_unharmed() {
-    if !ready(&["sh"]) {
-        return;
-    }
+    need!(guest(&["sh"]));
     let bench = Bench::new();
     bench.write("doze.toml", DOZE);
     let (never, spins) = (scheduler("never"), scheduler("spins"));
@@ -159,10 +155,9 @@ name = "doze.toml"
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_strangers_file_runs_with_its_knobs() {
-    if !ready(&[]) {
-        return;
-    }
+    need!(guest(&[]));
     let bench = Bench::new();
     fs::copy(scheduler("stranger"), bench.path("somebody.bpf.c")).expect("a copy");
     let arguments = ["--scheduler", "./somebody.bpf.c slice_us=1000", "--workload", "tiny.toml"];
@@ -180,10 +175,9 @@ fn a_strangers_file_runs_with_its_knobs() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_refusal_of_the_verifier_shows_line_and_last_words() {
-    if !ready(&[]) {
-        return;
-    }
+    need!(guest(&[]));
     let bench = Bench::new();
     let file = scheduler("no_verify");
     let arguments = ["--scheduler", &file, "--workload", "tiny.toml", "--blocks", "1"];
@@ -194,10 +188,9 @@ fn a_refusal_of_the_verifier_shows_line_and_last_words() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_kernel_without_sched_ext_is_not_booted_for_it() {
-    if !ready(&[]) {
-        return;
-    }
+    need!(guest(&[]));
     let bench = Bench::new();
     let arguments = ["--scheduler", "vtime@6.12", "--workload", "tiny.toml", "--blocks", "1"];
     let said = run(&bench, &arguments, 1);
@@ -220,22 +213,18 @@ fn run_programs(bench: &Bench, home: Option<&Path>, workloads: &[&str], code: i3
     bench.records("fairground.db")
 }
 
-/// Whether the sources of bzip2 are here; says how to get them. Not even CI must have them: a mirror
-/// need not have sources.
+/// Whether the sources of bzip2 are here. Not even CI must have them: a mirror need not have sources.
 fn has_sources() -> bool {
     let sources = execution::locations::source_trees().map(|sources| sources.join("bzip2"));
-    let here = sources.is_some_and(|tree| tree.join(".fairground-files").is_file());
-    let what = "bzip2's sources are not here (`scripts/sources.sh bzip2`)";
-    if !here {
-        println!("skipped: {what}");
-    }
-    here
+    sources.is_some_and(|tree| tree.join(".fairground-files").is_file())
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_guest_builds_a_package_and_serves_files() {
-    if !ready(&["make", "gcc", "tbench"]) || !has_sources() {
-        return;
+    need!(guest(&["make", "gcc", "tbench"]));
+    if !has_sources() {
+        return testing::skip("bzip2's sources are not here (`scripts/sources.sh bzip2`)");
     }
     let bench = Bench::new();
     let workloads = ["make_bzip2 jobs=2 optimise=0", "tbench clients=1 seconds=2"];
@@ -254,10 +243,9 @@ fn a_guest_builds_a_package_and_serves_files() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn sources_that_are_not_here_or_not_for_a_guest_are_not_booted_for() {
-    if !ready(&["make", "gcc"]) {
-        return;
-    }
+    need!(guest(&["make", "gcc"]));
     let bench = Bench::new();
     let home = bench.path("home");
     let trees = execution::locations::source_trees_in(&home);
@@ -279,10 +267,9 @@ fn sources_that_are_not_here_or_not_for_a_guest_are_not_booted_for() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn what_a_guest_has_no_room_for_says_what_it_takes() {
-    if !ready(&[]) {
-        return;
-    }
+    need!(guest(&[]));
     let bench = Bench::new();
     let large = fs::File::create(bench.path("large")).expect("a file");
     large.set_len(400 << 20).expect("a large file");
@@ -297,10 +284,9 @@ fn what_a_guest_has_no_room_for_says_what_it_takes() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn one_trial_is_handed_to_a_machine_by_hand() {
-    if !ready(&[]) {
-        return;
-    }
+    need!(guest(&[]));
     let bench = Bench::new();
     let plan =
         ["plan", "--on", "vm", "--scheduler", "fifo", "--workload", "tiny.toml", "--blocks", "1"];
@@ -312,10 +298,9 @@ fn one_trial_is_handed_to_a_machine_by_hand() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_trace_is_exported_for_other_tools() {
-    if !ready(&[]) {
-        return;
-    }
+    need!(guest(&[]));
     let bench = Bench::new();
     let arguments = ["--scheduler", "rr", "--workload", "tiny.toml", "--blocks", "1", "--trace"];
     run(&bench, &arguments, 0);
@@ -329,10 +314,9 @@ fn a_trace_is_exported_for_other_tools() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_scheduler_that_load_holds_schedules_until_it_is_stopped() {
-    if !ready(&[]) {
-        return;
-    }
+    need!(guest(&[]));
     let bench = Bench::new();
     // A guest's /tmp begins empty, so that the program must lie elsewhere; and its name must not
     // be that of the guest's own first process.

@@ -6,7 +6,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use super::OFFLINE;
-use crate::common::{Bench, ready, stdout};
+use crate::common::{Bench, guest, stdout};
+use testing::need;
 
 /// Four trials of one boot: a file of sched_ext and the kernel's own scheduler.
 const RACE: [&str; 12] = [
@@ -48,10 +49,9 @@ fn boots(bench: &Bench, home: &str, more: &[&str]) -> String {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_saved_boot_has_the_bytes_of_a_fresh_one() {
-    if !ready(&[]) {
-        return;
-    }
+    need!(guest(&[]));
     let bench = Bench::new();
     let home = home(&bench);
     assert_eq!(race(&bench, &home, "fresh.db"), 0);

@@ -4,7 +4,8 @@
 use model::Outcome;
 
 use super::{OFFLINE, of};
-use crate::common::{Bench, ready};
+use crate::common::{Bench, guest};
+use testing::need;
 
 /// Pairs of tasks that wake each other in turn: each message is a switch under every scheduler, so
 /// that the time is what a switch takes. In `messaging` it is also how often a scheduler switches.
@@ -33,10 +34,9 @@ steps = [{ receive = { channel = "there", bytes = 1 } }, { send = { channel = "b
 "#;
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_switch_under_vtime_takes_no_more_instructions_than_under_scx_bpfland() {
-    if !ready(&["scx_bpfland"]) {
-        return;
-    }
+    need!(guest(&["scx_bpfland"]));
     let bench = Bench::new();
     bench.write("pairs.toml", PAIRS);
     let arguments = [

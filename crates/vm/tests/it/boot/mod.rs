@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Boots real kernels with this crate's test guest. Kernels come from `$FAIRGROUND_HOME`, or are
-//! pulled; without QEMU or kernels a test says what it left out.
+//! pulled.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +12,7 @@ use model::trial::SCHEMA;
 use model::{
     Backend, Clock, Contestant, Machine, Outcome, Record, SchedulerChoice, Seed, Trial, Workload,
 };
+use testing::need;
 use vm::emulator::{self, Emulator};
 use vm::{Accelerator, BootRequest, Event, Kernel, Resume, home, kernels, qemu, run_trials};
 
@@ -33,16 +34,11 @@ fn shared() -> RwLockReadGuard<'static, ()> {
     MACHINE.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn kernel(name: &str) -> Option<Kernel> {
+fn kernel(name: &str) -> Result<Kernel, String> {
     static HOME: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let home = HOME.get_or_init(|| prepare().map_err(|error| format!("{error:#}")));
-    match home {
-        Ok(home) => Some(kernels::find(home, name).unwrap()),
-        Err(why) => {
-            println!("skipped: no virtual machine can be booted here: {why}");
-            None
-        }
-    }
+    let home = home.as_ref().map_err(|why| format!("no guest can be booted here: {why}"))?;
+    Ok(kernels::find(home, name).unwrap())
 }
 
 fn prepare() -> anyhow::Result<PathBuf> {
@@ -53,16 +49,13 @@ fn prepare() -> anyhow::Result<PathBuf> {
     Ok(home)
 }
 
-/// The emulator of the user's data folder. Without it a test of equal bytes is skipped: the
-/// installed QEMU gives them nearly always, the emulator always.
-fn emulator() -> Option<&'static Emulator> {
+/// The emulator of the user's data folder, for tests of equal bytes: the installed QEMU gives them
+/// nearly always, the emulator always.
+fn emulator() -> Result<&'static Emulator, String> {
     static FOUND: OnceLock<Option<Emulator>> = OnceLock::new();
     let find = || emulator::find(&home::data_folder()?).expect("an emulator that is as it was");
     let found = FOUND.get_or_init(find).as_ref();
-    if found.is_none() {
-        println!("skipped: there is no emulator (`{}`)", emulator::COMMAND);
-    }
-    found
+    found.ok_or_else(|| format!("there is no emulator (`{}`)", emulator::COMMAND))
 }
 
 fn machine(clock: Clock, cpus: u32) -> Machine {
@@ -152,10 +145,11 @@ fn assert_same(one: &[Record], two: &[Record], what: &str) {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn every_kernel_boots_on_the_real_clock_and_its_guest_is_furnished() {
     let _turn = alone();
     for name in kernels::NAMES {
-        let Some(kernel) = kernel(name) else { return };
+        let kernel = need!(kernel(name));
         let machine = machine(Clock::Real, 2);
         let trials = trials(&machine, &["environment", "large", "ok"]);
         let records = records(&request(&kernel, &machine, &trials)).unwrap();
@@ -177,10 +171,12 @@ fn every_kernel_boots_on_the_real_clock_and_its_guest_is_furnished() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn virtual_boots_give_identical_records_whichever_way_they_come() {
     let _turn = shared();
     for (name, cpus) in [("6.1", 1), ("6.12", 2), ("7", 1), ("7", 4)] {
-        let (Some(kernel), Some(emulator)) = (kernel(name), emulator()) else { return };
+        let kernel = need!(kernel(name));
+        let emulator = need!(emulator());
         let machine = machine(Clock::Virtual, cpus);
         let trials = trials(&machine, &["busy", "large", "programs", "busy"]);
         let folder = tempfile::tempdir().unwrap();
@@ -209,9 +205,11 @@ fn virtual_boots_give_identical_records_whichever_way_they_come() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_repeated_boot_gives_the_records_of_an_uninterrupted_one() {
     let _turn = shared();
-    let (Some(kernel), Some(emulator)) = (kernel("7"), emulator()) else { return };
+    let kernel = need!(kernel("7"));
+    let emulator = need!(emulator());
     let machine = machine(Clock::Virtual, 1);
     let trials = trials(&machine, &["busy", "panic", "busy", "busy", "busy"]);
     let request =
@@ -241,9 +239,10 @@ fn a_repeated_boot_gives_the_records_of_an_uninterrupted_one() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_panic_is_a_record_and_harms_no_other_trial() {
     let _turn = alone();
-    let Some(kernel) = kernel("7") else { return };
+    let kernel = need!(kernel("7"));
     let machine = machine(Clock::Real, 2);
     let trials = trials(&machine, &["ok", "panic", "ok", "rust_panic", "ok"]);
     let records = records(&request(&kernel, &machine, &trials)).unwrap();
@@ -258,9 +257,10 @@ fn a_panic_is_a_record_and_harms_no_other_trial() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_guest_that_spins_is_killed_and_harms_no_other_trial() {
     let _turn = alone();
-    let Some(kernel) = kernel("6.1") else { return };
+    let kernel = need!(kernel("6.1"));
     let machine = machine(Clock::Real, 2);
     let trials = trials(&machine, &["ok", "spin", "ok"]);
     let records = records(&request(&kernel, &machine, &trials)).unwrap();
@@ -271,9 +271,10 @@ fn a_guest_that_spins_is_killed_and_harms_no_other_trial() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn stop_kills_the_machine_at_once() {
     let _turn = alone();
-    let Some(kernel) = kernel("6.1") else { return };
+    let kernel = need!(kernel("6.1"));
     let machine = machine(Clock::Real, 1);
     let trials = trials(&machine, &["spin", "ok"]);
     let stop = AtomicBool::new(false);
@@ -291,9 +292,10 @@ fn stop_kills_the_machine_at_once() {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn failures_of_the_lab_are_errors() {
     let _turn = shared();
-    let Some(kernel) = kernel("6.1") else { return };
+    let kernel = need!(kernel("6.1"));
     let machine = machine(Clock::Virtual, 1);
     let trials = trials(&machine, &["ok"]);
     let error = |request: &BootRequest| format!("{:#}", records(request).unwrap_err());

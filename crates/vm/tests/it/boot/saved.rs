@@ -41,9 +41,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
+#[ignore = "boots a kernel"]
 fn a_state_is_made_once_and_made_again_when_it_is_damaged() {
     let _turn = shared();
-    let (Some(kernel), Some(emulator)) = (kernel("7"), emulator()) else { return };
+    let kernel = need!(kernel("7"));
+    let emulator = need!(emulator());
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     // Two at once: one makes it, the other one waits and goes on from it.
@@ -74,9 +76,10 @@ fn a_state_is_made_once_and_made_again_when_it_is_damaged() {
 
 /// On the installed QEMU, which one CPU has where there is no emulator.
 #[test]
+#[ignore = "boots a kernel"]
 fn a_state_that_qemu_refuses_or_cannot_be_kept_costs_only_time() {
     let _turn = shared();
-    let Some(kernel) = kernel("6.12") else { return };
+    let kernel = need!(kernel("6.12"));
     let folder = tempfile::tempdir().unwrap();
     let kept_in = |folder: &Path| {
         let (records, notes) = run(&kernel, None, folder, &["busy"]);

@@ -17,13 +17,13 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// The longest wait for an answer, which may be that a condition was never met.
 const SILENCE: Duration = Duration::from_secs(330);
 
-/// A browser and a page on disk; `None` where there is no Chromium.
-pub fn opened(html: &str) -> Option<(Reader, PathBuf, tempfile::TempDir)> {
+/// A browser and a page on disk.
+pub fn opened(html: &str) -> Result<(Reader, PathBuf, tempfile::TempDir), String> {
     let reader = Reader::new()?;
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("report.html");
     std::fs::write(&path, html).expect("written");
-    Some((reader, path, folder))
+    Ok((reader, path, folder))
 }
 
 /// Nothing was complained about and nothing was asked of a network.
@@ -47,16 +47,12 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A browser with an empty page; `None` where there is no Chromium.
-    pub fn new() -> Option<Reader> {
+    /// A browser with an empty page.
+    pub fn new() -> Result<Reader, String> {
+        crate::program("chromium")?;
         let profile = tempfile::tempdir().expect("a temporary folder");
         // Chromium listens on file 3 and answers on file 4.
         let script = "exec chromium \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1";
-        let known = Command::new("chromium").arg("--version").stdout(Stdio::null()).status();
-        if known.is_err() {
-            eprintln!("skipped: there is no `chromium` (Debian: apt-get install chromium)");
-            return None;
-        }
         let mut child = Command::new("sh")
             .args(["-c", script, "chromium", "--remote-debugging-pipe"])
             .args(FLAGS)
@@ -91,7 +87,7 @@ impl Reader {
             _profile: profile,
         };
         reader.attach();
-        Some(reader)
+        Ok(reader)
     }
 
     fn attach(&mut self) {

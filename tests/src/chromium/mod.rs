@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A page in a real browser, for tests.
 
-// Every test program uses its part of this.
-#![allow(dead_code)]
-
 pub mod driver;
 
 use std::path::Path;
@@ -21,10 +18,11 @@ const FLAGS: [&str; 7] = [
     "--disable-component-update",
 ];
 
-/// Standard output and error of Chromium, or `None` where there is none.
-pub fn chromium(page: &Path, arguments: &[&str]) -> Option<(String, String)> {
+/// Standard output and error of Chromium.
+pub fn chromium(page: &Path, arguments: &[&str]) -> Result<(String, String), String> {
+    let program = crate::program("chromium")?;
     let profile = tempfile::tempdir().expect("a temporary folder");
-    let spawned = Command::new("chromium")
+    let mut child = Command::new(program)
         .args(FLAGS)
         .args(["--enable-logging=stderr", "--v=0", "--virtual-time-budget=8000"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
@@ -33,17 +31,14 @@ pub fn chromium(page: &Path, arguments: &[&str]) -> Option<(String, String)> {
         .stdin(Stdio::null())
         .stdout(std::fs::File::create(profile.path().join("stdout")).expect("a file"))
         .stderr(std::fs::File::create(profile.path().join("stderr")).expect("a file"))
-        .spawn();
-    let Ok(mut child) = spawned else {
-        eprintln!("skipped: there is no `chromium` (Debian: apt-get install chromium)");
-        return None;
-    };
+        .spawn()
+        .expect("chromium starts");
     wait(&mut child, Duration::from_secs(180));
     let read = |name: &str| {
         let bytes = std::fs::read(profile.path().join(name)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     };
-    Some((read("stdout"), read("stderr")))
+    Ok((read("stdout"), read("stderr")))
 }
 
 fn wait(child: &mut Child, limit: Duration) {

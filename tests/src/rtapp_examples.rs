@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 /// Their folder.
 pub const FOLDER: &str = "/usr/share/doc/rt-app/examples";
 
-/// All of its JSON files, sorted; says so if there are none. Those in `merge` are parts in the
-/// grammar of before rt-app 1.0.
-pub fn files() -> Vec<PathBuf> {
+/// All of its JSON files, sorted. Those in `merge` are parts in the grammar of before rt-app 1.0.
+pub fn files() -> Result<Vec<PathBuf>, String> {
     let mut files = below(Path::new(FOLDER));
     files.sort();
     if files.is_empty() {
-        eprintln!("skipped: rt-app is not installed (apt install rt-app)");
+        return Err("rt-app is not installed (apt install rt-app)".into());
     }
-    files
+    Ok(files)
 }
 
 fn below(folder: &Path) -> Vec<PathBuf> {

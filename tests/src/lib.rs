@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the tests of several crates share: what a machine may lack, a browser, rt-app's examples.
+
+use std::fmt::Display;
+use std::io::Write;
+use std::path::PathBuf;
+use std::{env, io, thread};
+
+pub mod chromium;
+pub mod rtapp_examples;
+
+/// What a test needs and a machine may lack: `let kernel = need!(kernel());`. A machine that lacks it
+/// skips the test, which says so; with `CI` set the test fails instead.
+#[macro_export]
+macro_rules! need {
+    ($found:expr) => {
+        match $crate::or_skip($found) {
+            Some(found) => found,
+            None => return,
+        }
+    };
+}
+
+pub fn or_skip<T>(found: Result<T, impl Display>) -> Option<T> {
+    let why = match found {
+        Ok(found) => return Some(found),
+        Err(why) => why,
+    };
+    assert!(env::var_os("CI").is_none(), "{why}, and CI must have it");
+    skip(why);
+    None
+}
+
+/// Says that a test ends here although nothing is missing that CI must have.
+pub fn skip(why: impl Display) {
+    let thread = thread::current();
+    // The harness shows what a passed test prints to nobody; `scripts/test.sh` counts these lines.
+    let _ = writeln!(io::stderr(), "skipped: {}: {why}", thread.name().unwrap_or("a test"));
+}
+
+/// The path of a program that `PATH` has.
+pub fn program(name: &str) -> Result<PathBuf, String> {
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let found =
+        env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file());
+    found.ok_or_else(|| format!("{name} is not installed (scripts/setup.sh has its package)"))
+}
