@@ -2,7 +2,7 @@
 //! Workloads: groups of tasks that play steps, and real programs.
 //!
 //! These are resolved workloads: every count is a number. The TOML files may hold expressions over
-//! their parameters; `fairground`'s `spec` replaces them before it deserialises into these types.
+//! their parameters; the crate `spec` replaces them before it deserialises into these types.
 
 use std::collections::BTreeMap;
 
