@@ -9,8 +9,6 @@ use crate::{File, expect_none, files, root};
 const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
     ("live", &["compile", "recording", "process"]),
     ("sim", &["compile", "process"]),
-    // Trials become records wherever they run.
-    ("execution", &["compile", "live", "sim", "spec", "store", "vm"]),
     // A chunk carries schedulers' texts, its records go where those of local trials go.
     ("fleet", &["compile", "store"]),
     // The compiler reads a stranger's text.
@@ -33,7 +31,6 @@ const SILENT: &[&str] = &[
     "live",
     "vm",
     "sim",
-    "execution",
     "fleet",
     "store",
     "stats",
@@ -45,16 +42,16 @@ const SILENT: &[&str] = &[
 const BACKENDS: &[&str] = &["live", "vm", "sim"];
 
 /// Crates that read what people and strangers hand to the program.
-const READERS: &[&str] = &["spec", "store", "execution", "fleet", "fairground"];
+const READERS: &[&str] = &["spec", "store", "fleet", "fairground"];
 
 /// Files there that are the kernel's or the program's own, and answers that are asked for.
 const OWN_FILES: &[&str] = &[
     // The reader itself.
     "crates/spec/src/files.rs",
     // `/proc`.
-    "crates/execution/src/live.rs",
+    "crates/fairground/src/execution/live.rs",
     // Objects that this program has just compiled.
-    "crates/execution/src/objects.rs",
+    "crates/fairground/src/execution/objects.rs",
     // Questions at a terminal.
     "crates/fairground/src/cmd/recommend.rs",
     // A lock's own note, of a limited length.

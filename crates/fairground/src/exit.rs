@@ -13,11 +13,9 @@ use std::io;
 use std::process::ExitCode;
 
 use anyhow::Error;
-use execution::interrupt;
-use execution::refusal::BadInput;
-pub use execution::refusal::bad_input;
 use model::Record;
 
+use crate::execution::interrupt;
 use crate::output::{Closed, tell};
 
 /// A scheduler or a workload misbehaved, or two stores differ.
@@ -28,6 +26,15 @@ pub const BAD_INPUT: u8 = 2;
 pub const LAB_FAILED: u8 = 3;
 /// Interrupted by the user; `--resume` continues.
 pub const INTERRUPTED: u8 = interrupt::EXIT_CODE;
+
+/// Bad input: the message names what was given and what to write instead.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadInput(String);
+
+pub fn bad_input(message: impl Into<String>) -> Error {
+    BadInput(message.into()).into()
+}
 
 /// The exit code of a verb whose trials have left these records: [`MISBEHAVED`] unless all are ok.
 pub fn of_records(records: &[Record]) -> ExitCode {

@@ -7,7 +7,7 @@
 //!
 //! Read in this order: [`cmd`] is the table of verbs; [`experiment_options`] and
 //! [`planned_experiment`] turn a command line into trials, with the crate `spec`; [`measure`] is
-//! the service behind every verb that measures, and the crate `execution` executes trials on the
+//! the service behind every verb that measures, and [`execution`] executes trials on the
 //! backends.
 //! [`records`], [`recordings`], [`stores`], [`sessions`] and [`summary`] are what the reading verbs
 //! share, [`lineage`] tells which scheduler descends from which. [`claims`] tests what others have
@@ -24,6 +24,7 @@ pub mod cmd;
 pub mod command_line;
 pub mod dates;
 pub mod duration;
+pub mod execution;
 pub mod exit;
 pub mod experiment_options;
 pub mod lineage;

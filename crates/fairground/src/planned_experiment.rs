@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::thread;
 
-use execution::objects::Sources;
+use crate::execution::objects::Sources;
 use model::{Backend, Contestant, Experiment, Seed, Trial};
 
 use spec::experiment::ResolvedExperiment;

@@ -41,7 +41,7 @@ pub struct Chosen {
     /// The experiment; without it, the one that ran last
     pub experiment: Option<String>,
     /// The store
-    #[arg(long, value_name = "FILE", default_value = execution::locations::STORE)]
+    #[arg(long, value_name = "FILE", default_value = crate::execution::locations::STORE)]
     pub store: PathBuf,
     /// A session of the store instead of the last one, or `all` of the experiment's
     #[arg(long, value_name = "NUMBER|all")]

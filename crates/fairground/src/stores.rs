@@ -6,8 +6,8 @@ use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::execution::locations;
 use anyhow::Result;
-use execution::locations;
 use model::Record;
 use stats::Comparison;
 use stats::records::merge::{Merged, Part, merge};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use execution::sink::Hear;
+use crate::execution::sink::Hear;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Outcome, Progress, Trial, text};
 

@@ -21,11 +21,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use execution::locations;
-use execution::objects::{self, Prepared, Sources};
-use execution::repeated::Earlier;
-use execution::sink::Sink;
-use execution::{Settings, interrupt};
+use fairground::execution::locations;
+use fairground::execution::objects::{self, Prepared, Sources};
+use fairground::execution::repeated::Earlier;
+use fairground::execution::sink::Sink;
+use fairground::execution::{Settings, interrupt};
 use model::{Backend, Clock, Progress, Record, Seed, Trial};
 
 use fairground::exit::bad_input;
@@ -120,7 +120,12 @@ fn measure(
     ui::watch(|hear| {
         hear(&Progress::Planned { trials: trials.len(), done: 0 });
         let mut hear = |progress: &Progress<'_>| hear(progress);
-        execution::execute(trials, prepared, &settings, &Sink::new(&mut keep, &mut hear, &stop))
+        fairground::execution::execute(
+            trials,
+            prepared,
+            &settings,
+            &Sink::new(&mut keep, &mut hear, &stop),
+        )
     })?;
     let interrupted = stop.load(std::sync::atomic::Ordering::SeqCst);
     records.sort_by_key(|record| record.trial.position);

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use execution::objects::{Natives, Sources, native_of};
+use fairground::execution::objects::{Natives, Sources, native_of};
 use model::{
     Backend, Contestant, Costs, Experiment, Machine, Policy, PolicyClass, Record, SchedulerChoice,
     Workload,

@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::execution::locations::data_folder;
+use crate::execution::repeated::Earlier;
+use crate::execution::{self, Settings};
 use anyhow::Result;
 use compile::NoCompiler;
-use execution::locations::data_folder;
-use execution::repeated::Earlier;
-use execution::{Settings, one};
 use live::context::Context;
 use live::facts;
 use live::loader::{Obstacle, obstacles};
@@ -144,7 +144,10 @@ fn simulator() -> Result<(), String> {
         earlier: Earlier::default(),
         executable: None,
     };
-    match one::one(trial, &settings, &mut |_| {}).map_err(words)?.map(|record| record.outcome) {
+    match execution::record_of(trial, &settings, &mut |_| {})
+        .map_err(words)?
+        .map(|record| record.outcome)
+    {
         Some(Outcome::Ok) => Ok(()),
         Some(other) => Err(format!("{}: {}", other.word(), other.reason())),
         None => Err("it was interrupted".into()),

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
+use crate::execution::locations::data_folder;
 use anyhow::Result;
-use execution::locations::data_folder;
 use live::active::active;
 use live::context::Context;
 use live::facts;

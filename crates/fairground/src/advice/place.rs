@@ -3,8 +3,8 @@
 
 use std::fs::OpenOptions;
 
+use crate::execution::locations::data_folder;
 use anyhow::{Context, Result};
-use execution::locations::data_folder;
 use model::Backend;
 use vm::kernels;
 

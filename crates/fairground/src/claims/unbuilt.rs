@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use execution::locations::data_folder;
+use crate::execution::locations::data_folder;
 use vm::kernels;
 
 use super::choose::Session;

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use execution::locations;
+use crate::execution::locations;
 
 use crate::experiment_options::ExperimentOptions;
 use crate::measure::Execution;

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::execution::locations::data_folder;
+use crate::execution::objects;
+use crate::execution::repeated::Earlier;
+use crate::execution::sink::Sink;
+use crate::execution::{Settings, interrupt};
 use anyhow::Result;
 use compile::Source;
-use execution::locations::data_folder;
-use execution::objects;
-use execution::repeated::Earlier;
-use execution::sink::Sink;
-use execution::{Settings, interrupt};
 use model::{Backend, Outcome, Record, Seed};
 use vm::installed;
 use vm::kernels::{self, Kernel};
@@ -226,7 +226,12 @@ fn load(
         Ok(())
     };
     let stop = interrupt::flag()?;
-    execution::execute(&trials, &prepared, &settings, &Sink::new(&mut keep, &mut |_| {}, &stop))?;
+    crate::execution::execute(
+        &trials,
+        &prepared,
+        &settings,
+        &Sink::new(&mut keep, &mut |_| {}, &stop),
+    )?;
     records.sort_by(|first, second| first.trial.contestant.name.cmp(&second.trial.contestant.name));
     Ok(records)
 }

@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::execution::locations;
+use crate::execution::repeated::Earlier;
+use crate::execution::{self, Settings};
 use anyhow::{Context, Result};
-use execution::locations;
-use execution::repeated::Earlier;
-use execution::{Settings, one};
 use model::{Record, Seed};
 use serde_json::json;
 use stats::explain::explain;
@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(conflicts_with_all = ["scheduler", "workload", "machine", "on", "seed"])]
     trial: Option<String>,
     /// The store
-    #[arg(long, value_name = "FILE", default_value = execution::locations::STORE)]
+    #[arg(long, value_name = "FILE", default_value = crate::execution::locations::STORE)]
     store: PathBuf,
     /// Run this scheduler now: NAME, FILE.bpf.c, 'NAME knob=value', policy:rr:50
     #[arg(long, requires = "workload")]
@@ -84,7 +84,7 @@ fn run_now(args: &Args, scheduler: &str, workload: &str) -> Result<Option<Record
     };
     let mut trial = planned.trials.into_iter().next().context("a plan of one trial has one")?;
     trial.trace = true;
-    one::one(trial, &settings, &mut output::notes)
+    execution::record_of(trial, &settings, &mut output::notes)
 }
 
 /// A plan of the one trial that the options describe.

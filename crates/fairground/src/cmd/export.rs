@@ -67,7 +67,7 @@ struct Trace {
     #[arg(long, value_enum, default_value_t)]
     format: TraceFormat,
     /// The store
-    #[arg(long, value_name = "FILE", default_value = execution::locations::STORE)]
+    #[arg(long, value_name = "FILE", default_value = crate::execution::locations::STORE)]
     store: PathBuf,
     /// The file to write instead of standard output
     #[arg(short, long, value_name = "FILE")]

@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = EXPERIMENT)]
     experiment: String,
     /// Where the records go
-    #[arg(long, value_name = "FILE", default_value = execution::locations::STORE)]
+    #[arg(long, value_name = "FILE", default_value = crate::execution::locations::STORE)]
     store: PathBuf,
     /// Of a trace: the workload file to write
     #[arg(short, long, value_name = "FILE.toml")]
@@ -239,7 +239,7 @@ fn keep(args: &Args, records: &[Record]) -> Result<()> {
         seed: Seed(0),
         command: command_line::command(),
         started_unix_s: dates::now(),
-        fairground: execution::VERSION.into(),
+        fairground: crate::execution::VERSION.into(),
         origin: None,
     })?;
     Ok(store.append_all(session, records)?)

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::execution::locations::data_folder;
 use anyhow::Result;
 use clap::ValueEnum;
-use execution::locations::data_folder;
 use model::{Backend, Workload};
 use serde::Serialize;
 use vm::installed;

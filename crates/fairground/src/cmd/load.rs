@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::execution::{interrupt, objects};
 use anyhow::Result;
-use execution::{interrupt, objects};
 use live::active::active;
 use live::loader::{self, ExitInfo, LoadError};
 use model::SchedulerChoice;

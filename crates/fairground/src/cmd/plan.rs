@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::execution::objects;
 use anyhow::Result;
-use execution::objects;
 use fleet::{campaign_folder, cut};
 use model::Trial;
 use store::Session;
@@ -78,7 +78,7 @@ fn write(planned: &PlannedExperiment, chunks: Vec<Vec<Trial>>, folder: &Path) ->
         seed: planned.seed,
         command: command_line::command(),
         started_unix_s: dates::now(),
-        fairground: execution::VERSION.into(),
+        fairground: crate::execution::VERSION.into(),
         origin: None,
     };
     let (trials, count) = (planned.trials.len(), chunks.len());

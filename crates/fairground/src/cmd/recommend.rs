@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use crate::execution::locations;
 use anyhow::Result;
-use execution::locations;
 use model::{Backend, Clock};
 use report::terminal::recommendation_text::RecommendationContext;
 use stats::decide::recommend::{Advice, recommend};

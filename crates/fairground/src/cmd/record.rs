@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::execution::interrupt;
 use anyhow::{Context, Result, bail};
-use execution::interrupt;
 use live::recorder::{Cost, Only, Progress, Recorder, Settings, needs};
 use recording::event::{Recording, What};
 use recording::workload::{self, Choice};

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::execution::locations;
 use anyhow::Result;
-use execution::locations;
 use model::Seed;
 use model::claim::Source;
 use report::replication::Replication;

@@ -70,7 +70,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         about: About {
             by: args.by.clone(),
             note: args.note.clone(),
-            fairground: execution::VERSION.into(),
+            fairground: crate::execution::VERSION.into(),
             left_out,
         },
         sources,
@@ -107,7 +107,7 @@ fn sources<'a>(
         })
         .collect();
     let mut known: BTreeMap<String, SchedulerSource> =
-        execution::objects::texts(&compile::builtin())
+        crate::execution::objects::texts(&compile::builtin())
             .into_iter()
             .map(|source| (source.sha256.clone(), source))
             .collect();

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+use crate::execution::locations::data_folder;
 use anyhow::Result;
-use execution::locations::data_folder;
 use model::{Backend, Record, SchedulerChoice};
 use stats::view::survival;
 

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::execution::locations;
+use crate::execution::repeated::Earlier;
+use crate::execution::{self, Settings};
 use anyhow::Result;
-use execution::locations;
-use execution::repeated::Earlier;
-use execution::{Settings, one};
 use model::Trial;
 
 use crate::exit::{self, bad_input};
@@ -63,7 +63,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         earlier: Earlier::default(),
         executable: None,
     };
-    let Some(record) = one::one(trial, &settings, &mut output::notes)? else {
+    let Some(record) = execution::record_of(trial, &settings, &mut output::notes)? else {
         return Ok(exit::interrupted());
     };
     output::print(&(serde_json::to_string(&record)? + "\n"))?;

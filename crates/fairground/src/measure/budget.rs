@@ -4,8 +4,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::execution::boots;
 use anyhow::Result;
-use execution::boots;
 
 use super::block_count::{self, Estimate};
 use super::session::{Continues, Remarks, Sessions};

@@ -28,8 +28,8 @@ pub mod visible;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use crate::execution::sink::Hear;
 use anyhow::Result;
-use execution::sink::Hear;
 use fleet::slurm::SlurmOptions;
 use model::Design;
 

@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::execution::sink::Sink;
+use crate::execution::{Settings, boots, objects};
 use anyhow::{Context, Result};
-use execution::sink::Sink;
-use execution::{Settings, boots, objects};
 use fleet::slurm::{self, Receiver, SlurmCampaign, SlurmOptions};
 use model::{Progress, Trial};
 

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::execution::emulators;
+use crate::execution::locations;
+use crate::execution::objects::{self, Prepared};
+use crate::execution::repeated::Earlier;
+use crate::execution::sink::{Hear, Sink};
+use crate::execution::{Settings, interrupt};
 use anyhow::Result;
-use execution::emulators;
-use execution::locations;
-use execution::objects::{self, Prepared};
-use execution::repeated::Earlier;
-use execution::sink::{Hear, Sink};
-use execution::{Settings, interrupt};
 use model::{Backend, Progress, Trial};
 use store::{Filter, Holder, PlanLock, Session, Store};
 
@@ -155,7 +155,7 @@ impl<'a> Sessions<'a> {
             seed: planned.seed,
             command: command_line::command(),
             started_unix_s: dates::now(),
-            fairground: execution::VERSION.into(),
+            fairground: crate::execution::VERSION.into(),
             origin: None,
         })
     }
@@ -188,7 +188,7 @@ impl<'a> Sessions<'a> {
         let mut hear = |progress: &Progress<'_>| (self.hear)(progress);
         let sink = Sink::new(&mut keep, &mut hear, &self.stop);
         match self.execution.fleet {
-            None => execution::execute(&left, &prepared, &settings, &sink),
+            None => crate::execution::execute(&left, &prepared, &settings, &sink),
             Some(options) => {
                 on_slurm::run(options, (&path, campaign), planned, left, &settings, &sink)
             }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use compile::Source;
-use execution::objects;
+use fairground::execution::objects;
 use model::{Backend, Outcome, Record, Trial};
 use vm::emulator::Emulator;
 use vm::{Accelerator, BootRequest, Event, Kernel, Resume};
@@ -105,7 +105,7 @@ pub fn boot(files: &Files, scenarios: &[Scenario], kernel: &Kernel) -> BTreeMap<
 
 /// What several CPUs need; `None` if it was not built.
 pub fn emulator() -> Option<Emulator> {
-    let home = execution::locations::data_folder().expect("a home");
+    let home = fairground::execution::locations::data_folder().expect("a home");
     vm::emulator::find(&home).expect("an emulator that is as it was")
 }
 

@@ -23,7 +23,7 @@ const ATTEMPTS: usize = 3;
 /// The newest kernel with sched_ext, and QEMU.
 fn kernel() -> Result<Kernel, String> {
     testing::program("qemu-system-x86_64")?;
-    let home = execution::locations::data_folder().expect("a home");
+    let home = fairground::execution::locations::data_folder().expect("a home");
     let found = vm::kernels::find(&home, "7");
     found.map_err(|error| format!("there is no kernel with sched_ext ({error})"))
 }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
-use execution::objects::{self, Sources};
-use execution::repeated::Earlier;
-use execution::sink::Sink;
-use execution::{self, Settings};
+use fairground::execution::Settings;
+use fairground::execution::objects::{self, Sources};
+use fairground::execution::repeated::Earlier;
+use fairground::execution::sink::Sink;
 use model::{Backend, Clock, Costs, Machine, Outcome, Record, Seed, Trial, Workload};
 use spec::assets::Asset;
 use spec::{self, Host};
@@ -77,7 +77,7 @@ fn admission(outcome: &Outcome) -> Option<String> {
 
 /// The records in the order of the trials.
 fn answers(trials: &[Trial], sources: Sources) -> Vec<Record> {
-    let home = execution::locations::data_folder().expect("a home");
+    let home = fairground::execution::locations::data_folder().expect("a home");
     let prepared = objects::prepare(trials, &sources).unwrap_or_else(|error| panic!("{error}"));
     let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_fairground")));
     let earlier = Earlier::default();
@@ -89,8 +89,12 @@ fn answers(trials: &[Trial], sources: Sources) -> Vec<Record> {
         Ok(())
     };
     let stop = AtomicBool::new(false);
-    let done =
-        execution::execute(trials, &prepared, &settings, &Sink::new(&mut keep, &mut |_| {}, &stop));
+    let done = fairground::execution::execute(
+        trials,
+        &prepared,
+        &settings,
+        &Sink::new(&mut keep, &mut |_| {}, &stop),
+    );
     done.unwrap_or_else(|error| panic!("{error:#}"));
     records.sort_by_key(|record| record.trial.position);
     assert_eq!(records.len(), trials.len());

@@ -7,8 +7,8 @@ mod store;
 
 use std::process::ExitCode;
 
+use crate::execution::locations::data_folder;
 use anyhow::Result;
-use execution::locations::data_folder;
 use live::sharing::Sharing;
 
 use crate::abilities::{Finding, Seen, findings};

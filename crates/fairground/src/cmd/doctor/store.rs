@@ -13,7 +13,7 @@ use crate::{command_line, exit, output};
 #[derive(clap::Args)]
 pub struct Args {
     /// The store
-    #[arg(value_name = "FILE", default_value = execution::locations::STORE)]
+    #[arg(value_name = "FILE", default_value = crate::execution::locations::STORE)]
     file: PathBuf,
 }
 

@@ -24,7 +24,7 @@ pub struct Args {
     /// The workload of a recording, as tables have it; or the beginning of its tapes' SHA-256
     name: String,
     /// The store
-    #[arg(long, value_name = "FILE", default_value = execution::locations::STORE)]
+    #[arg(long, value_name = "FILE", default_value = crate::execution::locations::STORE)]
     store: PathBuf,
     /// The workload's file to write, with the tapes in FILE.tapes; name it like the workload to
     /// play the same trials

@@ -11,10 +11,10 @@ use vm::kernels::build::steps::{Order, Site, Text};
 
 use super::print_one;
 use crate::building;
+use crate::execution::interrupt;
+use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
 use crate::output;
-use execution::interrupt;
-use execution::locations::data_folder;
 
 /// Options of `kernel build`.
 #[derive(clap::Args)]

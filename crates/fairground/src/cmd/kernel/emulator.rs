@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::execution::interrupt;
 use anyhow::Result;
 use clap::Subcommand;
-use execution::interrupt;
 use vm::emulator::{self, Emulator};
 use vm::kernels::build::steps::Site;
 

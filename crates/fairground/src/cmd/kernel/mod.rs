@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::execution::locations::data_folder;
 use anyhow::{Context, Result};
 use clap::Subcommand;
-use execution::locations::data_folder;
 use serde::Serialize;
 use vm::kernels::{self, Kernel, Own};
 use vm::saved;

@@ -33,7 +33,7 @@ pub const FOLDER: &str = "gallery";
 pub fn run(folder: &Path, baseline: Option<&str>, output: &Path) -> Result<ExitCode> {
     let paths = files(folder)?;
     let mut gallery = Gallery {
-        generated: format!("{}, Fairground {}", dates::today(), execution::VERSION),
+        generated: format!("{}, Fairground {}", dates::today(), crate::execution::VERSION),
         ..Gallery::default()
     };
     let mut answers: Vec<(String, Comparison, Definitions)> = Vec::new();

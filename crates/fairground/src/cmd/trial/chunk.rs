@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::execution::repeated::Earlier;
+use crate::execution::sink::Keep;
+use crate::execution::{self, Settings, locations, objects};
 use anyhow::{Context, Result};
-use execution::repeated::Earlier;
-use execution::sink::Keep;
-use execution::{Settings, locations, objects, one};
 use fleet::chunk::Chunk;
 use fleet::records_file::{self, RecordsFile, Tail};
 use model::{Record, Trial};
@@ -53,7 +53,7 @@ fn execute(chunk: &Chunk, earlier: Earlier, args: &Args, keep: &mut Keep<'_>) ->
         earlier,
         executable: None,
     };
-    one::several(&chunk.trials, &prepared, &settings, keep, &mut output::notes)
+    execution::records_of(&chunk.trials, &prepared, &settings, keep, &mut output::notes)
 }
 
 fn read(file: &Path) -> Result<Chunk> {

@@ -125,13 +125,13 @@ pub fn old_kernel() -> Result<Kernel, String> {
 }
 
 fn kernels() -> Vec<Kernel> {
-    let home = execution::locations::data_folder().expect("a home");
+    let home = fairground::execution::locations::data_folder().expect("a home");
     vm::kernels::list(&home).unwrap_or_default()
 }
 
 /// What gives guests several CPUs in virtual time.
 pub fn emulator() -> Result<Emulator, String> {
-    let home = execution::locations::data_folder().expect("a home");
+    let home = fairground::execution::locations::data_folder().expect("a home");
     let found = vm::emulator::find(&home).expect("an emulator that is as it was");
     found.ok_or_else(|| format!("there is no emulator (`{}`)", vm::emulator::COMMAND))
 }

@@ -215,7 +215,8 @@ fn run_programs(bench: &Bench, home: Option<&Path>, workloads: &[&str], code: i3
 
 /// Whether the sources of bzip2 are here. Not even CI must have them: a mirror need not have sources.
 fn has_sources() -> bool {
-    let sources = execution::locations::source_trees().map(|sources| sources.join("bzip2"));
+    let sources =
+        fairground::execution::locations::source_trees().map(|sources| sources.join("bzip2"));
     sources.is_some_and(|tree| tree.join(".fairground-files").is_file())
 }
 
@@ -248,10 +249,10 @@ fn sources_that_are_not_here_or_not_for_a_guest_are_not_booted_for() {
     need!(guest(&["make", "gcc"]));
     let bench = Bench::new();
     let home = bench.path("home");
-    let trees = execution::locations::source_trees_in(&home);
+    let trees = fairground::execution::locations::source_trees_in(&home);
     fs::create_dir_all(trees.join("postgresql")).expect("folders");
     fs::write(trees.join("postgresql/.fairground-version"), "postgresql 1\n").expect("a file");
-    let kernels = execution::locations::data_folder().expect("a home").join("kernels");
+    let kernels = fairground::execution::locations::data_folder().expect("a home").join("kernels");
     std::os::unix::fs::symlink(kernels, home.join("kernels")).expect("a link");
     let workloads = ["make_bzip2", "make_postgresql"];
     let records = run_programs(&bench, Some(&home), &workloads, 1);

@@ -29,7 +29,7 @@ const RACE: [&str; 12] = [
 fn home(bench: &Bench) -> String {
     let home = bench.path("home");
     fs::create_dir(&home).expect("a folder");
-    let usual = execution::locations::data_folder().expect("a data folder");
+    let usual = fairground::execution::locations::data_folder().expect("a data folder");
     symlink(usual.join("kernels"), home.join("kernels")).expect("a link");
     home.display().to_string()
 }

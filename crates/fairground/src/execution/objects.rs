@@ -11,7 +11,7 @@ use compile::{Compiled, Source};
 use model::{SchedulerChoice, Trial};
 use store::SchedulerSource;
 
-use crate::refusal::bad_input;
+use crate::exit::bad_input;
 
 /// Compiled schedulers by the SHA-256 of their source.
 pub type Objects = BTreeMap<String, Compiled>;

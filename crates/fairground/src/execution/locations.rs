@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::refusal::bad_input;
+use crate::exit::bad_input;
 
 /// The default of `--store`, in the current folder.
 pub const STORE: &str = "fairground.db";

@@ -7,7 +7,7 @@ use anyhow::Result;
 use model::{Clock, Trial};
 use vm::emulator::{self, Emulator};
 
-use crate::refusal::bad_input;
+use crate::exit::bad_input;
 
 /// Whether this trial runs on the emulator, if it is here.
 fn uses_it(trial: &Trial) -> bool {

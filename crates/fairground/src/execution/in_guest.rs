@@ -8,7 +8,7 @@ use model::{Clock, Record, Trial};
 use vm::guest::GuestFacts;
 use vm::packing::source_tree;
 
-use crate::{VERSION, objects, tapes};
+use super::{VERSION, objects, tapes};
 
 /// Serves the packed trials, then powers the machine off.
 pub fn serve() -> ! {

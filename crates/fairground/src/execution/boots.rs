@@ -15,12 +15,12 @@ use vm::kernels::{self, Kernel};
 use vm::packing::Packed;
 use vm::{Accelerator, BootRequest, Event};
 
-use crate::locations;
-use crate::objects::{self, Objects};
-use crate::refusal::bad_input;
-use crate::repeated::{Earlier, PlannedBoot};
-use crate::sink::Sink;
-use crate::{Settings, emulators, tapes, unsupported};
+use super::locations;
+use super::objects::{self, Objects};
+use super::repeated::{Earlier, PlannedBoot};
+use super::sink::Sink;
+use super::{Settings, emulators, tapes, unsupported};
+use crate::exit::bad_input;
 use spec::plan;
 
 /// The kernel for contestants that name none: the newest one, which has sched_ext.

@@ -105,7 +105,7 @@ mod tests {
     use model::Provenance;
 
     use super::*;
-    use crate::unsupported;
+    use crate::execution::unsupported;
 
     fn records(count: u32) -> Vec<Record> {
         let record = |position: u32| {

@@ -10,8 +10,8 @@
 //! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines, [`emulators`] has
 //! what several CPUs in virtual time need, [`repeated`] continues boots that were interrupted,
 //! [`tapes`] takes recordings into guests, [`live`] runs trials on this kernel, [`in_guest`] is the
-//! other end inside a virtual machine, [`interrupt`] is Ctrl-C, [`one`] is for verbs that want
-//! records without a store.
+//! other end inside a virtual machine, [`interrupt`] is Ctrl-C. [`record_of`] and
+//! [`records_of`] are for verbs that want records without a store.
 //!
 //! What is not here: how a trial is run, and printing.
 
@@ -22,21 +22,20 @@ pub mod interrupt;
 pub mod live;
 pub mod locations;
 pub mod objects;
-pub mod one;
-pub mod refusal;
 pub mod repeated;
 pub mod simulated;
 pub mod sink;
 pub mod tapes;
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use model::{Backend, Outcome, Provenance, Record, Trial};
 
 use objects::{Prepared, Sources};
 use repeated::Earlier;
-use sink::Sink;
+use sink::{Hear, Keep, Sink};
 
 /// This program's version, as records and sessions quote it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -98,4 +97,38 @@ pub fn execute(
 pub fn unsupported(trial: Trial, reason: &str) -> Record {
     let provenance = Provenance { fairground: VERSION.into(), ..Provenance::default() };
     Record::without_measurement(trial, Outcome::Unsupported { reason: reason.into() }, provenance)
+}
+
+/// Runs the trial, and tells what happens meanwhile. `None`: it was interrupted.
+///
+/// # Errors
+/// When its scheduler does not compile, or the lab itself fails.
+pub fn record_of(trial: Trial, settings: &Settings, hear: &mut Hear<'_>) -> Result<Option<Record>> {
+    let stop = interrupt::flag()?;
+    let mut answer: Option<Record> = None;
+    let mut keep = |new: &[Record]| {
+        answer = new.last().cloned();
+        Ok(())
+    };
+    let trials = [trial];
+    emulators::check(&trials, settings.home.as_deref())?;
+    let prepared = objects::prepare(&trials, &settings.sources)?;
+    execute(&trials, &prepared, settings, &Sink::new(&mut keep, hear, &stop))?;
+    Ok(answer)
+}
+
+/// Runs prepared trials and hands the records to `keep`. `false`: it was interrupted.
+///
+/// # Errors
+/// When a record cannot be kept, or the lab itself fails.
+pub fn records_of(
+    trials: &[Trial],
+    prepared: &Prepared,
+    settings: &Settings,
+    keep: &mut Keep<'_>,
+    hear: &mut Hear<'_>,
+) -> Result<bool> {
+    let stop = interrupt::flag()?;
+    execute(trials, prepared, settings, &Sink::new(keep, hear, &stop))?;
+    Ok(!stop.load(Ordering::SeqCst))
 }

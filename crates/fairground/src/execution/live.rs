@@ -6,9 +6,9 @@ use std::fs;
 use live::context::Context;
 use model::{Progress, Trial};
 
-use crate::VERSION;
-use crate::locations;
-use crate::sink::Sink;
+use super::VERSION;
+use super::locations;
+use super::sink::Sink;
 
 /// Runs the trials in order until the sink says stop.
 pub fn run(trials: &[Trial], sink: &Sink<'_>) {

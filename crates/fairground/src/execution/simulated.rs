@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use model::{Outcome, Progress, Record, Trial};
 use sim::native::{LabFault, sandbox_parts, supervise};
 
-use crate::VERSION;
-use crate::objects::{Natives, native_of};
-use crate::sink::Sink;
+use super::VERSION;
+use super::objects::{Natives, native_of};
+use super::sink::Sink;
 
 /// Records that may wait to be kept. While the disk is busy, trials go on; if the program is killed
 /// then, these trials are run again, as those are that were running.
