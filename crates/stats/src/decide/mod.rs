@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The rules that decide between contestants, on one page.
 //!
-//! - **[`verdict`](crate::compare::verdict)**: Is a contestant better than the baseline in one measure of one cell?
+//! - **[`verdict`]**: Is a contestant better than the baseline in one measure of one cell?
 //!   - test: exact rank-sum and signed-rank tests, 95 % interval of the shift.
 //!   - correction: Holm over the family.
 //!   - margin: 0.1 % to claim, 1 % to be equivalent.
 //!   - answers: better, worse, more, less, equivalent, exactly equal, not distinguishable, differs
 //!     (few seeds), too few trials, not measured.
-//! - **[`leaders`](crate::compare::leaders)**: Who is best in one measure of one cell?
+//! - **[`leaders`]**: Who is best in one measure of one cell?
 //!   - test: exact rank-sum and signed-rank tests against the best median.
 //!   - correction: Holm over all that are compared with the best.
 //!   - margin: 2 % of the larger median.
@@ -36,12 +36,16 @@
 //!
 //! All use the same level, 5 % in a family (`holm::ALPHA`), the same least number of trials
 //! (`interval::TRIALS_NEEDED`) except replication (four suffice for an interval), and the margins
-//! of [`margin`](crate::compare::margin) where the user does not set one.
+//! of [`margin`] where the user does not set one.
 //!
 //! Three sets of answers differ because the questions differ. The gate and the verdict share
 //! [`Verdict`]. A [`replication::Reproduction`] compares a direction and a size with
 //! published ones, so "worse" has no meaning in it. A [`recommend::Standing`] is the sum of several
 //! verdicts, of which one is paid for with another.
+//!
+//! [`verdict`]: crate::compare::verdict
+//! [`leaders`]: crate::compare::leaders
+//! [`margin`]: crate::compare::margin
 
 pub mod gate;
 pub mod recommend;
