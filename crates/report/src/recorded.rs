@@ -5,7 +5,7 @@ use model::metric::Unit;
 use model::{Recorded, Workload};
 use recording::graph::Graph;
 
-use crate::units::{self, number};
+use crate::units::number;
 
 /// A workload that plays a recording.
 #[derive(Clone, Debug)]
@@ -43,26 +43,4 @@ pub fn count(value: u64) -> String {
 pub fn share(cpu_ns: u64, recorded: &Recorded) -> String {
     let capacity_ns = recorded.length_us as f64 * 1e3 * f64::from(recorded.cpus.max(1));
     format!("{:.1} %", 100.0 * cpu_ns as f64 / capacity_ns.max(1.0))
-}
-
-/// The critical path.
-pub fn path(graph: &Graph) -> String {
-    let path = &graph.path;
-    let start = match path.timer_ns {
-        0 => "the start".to_owned(),
-        ns => format!("a timer at {}", time(ns)),
-    };
-    let shares: Vec<String> =
-        path.cpu_ns.iter().map(|(group, ns)| format!("{group} {}", time(*ns))).collect();
-    let computing = if shares.is_empty() { "nothing".into() } else { shares.join(", ") };
-    format!(
-        "With a CPU for each task it would take {}. The critical path is the longest chain without \
-         a timer in it: {} from {start}, {} from task to task, up to {}. On it compute: \
-         {computing}; devices take {}.",
-        time(path.end_ns),
-        time(path.length_ns),
-        units::count(path.handovers, "time"),
-        path.last,
-        time(path.delays_ns),
-    )
 }

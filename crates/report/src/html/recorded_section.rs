@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Recorded loads: CPU times, wake-ups and the critical path.
+//! Recorded loads: CPU times and wake-ups.
 
 use recording::graph::{Edge, Graph, GroupUse};
 
 use super::escape::text;
-use crate::recorded::{RecordedWorkload, count, path, share, time};
+use crate::recorded::{RecordedWorkload, count, share, time};
 use crate::units;
 
 /// The most pairs of groups that a table has.
@@ -35,11 +35,10 @@ fn part(recorded: &RecordedWorkload) -> String {
 
 fn whole(recorded: &RecordedWorkload, graph: &Graph) -> String {
     format!(
-        "<h3>{}</h3><p class=\"aside\">{}</p><p>{} {}</p>{}",
+        "<h3>{}</h3><p class=\"aside\">{}</p><p>{}</p>{}",
         text(&recorded.cell),
         text(&recorded.about),
         text(&origin(recorded)),
-        text(&path(graph)),
         tables(recorded, graph)
     )
 }
@@ -63,10 +62,8 @@ fn origin(recorded: &RecordedWorkload) -> String {
 }
 
 fn tables(recorded: &RecordedWorkload, graph: &Graph) -> String {
-    let groups: String =
-        graph.groups.iter().map(|group| group_line(group, recorded, graph)).collect();
-    let edges: String =
-        graph.edges.iter().take(EDGES_MAX).map(|edge| edge_line(edge, graph)).collect();
+    let groups: String = graph.groups.iter().map(|group| group_line(group, recorded)).collect();
+    let edges: String = graph.edges.iter().take(EDGES_MAX).map(edge_line).collect();
     let rest = graph.edges.len().saturating_sub(EDGES_MAX);
     let rest = if rest > 0 {
         format!("<p class=\"aside small\">{} with fewer wake-ups are left out.</p>", links(rest))
@@ -77,19 +74,10 @@ fn tables(recorded: &RecordedWorkload, graph: &Graph) -> String {
         "{}{}{rest}\n",
         table(
             "Groups",
-            &[
-                "group",
-                "tasks",
-                "CPU time",
-                "of all CPUs",
-                "on the critical path",
-                "waits for tasks",
-                "timers",
-                "devices"
-            ],
+            &["group", "tasks", "CPU time", "of all CPUs", "waits for tasks", "timers", "devices"],
             &groups
         ),
-        table("Wake-ups", &["waker", "wakes", "times", "on the critical path"], &edges)
+        table("Wake-ups", &["waker", "wakes", "times"], &edges)
     )
 }
 
@@ -111,13 +99,11 @@ fn is_name(heading: &str) -> bool {
     matches!(heading, "group" | "waker" | "wakes")
 }
 
-fn group_line(group: &GroupUse, recorded: &RecordedWorkload, graph: &Graph) -> String {
-    let on_path = graph.path.cpu_ns.iter().find(|(name, _)| *name == group.name);
+fn group_line(group: &GroupUse, recorded: &RecordedWorkload) -> String {
     let fields = [
         count(group.tasks.into()),
         time(group.cpu_ns),
         share(group.cpu_ns, &recorded.recorded),
-        on_path.map_or_else(|| "–".into(), |(_, ns)| time(*ns)),
         count(group.waits),
         count(group.timers),
         count(group.delays),
@@ -127,16 +113,12 @@ fn group_line(group: &GroupUse, recorded: &RecordedWorkload, graph: &Graph) -> S
     format!("<tr><th scope=\"row\">{}</th>{fields}</tr>", text(&group.name))
 }
 
-fn edge_line(edge: &Edge, graph: &Graph) -> String {
-    let same = |other: &&Edge| (&other.from, &other.to) == (&edge.from, &edge.to);
-    let on_path = graph.path.edges.iter().find(same);
+fn edge_line(edge: &Edge) -> String {
     format!(
-        "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"n\">{}</td><td \
-         class=\"n\">{}</td></tr>",
+        "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"n\">{}</td></tr>",
         text(&edge.from),
         text(&edge.to),
-        count(edge.wakes),
-        on_path.map_or_else(|| "–".into(), |edge| count(edge.wakes))
+        count(edge.wakes)
     )
 }
 
@@ -144,7 +126,6 @@ fn edge_line(edge: &Edge, graph: &Graph) -> String {
 mod tests {
     use super::*;
     use model::Recorded;
-    use recording::graph::Path;
 
     fn recorded(graph: Result<Graph, String>) -> RecordedWorkload {
         let recorded =
@@ -161,22 +142,20 @@ mod tests {
             ..GroupUse::default()
         };
         let edge = Edge { from: "g0".into(), to: "g1".into(), wakes: 1234 };
-        let edges = vec![Edge { wakes: 2, ..edge.clone() }];
-        let path = Path { cpu_ns: vec![("g1".into(), 7000)], edges, ..Path::default() };
-        Graph { groups: (0..groups).map(group).collect(), edges: vec![edge], path }
+        Graph { groups: (0..groups).map(group).collect(), edges: vec![edge] }
     }
 
     #[test]
     fn tables_say_what_groups_do_and_who_wakes_whom() {
         let page = section(&[recorded(Ok(graph(2)))]);
         assert!(page.contains("<h3>&lt;mine&gt;</h3>"), "{page}");
-        let numbers = ["3", "500 µs", "25.0 %", "7.00 µs", "0", "4", "0"];
+        let numbers = ["3", "500 µs", "25.0 %", "0", "4", "0"];
         let row = numbers.map(|number| format!("<td class=\"n\">{number}</td>")).concat();
         assert!(page.contains(&format!("<th scope=\"row\">g1</th>{row}</tr>")), "{page}");
-        let edge = "<td>g1</td><td class=\"n\">1,234</td><td class=\"n\">2</td>";
+        let edge = "<td>g1</td><td class=\"n\">1,234</td>";
         assert!(page.contains(edge), "{page}");
         assert!(page.contains("<p class=\"aside\">About &amp; more.</p>"));
-        assert!(page.contains("<p>Recorded by a test on 2 CPUs for 1.00 ms. With a CPU"), "{page}");
+        assert!(page.contains("<p>Recorded by a test on 2 CPUs for 1.00 ms.</p>"), "{page}");
         assert!(!page.contains("left out") && !page.contains("not known"), "{page}");
     }
 

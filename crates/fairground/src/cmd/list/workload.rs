@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 use model::Recorded;
 use recording::graph::{self, Graph};
-use report::recorded::{count, path, share, time};
+use report::recorded::{count, share, time};
 use serde::Serialize;
 use spec::assets::{self, Kind};
 
@@ -76,7 +76,7 @@ fn declared(groups: &[(String, u32, usize)]) -> String {
 }
 
 fn recorded_parts(graph: &Graph, recorded: &Recorded) -> Vec<String> {
-    let mut parts = vec![groups(graph, recorded), edges(graph), path(graph) + "\n"];
+    let mut parts = vec![groups(graph, recorded), edges(graph)];
     if recorded.lost_events > 0 {
         parts.push(format!("{} events were lost while it was recorded.\n", recorded.lost_events));
     }
