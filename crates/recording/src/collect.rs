@@ -26,7 +26,6 @@ pub struct Moment<'a> {
     pub tid: u32,
     /// Its process, where the trace tells it.
     pub process: Option<u32>,
-    /// The CPU.
     pub cpu: u32,
     /// Whether the event came from an interrupt; `None` where the trace has no flags.
     pub in_interrupt: Option<bool>,
@@ -37,7 +36,6 @@ pub struct Moment<'a> {
 /// A task in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named<'a> {
-    /// Its name.
     pub comm: &'a str,
     /// Its thread's number; 0 is the idle task.
     pub tid: u32,
@@ -48,12 +46,8 @@ pub struct Named<'a> {
 /// What an event says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling<'a> {
-    /// `sched_switch`, with the first letter of the state in which the task leaves.
-    Switch { out: Named<'a>, state: char, next: Named<'a> },
-    /// The same, and what the task sleeps for, if it does.
-    Sleeps { out: Named<'a>, state: char, next: Named<'a>, reason: Reason },
-    /// The same of a task that yields.
-    Yields { out: Named<'a>, next: Named<'a> },
+    /// `sched_switch`.
+    Switch { out: Named<'a>, leaves: Leaves, next: Named<'a> },
     /// A task has put bytes into a stream.
     Send { task: Named<'a>, stream: u32, bytes: u32 },
     /// A task has taken bytes out of a stream.
@@ -77,9 +71,7 @@ pub enum Scheduling<'a> {
 /// Whose work an interrupt does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Context {
-    /// A timer.
     Timer,
-    /// A device.
     Device,
 }
 
@@ -128,14 +120,7 @@ impl Collector {
         // Where no line shows an interrupt, flags are not those of the kernel.
         self.has_flags |= moment.in_interrupt == Some(true);
         match event {
-            Scheduling::Switch { out, state, next } => {
-                let reason = if state == 'D' { Reason::Disk } else { Reason::Unknown };
-                self.switch(moment, (out, leaves(state, reason)), next);
-            }
-            Scheduling::Sleeps { out, state, next, reason } => {
-                self.switch(moment, (out, leaves(state, reason)), next);
-            }
-            Scheduling::Yields { out, next } => self.switch(moment, (out, Leaves::Yields), next),
+            Scheduling::Switch { out, leaves, next } => self.switch(moment, (out, leaves), next),
             Scheduling::Send { task, stream, bytes } => {
                 if let Some(task) = self.task(task, moment.process) {
                     self.push(moment, What::Send { task, stream, bytes });
@@ -236,7 +221,8 @@ impl Collector {
     /// The recording of that source, or why there is none.
     pub fn finish(mut self, source: &str) -> Result<Recording, String> {
         let mut recording = std::mem::take(&mut self.recording);
-        let has_switches = recording.events.iter().any(|it| matches!(it.what, What::Switch { .. }));
+        let has_switches =
+            recording.events.iter().any(|event| matches!(event.what, What::Switch { .. }));
         if !has_switches {
             return Err(
                 "there is no sched_switch in it: nothing tells what ran; trace the events \
@@ -305,12 +291,16 @@ impl Prios {
     }
 }
 
-/// Why a task leaves its CPU in a state that the kernel prints as this letter.
-fn leaves(state: char, reason: Reason) -> Leaves {
-    match state {
-        'R' => Leaves::Runnable,
-        'X' | 'Z' | 'x' => Leaves::Ended,
-        _ => Leaves::Sleeps(reason),
+impl Leaves {
+    /// Of a task in a state that the kernel prints as this letter. Where the source tells no more,
+    /// an uninterruptible sleep is for a disk.
+    pub fn in_state(state: char) -> Leaves {
+        match state {
+            'R' => Leaves::Runnable,
+            'X' | 'Z' | 'x' => Leaves::Ended,
+            'D' => Leaves::Sleeps(Reason::Disk),
+            _ => Leaves::Sleeps(Reason::Unknown),
+        }
     }
 }
 

@@ -29,7 +29,6 @@ pub struct TaskIndex(pub u32);
 /// A thread. The kernel reuses numbers, so two tasks may have the same.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Task {
-    /// The thread's number.
     pub tid: u32,
     /// The number of its process, if the source tells it.
     pub process: Option<u32>,
@@ -44,7 +43,6 @@ pub struct Task {
 /// What a scheduler is told of a task; `None` where the source does not tell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attributes {
-    /// The nice value.
     pub nice: Option<i32>,
     /// The policy, with the priority of a real-time task.
     pub policy: Option<Policy>,
@@ -52,73 +50,35 @@ pub struct Attributes {
     pub affinity: Option<Vec<u32>>,
 }
 
-/// Something that happened on a CPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// Nanoseconds since the start of the recording.
     pub at_ns: u64,
-    /// The CPU.
     pub cpu: u32,
-    /// What happened.
     pub what: What,
 }
 
-/// What happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
     /// The CPU changed from one task to another; `None` is the idle task.
-    Switch {
-        /// The task that ran.
-        out: Option<TaskIndex>,
-        /// Why it stopped.
-        leaves: Leaves,
-        /// The task that runs from now on.
-        next: Option<TaskIndex>,
-    },
+    Switch { out: Option<TaskIndex>, leaves: Leaves, next: Option<TaskIndex> },
     /// A sleeping task became runnable.
-    Wake {
-        /// The task.
-        task: TaskIndex,
-        /// Who woke it.
-        waker: Waker,
-    },
+    Wake { task: TaskIndex, waker: Waker },
     /// A task made another one, which is runnable from now on.
-    Fork {
-        /// The maker.
-        parent: TaskIndex,
-        /// The new task.
-        child: TaskIndex,
-    },
+    Fork { parent: TaskIndex, child: TaskIndex },
     /// A task ended. It still switches away once.
-    Exit {
-        /// The task.
-        task: TaskIndex,
-    },
+    Exit { task: TaskIndex },
     /// A task has put bytes into a pipe or a socket of this machine.
     Send {
-        /// The task.
         task: TaskIndex,
         /// The pipe, or the socket's receiving end.
         stream: u32,
-        /// How many.
         bytes: u32,
     },
     /// A task has taken bytes out.
-    Take {
-        /// The task.
-        task: TaskIndex,
-        /// As for [`What::Send`].
-        stream: u32,
-        /// How many.
-        bytes: u32,
-    },
+    Take { task: TaskIndex, stream: u32, bytes: u32 },
     /// Attributes of a task changed; `None`: this one did not.
-    Changed {
-        /// The task.
-        task: TaskIndex,
-        /// The new values.
-        to: Attributes,
-    },
+    Changed { task: TaskIndex, to: Attributes },
 }
 
 /// Why a task stopped running.
@@ -166,7 +126,6 @@ pub enum Reason {
 pub enum Waker {
     /// A task that ran on that CPU did it by its own work.
     Task(TaskIndex),
-    /// A timer.
     Timer,
     /// An interrupt of a device, or the work that follows from one.
     Interrupt,

@@ -10,12 +10,10 @@ use crate::event::{Recording, Task, TaskIndex};
 /// The kernel keeps this many bytes of a thread's name.
 const NAME_BYTES_MAX: usize = 15;
 
-/// A group of like tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// Its name, which is unique and can be a group's in a workload.
     pub name: String,
-    /// The policy of its tasks.
     pub policy: Policy,
     /// The CPUs of its tasks; empty: all.
     pub affinity: Vec<u32>,

@@ -9,7 +9,7 @@ use model::trace::{SleepsFor, What, WokenBy};
 use model::{Trace, TraceEvent};
 
 use crate::collect::{Collector, Context, Moment, Named, Scheduling, UNNAMED};
-use crate::event::{Reason, Recording, TaskIndex};
+use crate::event::{Leaves, Reason, Recording, TaskIndex};
 use crate::groups;
 
 /// A trace as a recording, and whose it is.
@@ -112,16 +112,15 @@ impl<'a> Feeder<'a> {
             What::Switch { prev, prev_prio, prev_state, next, next_prio, reason: sleeps_for } => {
                 self.running.insert(event.cpu, *next);
                 let out = self.named(*prev, Some(*prev_prio));
-                let state = prev_state.chars().next().unwrap_or('R');
                 let next = self.named(*next, Some(*next_prio));
                 let moment = self.moment(event, *prev);
-                let switch = match sleeps_for {
-                    Some(SleepsFor::Yield) => Scheduling::Yields { out, next },
-                    Some(sleeps_for) => {
-                        Scheduling::Sleeps { out, state, next, reason: reason(*sleeps_for) }
-                    }
-                    None => Scheduling::Switch { out, state, next },
+                let in_state = Leaves::in_state(prev_state.chars().next().unwrap_or('R'));
+                let leaves = match (sleeps_for, in_state) {
+                    (Some(SleepsFor::Yield), _) => Leaves::Yields,
+                    (Some(sleeps_for), Leaves::Sleeps(_)) => Leaves::Sleeps(reason(*sleeps_for)),
+                    (_, in_state) => in_state,
                 };
+                let switch = Scheduling::Switch { out, leaves, next };
                 self.collector.event(&moment, switch);
             }
             What::Waking { pid, prio, interrupt, by, .. } => {
@@ -189,7 +188,7 @@ fn reason(sleeps_for: SleepsFor) -> Reason {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Leaves, Waker, What as Seen};
+    use crate::event::{Waker, What as Seen};
     use model::trace::TraceTask;
 
     fn trace(events: &[(u64, What)]) -> Trace {

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 
 use recording::event::{Event, Leaves, Reason, Recording, Task, TaskIndex, Waker, What};
 
+use super::attributes::{attributes, difference, name};
 use super::reason::{self, Sleep};
-use super::told::{attributes, difference, name};
 use super::wire::{Kept, RawEvent, TaskFacts, kind, leaves, waker};
 
 /// What the events themselves do not tell.
@@ -32,16 +32,16 @@ pub struct Frame {
 pub fn recording(mut kept: Kept, frame: &Frame) -> Recording {
     // The order of equal times is that in which places were reserved.
     kept.events.sort_by_key(|event| event.time_ns);
-    let mut making = Making::new(frame);
+    let mut converter = Converter::new(frame);
     for event in kept.events.iter().filter(|event| event.time_ns <= frame.end_ns) {
-        making.take(event, &kept.facts);
+        converter.take(event, &kept.facts);
     }
-    making.finish(frame)
+    converter.finish(frame)
 }
 
 /// What a task does, as far as the events tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Doing {
+enum State {
     /// Nothing was seen of it yet.
     #[default]
     Unseen,
@@ -60,13 +60,13 @@ type Early = (u32, Woken);
 
 #[derive(Clone, Debug, Default)]
 struct Known {
-    doing: Doing,
+    state: State,
     early: Option<Early>,
-    is_told: bool,
-    present: recording::event::Attributes,
+    has_facts: bool,
+    attributes: recording::event::Attributes,
 }
 
-struct Making {
+struct Converter {
     start_ns: u64,
     cpus: u32,
     tasks: Vec<Task>,
@@ -82,9 +82,9 @@ struct Making {
     first: Vec<Event>,
 }
 
-impl Making {
-    fn new(frame: &Frame) -> Making {
-        Making {
+impl Converter {
+    fn new(frame: &Frame) -> Converter {
+        Converter {
             start_ns: frame.start_ns,
             cpus: frame.cpus,
             tasks: Vec::new(),
@@ -108,7 +108,7 @@ impl Making {
             }
             kind::TASK => {
                 if let Some(facts) = facts.get(event.other as usize) {
-                    self.told(event, facts);
+                    self.task_facts(event, facts);
                 }
             }
             kind::SENT | kind::TAKEN => {
@@ -160,7 +160,7 @@ impl Making {
         }
         self.runs.insert(cpu, task);
         if let Some(task) = task {
-            self.known(task).doing = Doing::Running;
+            self.known(task).state = State::Running;
             let what = What::Switch { out: None, leaves: Leaves::Runnable, next: Some(task) };
             self.first.push(Event { at_ns: 0, cpu, what });
         }
@@ -169,35 +169,35 @@ impl Making {
     fn switch(&mut self, event: &RawEvent) {
         let (out, next) = (self.some_task(event.task), self.some_task(event.other));
         self.begins_with(event, out);
-        self.mend(event, out);
+        self.repair_switch(event, out);
         let place = self.events.len();
-        let (leaves, doing) = left(event.detail, place);
+        let (leaves, state) = left(event.detail, place);
         if let Some(next) = next {
-            self.mend_sleep(event, next);
+            self.repair_sleep(event, next);
         }
         self.runs.insert(event.cpu.into(), next);
         self.push(event, What::Switch { out, leaves, next });
         if let Some(out) = out {
-            self.stops(event, out, doing);
+            self.stops(event, out, state);
         }
         if let Some(next) = next {
-            self.known(next).doing = Doing::Running;
+            self.known(next).state = State::Running;
         }
     }
 
-    fn stops(&mut self, event: &RawEvent, out: TaskIndex, doing: Doing) {
+    fn stops(&mut self, event: &RawEvent, out: TaskIndex, state: State) {
         let known = self.known(out);
-        known.doing = doing;
+        known.state = state;
         let early = known.early.take();
-        match (doing, early) {
-            (Doing::Asleep(..), Some((cpu, by))) => self.woken(out, by, |making, what| {
-                making.push(event, what);
+        match (state, early) {
+            (State::Asleep(..), Some((cpu, by))) => self.woken(out, by, |converter, what| {
+                converter.push(event, what);
                 // The waker's CPU, at the time of the switch.
-                if let Some(last) = making.events.last_mut() {
+                if let Some(last) = converter.events.last_mut() {
                     last.cpu = cpu;
                 }
             }),
-            (Doing::Unseen, _) => {
+            (State::Unseen, _) => {
                 self.numbers.remove(&event.task);
             }
             _ => {}
@@ -205,22 +205,22 @@ impl Making {
     }
 
     /// After events were lost, a CPU may switch from another task than it switched to.
-    fn mend(&mut self, event: &RawEvent, out: Option<TaskIndex>) {
+    fn repair_switch(&mut self, event: &RawEvent, out: Option<TaskIndex>) {
         let runs = self.runs.get(&event.cpu.into()).copied().flatten();
         if runs == out {
             return;
         }
         self.push(event, What::Switch { out: runs, leaves: Leaves::Runnable, next: out });
         if let Some(runs) = runs {
-            self.known(runs).doing = Doing::Waiting;
+            self.known(runs).state = State::Waiting;
         }
     }
 
     /// After events were lost, a task may run that nobody has woken.
-    fn mend_sleep(&mut self, event: &RawEvent, next: TaskIndex) {
-        if matches!(self.known(next).doing, Doing::Asleep(..)) {
+    fn repair_sleep(&mut self, event: &RawEvent, next: TaskIndex) {
+        if matches!(self.known(next).state, State::Asleep(..)) {
             let by = (Waker::Unknown, reason::decided(Waker::Unknown, 0));
-            self.woken(next, by, |making, what| making.push(event, what));
+            self.woken(next, by, |converter, what| converter.push(event, what));
         }
     }
 
@@ -233,11 +233,11 @@ impl Making {
             _ => Waker::Interrupt,
         };
         let by = (waker, reason::decided(waker, event.detail));
-        match self.known(task).doing {
-            Doing::Running => self.known(task).early = Some((event.cpu.into(), by)),
-            Doing::Waiting => {}
-            Doing::Unseen | Doing::Asleep(..) => {
-                self.woken(task, by, |making, what| making.push(event, what));
+        match self.known(task).state {
+            State::Running => self.known(task).early = Some((event.cpu.into(), by)),
+            State::Waiting => {}
+            State::Unseen | State::Asleep(..) => {
+                self.woken(task, by, |converter, what| converter.push(event, what));
             }
         }
     }
@@ -246,21 +246,21 @@ impl Making {
         &mut self,
         task: TaskIndex,
         (waker, decided): Woken,
-        push: impl FnOnce(&mut Making, What),
+        push: impl FnOnce(&mut Converter, What),
     ) {
-        if let Doing::Asleep(place, Sleep::ForAny) = self.known(task).doing
+        if let State::Asleep(place, Sleep::ForAny) = self.known(task).state
             && let What::Switch { leaves, .. } = &mut self.events[place].what
         {
             *leaves = Leaves::Sleeps(decided);
         }
-        self.known(task).doing = Doing::Waiting;
+        self.known(task).state = State::Waiting;
         push(self, What::Wake { task, waker });
     }
 
     fn fork(&mut self, event: &RawEvent) {
         let parent = self.some_task(event.task);
         let child = self.new_task(event.other);
-        self.known(child).doing = Doing::Waiting;
+        self.known(child).state = State::Waiting;
         let what = match parent {
             Some(parent) => What::Fork { parent, child },
             None => What::Wake { task: child, waker: Waker::Unknown },
@@ -278,18 +278,18 @@ impl Making {
         }
     }
 
-    fn told(&mut self, event: &RawEvent, facts: &TaskFacts) {
+    fn task_facts(&mut self, event: &RawEvent, facts: &TaskFacts) {
         let index = self.task(event.task);
         let now = attributes(facts, self.cpus);
         let task = &mut self.tasks[index.0 as usize];
         (task.name, task.process) = (name(facts), Some(facts.process));
         task.kernel = Some(facts.kernel != 0);
         let known = &mut self.known[index.0 as usize];
-        if !known.is_told {
+        if !known.has_facts {
             task.attributes = now.clone();
         }
-        let changed = known.is_told.then(|| difference(&known.present, &now)).flatten();
-        (known.is_told, known.present) = (true, now);
+        let changed = known.has_facts.then(|| difference(&known.attributes, &now)).flatten();
+        (known.has_facts, known.attributes) = (true, now);
         if let Some(to) = changed {
             self.push(event, What::Changed { task: index, to });
         }
@@ -311,18 +311,18 @@ impl Making {
 
 /// Why a task leaves its CPU, and what it does from then on. What a task sleeps for that anything
 /// can end is decided when it is woken.
-fn left(detail: u32, place: usize) -> (Leaves, Doing) {
+fn left(detail: u32, place: usize) -> (Leaves, State) {
     match detail & 0xff {
-        leaves::RUNNABLE => (Leaves::Runnable, Doing::Waiting),
-        leaves::ENDED => (Leaves::Ended, Doing::Unseen),
-        leaves::YIELDING => (Leaves::Yields, Doing::Waiting),
+        leaves::RUNNABLE => (Leaves::Runnable, State::Waiting),
+        leaves::ENDED => (Leaves::Ended, State::Unseen),
+        leaves::YIELDING => (Leaves::Yields, State::Waiting),
         _ => {
             let sleep = reason::sleep(detail);
             let reason = match sleep {
                 Sleep::For(reason) => reason,
                 Sleep::ForAny => reason::decided(Waker::Unknown, 0),
             };
-            (Leaves::Sleeps(reason), Doing::Asleep(place, sleep))
+            (Leaves::Sleeps(reason), State::Asleep(place, sleep))
         }
     }
 }

@@ -5,6 +5,7 @@
 use super::Fault;
 use super::wire::{Field, Message, limit_events, number, tid, tid_of};
 use crate::collect::{Context, Named, Scheduling, UNNAMED};
+use crate::event::Leaves;
 
 /// The kernel's most CPUs (`NR_CPUS`).
 const CPUS: u64 = 8192;
@@ -98,7 +99,7 @@ fn kind_of(field: Field<'_>) -> Result<Option<Kind<'_>>, Fault> {
     Ok(Some(Kind::Scheduling(match field.number {
         4 => Scheduling::Switch {
             out: named([1, 2, 3])?,
-            state: letter(number(field.message()?.last([4])?[0])?),
+            leaves: Leaves::in_state(letter(number(field.message()?.last([4])?[0])?)),
             next: named([5, 6, 7])?,
         },
         17 => Scheduling::Wakeup(named([1, 2, 3])?),

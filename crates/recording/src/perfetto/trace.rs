@@ -8,7 +8,7 @@ use super::Fault;
 use super::events::{self, Kind, Seen};
 use super::wire::{Message, number, tid};
 use crate::collect::{Collector, Moment, Named, Scheduling, UNNAMED};
-use crate::event::Recording;
+use crate::event::{Leaves, Recording};
 
 /// The most writers that are told apart.
 const SEQUENCES: usize = 1 << 16;
@@ -171,7 +171,7 @@ impl<'a> Trace<'a> {
                     unknown += u64::from(running.is_none());
                     // An unknown task looks like the idle one, which never sleeps.
                     let state = if running.is_some() { state } else { 'R' };
-                    Scheduling::Switch { out: unnamed(tid), state, next }
+                    Scheduling::Switch { out: unnamed(tid), leaves: Leaves::in_state(state), next }
                 }
                 Kind::NewTask(_) if has_forks => continue,
                 Kind::NewTask(child) => Scheduling::Fork { parent: unnamed(tid), child },

@@ -3,6 +3,7 @@
 //! (`prev_comm=… prev_pid=…`) and the short one of trace-cmd and perf (`bash:1977 [120] S ==> …`).
 
 use crate::collect::{Context, Named, Scheduling};
+use crate::event::Leaves;
 
 /// Reads an event.
 ///
@@ -41,7 +42,8 @@ fn switch(arguments: &str) -> Option<Scheduling<'_>> {
         }
     };
     let next = fields(right, "next_").or_else(|| short(right))?;
-    Some(Scheduling::Switch { out, state: state.chars().next()?, next })
+    let leaves = Leaves::in_state(state.chars().next()?);
+    Some(Scheduling::Switch { out, leaves, next })
 }
 
 fn task(arguments: &str) -> Option<Named<'_>> {
