@@ -6,8 +6,8 @@
 //! charts and the table of all trials from one block of JSON. The page's content security policy
 //! forbids every network request.
 //!
-//! Text from records is untrusted: names of schedulers, reasons, dumps. It passes through
-//! [`escape`] and reaches scripts only as data.
+//! Text from records is untrusted: names of schedulers, reasons, dumps. Templates escape it, and
+//! it reaches scripts only as data.
 
 mod agreement_section;
 mod answer_section;
@@ -15,7 +15,6 @@ mod backends_table;
 mod charts_section;
 mod detail_level;
 mod distributions;
-mod escape;
 mod expectation_plot;
 mod explanation_section;
 mod failures_section;
@@ -43,13 +42,13 @@ mod time_series_section;
 mod timeline_section;
 mod trade_off_section;
 
+use maud::{Markup, PreEscaped, html};
 use model::Record;
 use stats::Comparison;
 use stats::view::history::History;
 
 use detail_level::{DETAILS, DetailLevel};
-use escape::text;
-use frame::{command, fact, head};
+use frame::{command, document, fact};
 use page_data::Resampled;
 
 use crate::agreement;
@@ -153,29 +152,22 @@ fn page_with(
         provenance_section::section(records),
         reproduce(about),
     ];
-    let body = sections.concat();
+    let sections = sections.map(Markup::into_string).concat();
     let data = page_data::json(comparison, records, resampled, detail, &numbers);
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n{}</head>\n<body>\n\
-         <a class=\"skip\" href=\"#answer\">Skip to the answer</a>\n{}<main>\n{body}</main>\n{}\
-         {}\n{}\n\
-         <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
-        head(&about.title, STYLE),
-        header(comparison, about, &body),
-        footer(about),
-        gzip_element::element("data", &data),
-        plotly_library::element(),
-    )
+    let body = html! {
+        a class="skip" href="#answer" { "Skip to the answer" }
+        (header(comparison, about, &sections))
+        main { (PreEscaped(&sections)) }
+        (footer(about))
+        (gzip_element::element("data", &data))
+        (plotly_library::element())
+        script { (PreEscaped(SCRIPT)) }
+    };
+    document(&about.title, STYLE, &body)
 }
 
-/// The heading, and links to the sections that the body has.
-fn header(comparison: &Comparison, about: &About, body: &str) -> String {
-    let facts = [
-        (comparison.contestants.len(), "contestant"),
-        (comparison.cells.len(), "cell"),
-        (comparison.records, "trial"),
-    ];
-    let facts: String = facts.into_iter().map(|(count, noun)| fact(count, noun)).collect();
+/// The heading, and links to the sections that the page has.
+fn header(comparison: &Comparison, about: &About, sections: &str) -> Markup {
     let links = [
         ("answer", "Answer"),
         ("trade-off", "Trade-off"),
@@ -195,54 +187,86 @@ fn header(comparison: &Comparison, about: &About, body: &str) -> String {
         ("provenance", "Provenance"),
         ("reproduce", "Reproduce"),
     ];
-    let exists = |(id, _): &&(&str, &str)| body.contains(&format!("<section id=\"{id}\""));
-    let links: String = links
-        .iter()
-        .filter(exists)
-        .map(|(id, name)| format!("<a href=\"#{id}\">{name}</a>"))
-        .collect();
-    format!(
-        "<header class=\"masthead\"><div class=\"inner\"><p class=\"kicker\">Fairground \
-         report{}</p><h1>{}</h1><p class=\"question\">{}</p>\
-         <p class=\"facts\">{facts}</p></div></header>\n\
-         <nav class=\"contents\" aria-label=\"Contents\"><div class=\"inner\">{links}</div>\
-         </nav>\n",
-        if about.exploratory { " · exploratory" } else { "" },
-        text(&about.title),
-        text(&about.question),
-    )
+    let exists = |id: &str| sections.contains(&format!("<section id=\"{id}\""));
+    html! {
+        header class="masthead" {
+            div class="inner" {
+                p class="kicker" {
+                    "Fairground report" @if about.exploratory { " · exploratory" }
+                }
+                h1 { (about.title) }
+                p class="question" { (about.question) }
+                p class="facts" {
+                    (fact(comparison.contestants.len(), "contestant"))
+                    (fact(comparison.cells.len(), "cell"))
+                    (fact(comparison.records, "trial"))
+                }
+            }
+        }
+        nav class="contents" aria-label="Contents" {
+            div class="inner" {
+                @for (id, name) in links {
+                    @if exists(id) { a href={ "#" (id) } { (name) } }
+                }
+            }
+        }
+    }
 }
 
-fn trials(count: usize) -> String {
+fn trials(count: usize) -> Markup {
     // Room for the rows that the scripts make at first, so that nothing below them moves.
     let rows = count.min(24);
-    format!(
-        "<section id=\"trials\"><h2>All trials</h2><p class=\"aside\">{count} trials in any \
-         outcome. Select \
-         one to see all its numbers; its address can be shared.</p>\
-         <div class=\"controls\"><label>Filter <input id=\"trial-filter\" type=\"search\" \
-         placeholder=\"contestant, cell, outcome …\"></label><span id=\"trial-count\" \
-         aria-live=\"polite\"></span></div><noscript><p>The table needs JavaScript; \
-         <code>fairground export csv</code> writes the same numbers.</p></noscript>\
-         <p class=\"earlier\"><button id=\"trial-before\" type=\"button\" hidden>Show before\
-         </button></p><div class=\"scroll\" style=\"--rows: {rows}\"><table id=\"trial-table\" \
-         class=\"data\"></table></div><p><button id=\"trial-more\" type=\"button\" hidden>Show more\
-         </button></p></section>\n"
-    )
+    html! {
+        section id="trials" {
+            h2 { "All trials" }
+            p class="aside" {
+                (count) " trials in any outcome. Select one to see all its numbers; its address \
+                 can be shared."
+            }
+            div class="controls" {
+                label {
+                    "Filter "
+                    input id="trial-filter" type="search"
+                        placeholder="contestant, cell, outcome …";
+                }
+                span id="trial-count" aria-live="polite" {}
+            }
+            noscript {
+                p {
+                    "The table needs JavaScript; " code { "fairground export csv" } " writes the \
+                     same numbers."
+                }
+            }
+            p class="earlier" {
+                button id="trial-before" type="button" hidden { "Show before" }
+            }
+            div class="scroll" style={ "--rows: " (rows) } {
+                table id="trial-table" class="data" {}
+            }
+            p { button id="trial-more" type="button" hidden { "Show more" } }
+        }
+    }
 }
 
-fn reproduce(about: &About) -> String {
-    let commands: String = about.commands.iter().map(|line| command(line)).collect();
-    format!("<section id=\"reproduce\"><h2>Reproduce it</h2>{commands}</section>\n")
+fn reproduce(about: &About) -> Markup {
+    html! {
+        section id="reproduce" {
+            h2 { "Reproduce it" }
+            @for line in &about.commands { (command(line)) }
+        }
+    }
 }
 
-fn footer(about: &About) -> String {
-    format!(
-        "<footer><p>{}</p><p>Made with Fairground (GPL-2.0). Charts drawn by plotly.js (MIT). This \
-         page \
-         fetches nothing and sends nothing.</p></footer>\n",
-        text(&about.generated)
-    )
+fn footer(about: &About) -> Markup {
+    html! {
+        footer {
+            p { (about.generated) }
+            p {
+                "Made with Fairground (GPL-2.0). Charts drawn by plotly.js (MIT). This page \
+                 fetches nothing and sends nothing."
+            }
+        }
+    }
 }
 
 #[cfg(test)]

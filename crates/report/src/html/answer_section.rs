@@ -2,11 +2,12 @@
 //! The first screen: the answer in sentences, the best contestants under each workload, then every
 //! headline measure against the baseline at once.
 
+use maud::{Markup, html};
 use stats::view::agreement::Agreement;
-use stats::{Cell, Comparison, Entry, Row, Verdict};
+use stats::{Cell, Entry, Row, Verdict};
 
-use super::escape::{anchor, text};
-use super::markup::{class, sentence};
+use super::leaders_table;
+use super::markup::{anchor, class, joined, name};
 use crate::answer::{answer, standings};
 use crate::headlines::WorkloadHeadline;
 use crate::reading::Reading;
@@ -15,115 +16,119 @@ use crate::{agreement, cells, units};
 /// A larger table of all headline measures is folded.
 const FIELDS_OPEN: usize = 120;
 
-pub fn section(reading: &Reading, agreement: Option<&Agreement>) -> String {
+pub fn section(reading: &Reading, agreement: Option<&Agreement>) -> Markup {
     let comparison = reading.comparison;
     let sentences = answer(reading);
-    let mut sentences = sentences.iter().map(sentence);
-    let first = sentences.next().unwrap_or_default();
-    let rest: String = sentences.map(|it| format!("<li>{it}</li>")).collect();
-    let rest = if rest.is_empty() { rest } else { format!("<ul class=\"plain\">{rest}</ul>") };
+    let (first, rest) = sentences.split_first().unzip();
+    let rest = rest.unwrap_or_default();
     let agreed = agreement.map_or_else(Vec::new, |it| agreement::in_short(comparison, it));
-    let agreed: Vec<String> = agreed.iter().map(sentence).collect();
-    let agreed = if agreed.is_empty() {
-        String::new()
-    } else {
-        format!("<p>{} <a href=\"#agreement\">More</a></p>", agreed.join(" "))
-    };
-    let warnings: String =
-        comparison.notes.iter().map(|note| format!("<li>{}</li>", text(note))).collect();
-    let warnings = if warnings.is_empty() {
-        warnings
-    } else {
-        format!("<ul class=\"notes\" aria-label=\"Read this first\">{warnings}</ul>")
-    };
-    format!(
-        "<section id=\"answer\"><h2>The answer</h2><p class=\"lead\">{first}</p>{}{agreed}\
-         {}{warnings}{}</section>\n",
-        rest,
-        super::leaders_table::table(reading),
-        matrix(reading)
-    )
+    html! {
+        section id="answer" {
+            h2 { "The answer" }
+            p class="lead" { @if let Some(first) = first { (first) } }
+            @if !rest.is_empty() {
+                ul class="plain" { @for sentence in rest { li { (sentence) } } }
+            }
+            @if !agreed.is_empty() {
+                p { (joined(&agreed, " ")) " " a href="#agreement" { "More" } }
+            }
+            (leaders_table::table(reading))
+            @if !comparison.notes.is_empty() {
+                ul class="notes" aria-label="Read this first" {
+                    @for note in &comparison.notes { li { (note) } }
+                }
+            }
+            (matrix(reading))
+        }
+    }
 }
 
 /// Headline measures as rows, contestants as columns, shifts against the baseline in the fields.
-fn matrix(reading: &Reading) -> String {
+fn matrix(reading: &Reading) -> Markup {
     let comparison = reading.comparison;
     let mut headlines = reading.headlines.clone();
     headlines.iter_mut().for_each(|headline| headline.rows.retain(|(_, row)| row.is_measured()));
     headlines.retain(|headline| !headline.rows.is_empty());
     if headlines.is_empty() || comparison.contestants.len() < 2 {
-        return String::new();
+        return Markup::default();
     }
     let fields = headlines.iter().map(|headline| headline.rows.len()).sum::<usize>();
-    let open = if fields * comparison.contestants.len() > FIELDS_OPEN { "" } else { " open" };
-    let rows: String = headlines.iter().map(|headline| workload_rows(reading, headline)).collect();
-    let others = comparison.contestants.iter().skip(1);
-    let heads: String =
-        others.map(|name| format!("<th scope=\"col\"><span>{}</span></th>", text(name))).collect();
-    let wide = if super::frame::is_wide(comparison) { " wide" } else { "" };
-    let columns = comparison.contestants.len();
-    format!(
-        "<details class=\"all{wide}\"{open}><summary>Every headline measure against {}</summary>\
-         <figure class=\"matrix\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" \
-         aria-label=\"All \
-         headline measures\"><table class=\"columns\" style=\"--columns: {columns}\"><thead>\
-         <tr><th scope=\"col\">measure</th><th \
-         scope=\"col\" \
-         class=\"base\"><span>{}</span></th>{heads}</tr></thead>{rows}<tfoot>{}</tfoot>\
-         </table></div>\
-         <figcaption>The column of the baseline holds its medians; the others hold the shift \
-         against <b class=\"name\">{}</b>, in percent of that median. A negative shift is a \
-         smaller value; whether that is better is said \
-         in the table of the cell. The interval is in the tooltip and in the tables below. \
-         {LEGEND}</figcaption></figure></details>",
-        text(&comparison.baseline),
-        text(&comparison.baseline),
-        tally(comparison),
-        text(&comparison.baseline),
-    )
+    let open = fields * comparison.contestants.len() <= FIELDS_OPEN;
+    let wide = if super::frame::is_wide(comparison) { "all wide" } else { "all" };
+    html! {
+        details class=(wide) open[open] {
+            summary { "Every headline measure against " (comparison.baseline) }
+            figure class="matrix" {
+                div class="scroll" tabindex="0" role="region" aria-label="All headline measures" {
+                    table class="columns" style={ "--columns: " (comparison.contestants.len()) } {
+                        thead {
+                            tr {
+                                th scope="col" { "measure" }
+                                th scope="col" class="base" { span { (comparison.baseline) } }
+                                @for name in comparison.contestants.iter().skip(1) {
+                                    th scope="col" { span { (name) } }
+                                }
+                            }
+                        }
+                        @for headline in &headlines { (workload_rows(reading, headline)) }
+                        tfoot { (tally(reading)) }
+                    }
+                }
+                figcaption {
+                    "The column of the baseline holds its medians; the others hold the shift \
+                     against " (name(&comparison.baseline)) ", in percent of that median. A \
+                     negative shift is a smaller value; whether that is better is said in the \
+                     table of the cell. The interval is in the tooltip and in the tables below. "
+                    (legend())
+                }
+            }
+        }
+    }
 }
 
-const LEGEND: &str = "<span class=\"key v-better\">better</span> <span class=\"key \
-v-worse\">worse</span> \
-     <span class=\"key v-more\">differs; neither direction is better</span> <span class=\"key \
-     v-none\">≈ equivalent: 95 % interval within 1 %</span> <span class=\"key v-none\">~ not \
-     distinguishable: the trials do not show a difference</span> <span \
-     class=\"key v-none\">= exactly equal</span> <span class=\"key v-none\">· too few \
-     trials</span>. \
-     A claim (better, worse, differs) needs a 95 % interval that \
-     excludes zero and a p value below 5 %, corrected for all contestants and settings.";
+fn legend() -> Markup {
+    let keys = [
+        ("key v-better", "better"),
+        ("key v-worse", "worse"),
+        ("key v-more", "differs; neither direction is better"),
+        ("key v-none", "≈ equivalent: 95 % interval within 1 %"),
+        ("key v-none", "~ not distinguishable: the trials do not show a difference"),
+        ("key v-none", "= exactly equal"),
+        ("key v-none", "· too few trials"),
+    ];
+    let keys = keys.map(|(class, words)| html! { span class=(class) { (words) } });
+    html! {
+        (joined(keys, " "))
+        ". A claim (better, worse, differs) needs a 95 % interval that excludes zero and a p value \
+         below 5 %, corrected for all contestants and settings."
+    }
+}
 
 /// The rows of one workload: a heading and one row per setting, or a single row.
-fn workload_rows(reading: &Reading, headline: &WorkloadHeadline) -> String {
-    let comparison = reading.comparison;
-    let mut title = format!(
-        "<b>{}</b> {}",
-        text(headline.workload),
-        text(&units::measure(&headline.rows[0].1.measure))
-    );
-    if reading.has_several_places {
-        title += &format!(" <small>{}</small>", text(&headline.place));
-    }
+fn workload_rows(reading: &Reading, headline: &WorkloadHeadline) -> Markup {
     let both = reading.has_several_backends;
-    if let [(cell, row)] = headline.rows.as_slice()
-        && !both
-    {
-        title = title.replacen("</b>", &format!(" {}</b>", text(&setting(cell))), 1);
-        let row = matrix_row(comparison, cell, row, &title, "single");
-        return format!("<tbody>{row}</tbody>");
-    }
-    let columns = comparison.contestants.len() + 1;
-    let row = |(cell, row): &(&Cell, &Row)| {
-        let backend = if both { cell.backend.word() } else { "" };
-        let title = format!("{} <small>{backend}</small>", text(&setting(cell)));
-        matrix_row(comparison, cell, row, &title, "setting")
+    let single = headline.rows.len() == 1 && !both;
+    let first = &headline.rows[0];
+    let title = html! {
+        b { (headline.workload) @if single { " " (setting(first.0)) } }
+        " " (units::measure(&first.1.measure))
+        @if reading.has_several_places { " " small { (headline.place) } }
     };
-    let rows: String = headline.rows.iter().map(row).collect();
-    format!(
-        "<tbody><tr class=\"cell\"><th colspan=\"{columns}\" \
-         scope=\"rowgroup\">{title}</th></tr>{rows}\
-         </tbody>"
-    )
+    if single {
+        return html! { tbody { (matrix_row(reading, *first, &title, "single")) } };
+    }
+    html! {
+        tbody {
+            tr class="cell" {
+                th colspan=(reading.comparison.contestants.len() + 1) scope="rowgroup" { (title) }
+            }
+            @for (cell, row) in &headline.rows {
+                @let backend = if both { cell.backend.word() } else { "" };
+                @let title = html! { (setting(cell)) " " small { (backend) } };
+                (matrix_row(reading, (cell, row), &title, "setting"))
+            }
+        }
+    }
 }
 
 /// `hogs=24`; empty without parameters.
@@ -132,26 +137,27 @@ fn setting(cell: &Cell) -> String {
     parameters.collect::<Vec<_>>().join(" ")
 }
 
-fn matrix_row(comparison: &Comparison, cell: &Cell, row: &Row, title: &str, class: &str) -> String {
-    let fields: String = row
-        .entries
-        .iter()
-        .map(|entry| {
-            if cells::is_elsewhere(comparison, cell, &entry.contestant) {
-                format!("<td class=\"v-none\"><small>{}</small></td>", cells::not_here(cell))
-            } else {
-                field(cell, row, entry)
+fn matrix_row(
+    reading: &Reading,
+    (cell, row): (&Cell, &Row),
+    title: &Markup,
+    class: &str,
+) -> Markup {
+    html! {
+        tr class=(class) {
+            th scope="row" { a href={ "#" (anchor(&cell.label())) } { (title) } }
+            @for entry in &row.entries {
+                @if cells::is_elsewhere(reading.comparison, cell, &entry.contestant) {
+                    td class="v-none" { small { (cells::not_here(cell)) } }
+                } @else {
+                    (field(cell, row, entry))
+                }
             }
-        })
-        .collect();
-    let anchor = anchor(&cell.label());
-    format!(
-        "<tr class=\"{class}\"><th scope=\"row\"><a href=\"#{anchor}\">{title}</a></th>{fields}\
-         </tr>"
-    )
+        }
+    }
 }
 
-fn field(cell: &Cell, row: &Row, entry: &Entry) -> String {
+fn field(cell: &Cell, row: &Row, entry: &Entry) -> Markup {
     let median = entry.median.map(|median| units::number(median, row.unit));
     let (shift, interval) = entry.shift.map(|it| units::shift(&it, row.unit)).unzip();
     let words = match entry.verdict {
@@ -163,17 +169,14 @@ fn field(cell: &Cell, row: &Row, entry: &Entry) -> String {
         Verdict::NotDistinguishable => "~".into(),
         _ => shift.clone().unwrap_or_default(),
     };
-    let details = [
-        Some(format!("{}: {}", entry.contestant, entry.verdict.words())),
-        median,
-        shift,
-        interval,
-        bad_outcomes(cell, entry),
-    ];
+    let bad = bad_outcomes(cell, entry);
+    let is_bad = bad.is_some();
+    let verdict = format!("{}: {}", entry.contestant, entry.verdict.words());
+    let details = [Some(verdict), median, shift, interval, bad];
     let details = details.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let mark = if bad_outcomes(cell, entry).is_some() { "<sup>!</sup>" } else { "" };
-    let class = class(entry.verdict);
-    format!("<td class=\"{class}\" title=\"{}\">{}{mark}</td>", text(&details), text(&words))
+    html! {
+        td class=(class(entry.verdict)) title=(details) { (words) @if is_bad { sup { "!" } } }
+    }
 }
 
 /// How many of the entry's trials did not end well.
@@ -183,15 +186,17 @@ fn bad_outcomes(cell: &Cell, entry: &Entry) -> Option<String> {
     (bad > 0).then(|| format!("{} did not end well", units::count(bad as u64, "trial")))
 }
 
-fn tally(comparison: &Comparison) -> String {
-    let field = |standing: crate::answer::Standing| {
-        format!(
-            "<td title=\"better, worse\"><span class=\"t-better\">{}</span> / <span \
-             class=\"t-worse\">{}\
-             </span></td>",
-            standing.better, standing.worse
-        )
-    };
-    let fields: String = standings(comparison).into_iter().map(field).collect();
-    format!("<tr><th scope=\"row\">better / worse</th><td></td>{fields}</tr>")
+fn tally(reading: &Reading) -> Markup {
+    html! {
+        tr {
+            th scope="row" { "better / worse" }
+            td {}
+            @for standing in standings(reading.comparison) {
+                td title="better, worse" {
+                    span class="t-better" { (standing.better) } " / "
+                    span class="t-worse" { (standing.worse) }
+                }
+            }
+        }
+    }
 }

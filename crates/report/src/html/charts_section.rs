@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The frames of the charts that the scripts draw, with their captions.
 
+use maud::{Markup, html};
 use stats::{Cell, Comparison, Row};
 
 use super::detail_level::DetailLevel;
-use super::escape::text;
-use super::figure::SAVE;
+use super::figure::save_buttons;
+use super::markup::NO_BREAK;
 use super::page_data::Resampled;
 use crate::cells;
 
@@ -54,37 +55,44 @@ pub fn section(
     comparison: &Comparison,
     resampled: &Resampled,
     detail: &DetailLevel,
-    knees: &str,
-) -> String {
+    knees: &Markup,
+) -> Markup {
     let start = cells::most_decided(comparison);
     let cell = comparison.cells.get(start);
     let shifts = detail.shifts && resampled.has_shifts(start);
-    let figure = |(id, title, caption): &(&str, &str, &str)| {
-        let place = cell.filter(|cell| has(id, cell, comparison, shifts));
-        let hidden = if place.is_some() { "" } else { " hidden" };
-        let height = height(id, comparison.contestants.len());
-        format!(
-            "<figure id=\"figure-{id}\"{hidden}><h3>{title}</h3><div class=\"chart\" \
-             id=\"chart-{id}\" style=\"min-height: {height}px\" role=\"img\" \
-             aria-label=\"{title}\"></div><figcaption>{caption}</figcaption>{SAVE}</figure>\n"
-        )
-    };
-    let figures: String = FIGURES.iter().map(figure).collect();
-    let chip = |name: &String| {
-        format!("<button type=\"button\" class=\"chip\"><span>{}</span></button>", text(name))
-    };
-    let chips: String = comparison.contestants.iter().map(chip).collect();
-    format!(
-        "<section id=\"pictures\"><h2>Pictures</h2><noscript><p>The charts need JavaScript; every \
-         number in them is in the tables.</p></noscript><div class=\"controls\" id=\"controls\">\
-         <label>Cell <select id=\"pick-cell\"></select></label>\
-         <label>Measure <select id=\"pick-measure\"></select></label>\
-         <div class=\"chips\" id=\"chips\" role=\"group\" aria-label=\"Shown \
-         contestants\">{chips}</div></div>\
-         <p id=\"measure-definition\" class=\"definition\">&nbsp;</p><p class=\"aside\">{}</p>\
-         <div class=\"figures\">{figures}</div>{knees}</section>\n",
-        detail.cut
-    )
+    let hidden = |id: &str| cell.is_none_or(|cell| !has(id, cell, comparison, shifts));
+    html! {
+        section id="pictures" {
+            h2 { "Pictures" }
+            noscript {
+                p { "The charts need JavaScript; every number in them is in the tables." }
+            }
+            div class="controls" id="controls" {
+                label { "Cell " select id="pick-cell" {} }
+                label { "Measure " select id="pick-measure" {} }
+                div class="chips" id="chips" role="group" aria-label="Shown contestants" {
+                    @for name in &comparison.contestants {
+                        button type="button" class="chip" { span { (name) } }
+                    }
+                }
+            }
+            p id="measure-definition" class="definition" { (NO_BREAK) }
+            p class="aside" { (detail.cut) }
+            div class="figures" {
+                @for (id, title, caption) in FIGURES {
+                    figure id={ "figure-" (id) } hidden[hidden(id)] {
+                        h3 { (title) }
+                        div class="chart" id={ "chart-" (id) } role="img" aria-label=(title)
+                            style={ "min-height: " (height(id, comparison.contestants.len())) "px" }
+                            {}
+                        figcaption { (caption) }
+                        (save_buttons())
+                    }
+                }
+            }
+            (knees)
+        }
+    }
 }
 
 /// Whether a chart has something to show for this cell.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! An interval drawn against the published size: a band, a line where both sides are alike, a bar.
 
+use maud::{Markup, html};
 use model::claim::{By, Expectation};
 use stats::decide::replication::Finding;
 
-use super::escape::text;
+use super::figure::px;
 use crate::replication::{amount, expected, found};
 
 /// The picture's width and height, in its own units.
@@ -17,56 +18,51 @@ const FARTHER: f64 = 3.0;
 const MIDDLE: f64 = 14.0;
 
 /// The picture; empty where there is no number.
-pub fn picture(expectation: &Expectation, finding: &Finding) -> String {
-    let Some(estimate) = finding.estimate else { return String::new() };
-    let Some(scale) = ExpectationScale::new(expectation, finding) else { return String::new() };
-    let band = expectation.ends().map(|(low, high)| {
-        let (from, to) = (scale.at(low), scale.at(high));
-        let width = (to - from).max(2.0);
-        format!("<rect class=\"band\" x=\"{from:.1}\" y=\"2\" width=\"{width:.1}\" height=\"24\"/>")
-    });
-    let neutral = expectation.neutral().map(|neutral| {
-        let x = scale.at(neutral);
-        format!("<line class=\"alike\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"0\" y2=\"28\"/>")
-    });
+pub fn picture(expectation: &Expectation, finding: &Finding) -> Markup {
+    let Some(estimate) = finding.estimate else { return Markup::default() };
+    let Some(scale) = ExpectationScale::new(expectation, finding) else {
+        return Markup::default();
+    };
+    let label = format!("{}; expected: {}", found(expectation, finding), expected(expectation));
+    let band = expectation.ends().map(|(low, high)| (scale.at(low), scale.at(high)));
     let (low, high) = (scale.at(estimate.interval.low), scale.at(estimate.interval.high));
-    let dot = scale.at(estimate.value);
-    format!(
-        "<svg class=\"range\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}; expected: {}\">\
-         {}{}<line class=\"bar\" x1=\"{low:.1}\" x2=\"{high:.1}\" y1=\"{MIDDLE}\" y2=\"{MIDDLE}\"/>\
-         <circle cx=\"{dot:.1}\" cy=\"{MIDDLE}\" r=\"4.5\"/>{}</svg>",
-        SIZE.0,
-        SIZE.1,
-        text(&found(expectation, finding)),
-        text(&expected(expectation)),
-        band.unwrap_or_default(),
-        neutral.unwrap_or_default(),
-        labels(expectation, &scale),
-    )
-}
-
-/// The ends of the size and the neutral value, unless they hide each other.
-fn labels(expectation: &Expectation, scale: &ExpectationScale) -> String {
-    let ends = expectation.ends().map(|(low, high)| [low, high]);
-    let marks = expectation.neutral().into_iter().chain(ends.into_iter().flatten());
-    let mut taken: Vec<f64> = Vec::new();
-    let mut labels = String::new();
-    for value in marks.filter(|value| scale.holds(*value)) {
-        let x = scale.at(value);
-        if taken.iter().all(|other| (other - x).abs() > 58.0) {
-            taken.push(x);
-            let anchor = match x {
-                x if x < 40.0 => "start",
-                x if x > SIZE.0 - 40.0 => "end",
-                _ => "middle",
-            };
-            labels += &format!(
-                "<text x=\"{x:.1}\" y=\"41\" text-anchor=\"{anchor}\">{}</text>",
-                text(&amount(expectation, value))
-            );
+    html! {
+        svg class="range" viewBox={ "0 0 " (SIZE.0) " " (SIZE.1) } role="img" aria-label=(label) {
+            @if let Some((from, to)) = band {
+                rect class="band" x=(px(from)) y="2" width=(px((to - from).max(2.0))) height="24" {}
+            }
+            @if let Some(x) = expectation.neutral().map(|neutral| px(scale.at(neutral))) {
+                line class="alike" x1=(x) x2=(x) y1="0" y2="28" {}
+            }
+            line class="bar" x1=(px(low)) x2=(px(high)) y1=(MIDDLE) y2=(MIDDLE) {}
+            circle cx=(px(scale.at(estimate.value))) cy=(MIDDLE) r="4.5" {}
+            @for (x, value) in labelled(expectation, &scale) {
+                text x=(px(x)) y="41" text-anchor=(anchor(x)) { (amount(expectation, value)) }
+            }
         }
     }
-    labels
+}
+
+/// The ends of the size and the neutral value with their places, unless they hide each other.
+fn labelled(expectation: &Expectation, scale: &ExpectationScale) -> Vec<(f64, f64)> {
+    let ends = expectation.ends().map(|(low, high)| [low, high]);
+    let marks = expectation.neutral().into_iter().chain(ends.into_iter().flatten());
+    let mut labelled: Vec<(f64, f64)> = Vec::new();
+    for value in marks.filter(|value| scale.holds(*value)) {
+        let x = scale.at(value);
+        if labelled.iter().all(|(other, _)| (other - x).abs() > 58.0) {
+            labelled.push((x, value));
+        }
+    }
+    labelled
+}
+
+fn anchor(x: f64) -> &'static str {
+    match x {
+        x if x < 40.0 => "start",
+        x if x > SIZE.0 - 40.0 => "end",
+        _ => "middle",
+    }
 }
 
 /// From a number to a place in the picture; ratios are drawn by their logarithms.

@@ -3,12 +3,13 @@
 //! every contestant, then for each trial the tasks that ran instead and the causes of the longest
 //! waits.
 
+use maud::{Markup, html};
 use model::Record;
 use model::metric::Unit;
 use stats::Comparison;
 use stats::explain::{Explanation, Spent, Wait, explain};
 
-use super::escape::text;
+use super::markup::{heads, joined, name};
 use crate::explain::sentences;
 use crate::units;
 
@@ -22,38 +23,44 @@ struct ExplainedTrial<'a> {
 }
 
 /// The section; empty when nothing was traced, which the timeline's section says.
-pub fn section(comparison: &Comparison, records: &[Record]) -> String {
-    let mut told: Vec<ExplainedTrial<'_>> = records.iter().filter_map(tell).collect();
-    told.sort_by_key(|traced| {
+pub fn section(comparison: &Comparison, records: &[Record]) -> Markup {
+    let explained = |record| Some(ExplainedTrial { record, explanation: explain(record, WAITS)? });
+    let mut trials: Vec<ExplainedTrial<'_>> = records.iter().filter_map(explained).collect();
+    trials.sort_by_key(|traced| {
         let trial = &traced.record.trial;
         let name = &trial.contestant.name;
         let place = comparison.contestants.iter().position(|other| other == name);
         (place, trial.backend.is_model())
     });
-    if told.is_empty() {
-        return String::new();
-    }
     let mut places: Vec<String> = Vec::new();
-    for traced in &told {
+    for traced in &trials {
         let place = place(traced.record);
         if !places.contains(&place) {
             places.push(place);
         }
     }
-    let cells: String = places.iter().map(|place| cell(place, &told)).collect();
-    format!(
-        "<section id=\"why\"><h2>Why</h2><p class=\"aside\">Where the time of the traced trials \
-         went: one trial of each contestant, so these are examples, not statistics. {LEGEND}</p>\
-         {cells}</section>\n"
-    )
+    html! {
+        @if !trials.is_empty() {
+            section id="why" {
+                h2 { "Why" }
+                p class="aside" {
+                    "Where the time of the traced trials went: one trial of each contestant, so \
+                     these are examples, not statistics. " (legend())
+                }
+                @for place in &places { (cell(place, &trials)) }
+            }
+        }
+    }
 }
 
-const LEGEND: &str = "<span class=\"key s-run\">running</span> <span class=\"key \
-     s-wait\">waiting: able to run, and not running</span> <span class=\"key \
-     s-sleep\">sleeping</span> <span class=\"key s-block\">blocked by the disk</span>";
-
-fn tell(record: &Record) -> Option<ExplainedTrial<'_>> {
-    Some(ExplainedTrial { record, explanation: explain(record, WAITS)? })
+fn legend() -> Markup {
+    let keys = [
+        ("key s-run", "running"),
+        ("key s-wait", "waiting: able to run, and not running"),
+        ("key s-sleep", "sleeping"),
+        ("key s-block", "blocked by the disk"),
+    ];
+    joined(keys.map(|(class, words)| html! { span class=(class) { (words) } }), " ")
 }
 
 /// The cell, on any backend.
@@ -61,48 +68,55 @@ fn place(record: &Record) -> String {
     format!("{} on {}", record.trial.workload.cell(), record.trial.machine.name)
 }
 
-fn cell(place: &str, told: &[ExplainedTrial<'_>]) -> String {
+fn cell(place: &str, trials: &[ExplainedTrial<'_>]) -> Markup {
     let ours: Vec<&ExplainedTrial<'_>> =
-        told.iter().filter(|traced| self::place(traced.record) == place).collect();
+        trials.iter().filter(|traced| self::place(traced.record) == place).collect();
     let mut groups: Vec<&str> = Vec::new();
     for group in ours.iter().flat_map(|traced| &traced.explanation.groups) {
         if !group.name.is_empty() && !groups.contains(&group.name.as_str()) {
             groups.push(&group.name);
         }
     }
-    let rows: String = groups.iter().map(|group| group_rows(group, &ours)).collect();
-    let trials: String = ours.iter().map(|traced| trial(traced)).collect();
-    format!(
-        "<h3>{}</h3><div class=\"scroll\"><table class=\"data spent\"><thead><tr><th \
-         scope=\"col\">tasks</th><th scope=\"col\">under</th><th scope=\"col\">where their time \
-         went</th><th scope=\"col\" class=\"n\">running</th><th scope=\"col\" \
-         class=\"n\">waiting</th><th scope=\"col\" class=\"n\">longest wait</th><th scope=\"col\" \
-         >what ran meanwhile</th></tr></thead>{rows}</table></div>{trials}",
-        text(place)
-    )
+    html! {
+        h3 { (place) }
+        div class="scroll" {
+            table class="data spent" {
+                (heads(&[
+                    ("", "tasks"),
+                    ("", "under"),
+                    ("", "where their time went"),
+                    ("n", "running"),
+                    ("n", "waiting"),
+                    ("n", "longest wait"),
+                    ("", "what ran meanwhile"),
+                ]))
+                @for group in groups { tbody { (group_rows(group, &ours)) } }
+            }
+        }
+        @for traced in ours { (trial(traced)) }
+    }
 }
 
 /// A group under every contestant.
-fn group_rows(name: &str, told: &[&ExplainedTrial<'_>]) -> String {
+fn group_rows(name: &str, trials: &[&ExplainedTrial<'_>]) -> Markup {
     let spent = |traced: &&ExplainedTrial<'_>| {
         let group = traced.explanation.groups.iter().find(|group| group.name == name)?;
         Some((who(traced.record), group.clone()))
     };
-    let rows: Vec<(String, Spent)> = told.iter().filter_map(spent).collect();
-    let count = rows.len();
-    let row = |(place, (who, group)): (usize, &(String, Spent))| {
-        let head = match place {
-            0 => format!(
-                "<th scope=\"rowgroup\" rowspan=\"{count}\">{}<small> × {}</small></th>",
-                text(name),
-                group.tasks
-            ),
-            _ => String::new(),
-        };
-        format!("<tr>{head}<td>{}</td>{}</tr>", text(who), fields(group))
-    };
-    let rows: String = rows.iter().enumerate().map(row).collect();
-    format!("<tbody>{rows}</tbody>")
+    let rows: Vec<(String, Spent)> = trials.iter().filter_map(spent).collect();
+    html! {
+        @for (place, (who, group)) in rows.iter().enumerate() {
+            tr {
+                @if place == 0 {
+                    th scope="rowgroup" rowspan=(rows.len()) {
+                        (name) small { " × " (group.tasks) }
+                    }
+                }
+                td { (who) }
+                (fields(group))
+            }
+        }
+    }
 }
 
 /// `vtime · sim`.
@@ -110,7 +124,7 @@ fn who(record: &Record) -> String {
     format!("{} · {}", record.trial.contestant.name, record.trial.backend.word())
 }
 
-fn fields(group: &Spent) -> String {
+fn fields(group: &Spent) -> Markup {
     let share = |ns: u64| sentences::share(ns, group.lifetime_ns);
     let longest = match group.longest_wait_ns {
         0 => "–".into(),
@@ -120,19 +134,17 @@ fn fields(group: &Spent) -> String {
         0 => "no task waited".into(),
         all => sentences::instead(&group.instead_ns, group.cpu_idle_ns, all),
     };
-    format!(
-        "<td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td \
-         class=\"idle\">{}</td>",
-        bar(group),
-        share(group.running_ns),
-        share(group.waiting_ns),
-        text(&longest),
-        text(&instead)
-    )
+    html! {
+        td { (bar(group)) }
+        td class="n" { (share(group.running_ns)) }
+        td class="n" { (share(group.waiting_ns)) }
+        td class="n" { (longest) }
+        td class="idle" { (instead) }
+    }
 }
 
 /// Four parts of a bar; its title has the numbers.
-fn bar(group: &Spent) -> String {
+fn bar(group: &Spent) -> Markup {
     let parts = [
         ("s-run", "running", group.running_ns),
         ("s-wait", "waiting", group.waiting_ns),
@@ -141,43 +153,40 @@ fn bar(group: &Spent) -> String {
     ];
     let percent = |ns: u64| 100.0 * ns as f64 / group.lifetime_ns.max(1) as f64;
     let shown = parts.iter().filter(|(_, _, ns)| *ns > 0);
-    let marks: String = shown
-        .clone()
-        .map(|(class, _, ns)| {
-            format!("<i class=\"{class}\" style=\"width:{:.2}%\"></i>", percent(*ns))
-        })
-        .collect();
     let words: Vec<String> =
-        shown.map(|(_, word, ns)| format!("{word} {}", sentences::time(*ns))).collect();
+        shown.clone().map(|(_, word, ns)| format!("{word} {}", sentences::time(*ns))).collect();
     let words = words.join(", ");
-    format!(
-        "<span class=\"parts\" role=\"img\" aria-label=\"{words}\" title=\"{words}\">{marks}</span>"
-    )
+    html! {
+        span class="parts" role="img" aria-label=(words) title=(words) {
+            @for (class, _, ns) in shown {
+                i class=(class) style=(format!("width:{:.2}%", percent(*ns))) {}
+            }
+        }
+    }
 }
 
-fn trial(traced: &ExplainedTrial<'_>) -> String {
+fn trial(traced: &ExplainedTrial<'_>) -> Markup {
     let explanation = &traced.explanation;
-    let waits: String = explanation.waits.iter().map(story).collect();
-    let waits = if waits.is_empty() {
-        "<p>No task waited.</p>".into()
-    } else {
-        format!("<ol class=\"waits\">{waits}</ol>")
-    };
-    let episodes = explanation.idle.worst.iter().take(3);
-    let episodes: String = episodes
-        .map(|episode| format!("<li>{}</li>", text(&sentences::episode(episode))))
-        .collect();
-    let episodes = if episodes.is_empty() { episodes } else { format!("<ul>{episodes}</ul>") };
-    let notes = sentences::notes(explanation);
-    let notes: String =
-        notes.iter().map(|note| format!("<p class=\"aside\">Note: {}.</p>", text(note))).collect();
-    format!(
-        "<details class=\"more why\"><summary>{}: {}</summary><h4>The longest waits</h4>{waits}\
-         <h4>Idle while work waited</h4><p>{}</p>{episodes}{notes}</details>\n",
-        text(&who(traced.record)),
-        text(&summary(explanation)),
-        text(&sentences::idle(explanation)),
-    )
+    let episodes: Vec<_> = explanation.idle.worst.iter().take(3).collect();
+    html! {
+        details class="more why" {
+            summary { (who(traced.record)) ": " (summary(explanation)) }
+            h4 { "The longest waits" }
+            @if explanation.waits.is_empty() {
+                p { "No task waited." }
+            } @else {
+                ol class="waits" { @for wait in &explanation.waits { (story(wait)) } }
+            }
+            h4 { "Idle while work waited" }
+            p { (sentences::idle(explanation)) }
+            @if !episodes.is_empty() {
+                ul { @for episode in episodes { li { (sentences::episode(episode)) } } }
+            }
+            @for note in sentences::notes(explanation) {
+                p class="aside" { "Note: " (note) "." }
+            }
+        }
+    }
 }
 
 /// `817 switches, longest wait 62.6 ms (hog/1)`.
@@ -190,13 +199,11 @@ fn summary(explanation: &Explanation) -> String {
     format!("{switches} switches{}", longest.unwrap_or_default())
 }
 
-fn story(wait: &Wait) -> String {
-    let told = sentences::wait(wait).join(" ");
-    let head = sentences::time(wait.to_ns - wait.from_ns);
-    format!(
-        "<li><b>{}</b> <b class=\"name\">{}</b>: {}</li>",
-        text(&head),
-        text(&wait.task),
-        text(&told)
-    )
+fn story(wait: &Wait) -> Markup {
+    html! {
+        li {
+            b { (sentences::time(wait.to_ns - wait.from_ns)) } " " (name(&wait.task)) ": "
+            (sentences::wait(wait).join(" "))
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! Pictures without scripts: an SVG with its numbers as CSV. The scripts only add the buttons that
 //! save them.
 
-use super::escape::text;
+use maud::{Markup, html};
 
 /// A picture with its title, its description and its numbers.
 pub struct Figure<'a> {
@@ -13,47 +13,41 @@ pub struct Figure<'a> {
     /// Width and height of the drawing.
     pub size: (f64, f64),
     /// The drawing: elements of an SVG.
-    pub marks: &'a str,
-    /// Where its numbers are.
-    pub numbers: Numbers<'a>,
-    /// A sentence below, as markup.
-    pub caption: &'a str,
+    pub marks: Markup,
+    pub numbers: Numbers,
+    /// A sentence below.
+    pub caption: Markup,
 }
 
 /// The numbers of a picture as CSV, a line of names first.
-pub enum Numbers<'a> {
+pub enum Numbers {
     /// Next to the picture.
-    Here(&'a str),
+    Here(String),
     /// Packed with those of the charts, at this index.
     Packed(usize),
 }
 
-impl Numbers<'_> {
-    fn attribute(&self) -> String {
-        match self {
-            Numbers::Here(csv) => format!("data-csv=\"{}\"", text(csv)),
-            Numbers::Packed(place) => format!("data-numbers=\"{place}\""),
-        }
-    }
+/// Room for the buttons that the scripts add.
+pub fn save_buttons() -> Markup {
+    html! { p class="save" {} }
 }
 
-/// Room for the buttons that the scripts add.
-pub const SAVE: &str = "<p class=\"save\"></p>";
-
 impl Figure<'_> {
-    /// The markup.
-    pub fn html(&self) -> String {
+    pub fn html(&self) -> Markup {
         let (width, height) = self.size;
-        format!(
-            "<figure class=\"drawn\" data-title=\"{0}\" {1}><h3>{0}</h3><svg \
-             viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-label=\"{2}\">{3}</svg>\
-             <figcaption>{4}</figcaption>{SAVE}</figure>\n",
-            text(self.title),
-            self.numbers.attribute(),
-            text(self.label),
-            self.marks,
-            self.caption
-        )
+        let (csv, packed) = match &self.numbers {
+            Numbers::Here(csv) => (Some(csv), None),
+            Numbers::Packed(place) => (None, Some(place)),
+        };
+        html! {
+            figure class="drawn" data-title=(self.title) data-csv=[csv] data-numbers=[packed] {
+                h3 { (self.title) }
+                svg viewBox=(format!("0 0 {width:.0} {height:.0}")) role="img"
+                    aria-label=(self.label) { (self.marks) }
+                figcaption { (self.caption) }
+                (save_buttons())
+            }
+        }
     }
 }
 
@@ -66,26 +60,24 @@ pub fn field(raw: &str) -> String {
     }
 }
 
+/// A coordinate, to a tenth of a pixel.
+pub fn px(place: f64) -> String {
+    format!("{place:.1}")
+}
+
 /// A line with a class of the style sheet.
-pub fn line(class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> String {
-    format!("<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>")
+pub fn line(class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> Markup {
+    html! { line class=(class) x1=(px(x1)) y1=(px(y1)) x2=(px(x2)) y2=(px(y2)) {} }
 }
 
 /// Words; `anchor` is `start`, `middle` or `end`.
-pub fn words(class: &str, (x, y): (f64, f64), anchor: &str, words: &str) -> String {
-    format!(
-        "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
-        text(words)
-    )
+pub fn words(class: &str, (x, y): (f64, f64), anchor: &str, words: &str) -> Markup {
+    html! { text class=(class) x=(px(x)) y=(px(y)) text-anchor=(anchor) { (words) } }
 }
 
 /// A point with a tooltip.
-pub fn point(class: &str, (x, y): (f64, f64), radius: f64, title: &str) -> String {
-    format!(
-        "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"><title>{}</title>\
-         </circle>",
-        text(title)
-    )
+pub fn point(class: &str, (x, y): (f64, f64), radius: f64, title: &str) -> Markup {
+    html! { circle class=(class) cx=(px(x)) cy=(px(y)) r=(radius) { title { (title) } } }
 }
 
 /// A name, shortened to at most `most` characters.

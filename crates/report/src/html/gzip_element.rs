@@ -6,11 +6,12 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use maud::{Markup, PreEscaped, html};
 
 /// An element with a compressed text, encoded so that the text cannot end the element.
-pub fn element(id: &str, text: &str) -> String {
+pub fn element(id: &str, text: &str) -> Markup {
     let packed = base64(&gzip(text));
-    format!("<script type=\"application/gzip\" id=\"{id}\">{packed}</script>")
+    html! { script type="application/gzip" id=(id) { (PreEscaped(packed)) } }
 }
 
 /// gzip without a date, so that the same text gives the same bytes.
@@ -56,6 +57,6 @@ mod tests {
         std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&*packed), &mut unpacked)
             .expect("gzip");
         assert!(unpacked == nasty && packed.len() < nasty.len() / 3);
-        assert_eq!(element("data", &nasty).matches('<').count(), 2);
+        assert_eq!(element("data", &nasty).into_string().matches('<').count(), 2);
     }
 }

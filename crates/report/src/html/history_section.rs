@@ -2,11 +2,12 @@
 //! The experiment's numbers session after session: a picture for each series that changed,
 //! and the others in a table.
 
+use maud::{Markup, html};
 use stats::Verdict;
 use stats::view::history::{History, Series, Step};
 
-use super::escape::text;
 use super::figure::{Figure, Numbers, field, line, point, words};
+use super::markup::heads;
 use crate::terminal::history_text::{verdict, words as step_words};
 use crate::units;
 
@@ -18,28 +19,33 @@ const SIZE: (f64, f64) = (360.0, 150.0);
 const FRAME: (f64, f64, f64, f64) = (62.0, 348.0, 14.0, 122.0);
 
 /// The section; empty with fewer than two sessions.
-pub fn section(history: Option<&History>) -> String {
+pub fn section(history: Option<&History>) -> Markup {
     let Some(history) = history.filter(|history| history.sessions.len() > 1) else {
-        return String::new();
+        return Markup::default();
     };
     let mut series: Vec<&Series> = history.series.iter().collect();
-    series.sort_by_key(|one| (!one.has_regressed(), one.steps.is_empty()));
-    let pictures = series.iter().take(PICTURES_MAX).map(|one| picture(one, &history.sessions));
-    let sessions = history.sessions.iter().map(|session| format!("<li>{}</li>", text(session)));
-    format!(
-        "<section id=\"history\"><h2>History</h2><p>{}.</p><p class=\"aside\">Each point is the \
-         median of one session of the experiment. A session is compared with the one before as \
-         <code>\
-         fairground history --gate</code> does; a filled point is a significant step, a dotted \
-         line a change of level that may be chance.</p><details><summary>The {} \
-         sessions</summary><ol \
-         class=\"plain\">{}</ol></details><div class=\"figures\">{}</div>{}</section>\n",
-        text(&verdict(history)),
-        history.sessions.len(),
-        sessions.collect::<String>(),
-        pictures.collect::<String>(),
-        table(&series, history)
-    )
+    series.sort_by_key(|series| (!series.has_regressed(), series.steps.is_empty()));
+    html! {
+        section id="history" {
+            h2 { "History" }
+            p { (verdict(history)) "." }
+            p class="aside" {
+                "Each point is the median of one session of the experiment. A session is compared \
+                 with the one before as " code { "fairground history --gate" } " does; a filled \
+                 point is a significant step, a dotted line a change of level that may be chance."
+            }
+            details {
+                summary { "The " (history.sessions.len()) " sessions" }
+                ol class="plain" { @for session in &history.sessions { li { (session) } } }
+            }
+            div class="figures" {
+                @for series in series.iter().take(PICTURES_MAX) {
+                    (picture(series, &history.sessions))
+                }
+            }
+            (table(&series, history))
+        }
+    }
 }
 
 /// The places of a picture's points.
@@ -70,74 +76,79 @@ impl HistoryScale {
     }
 }
 
-fn picture(series: &Series, sessions: &[String]) -> String {
+fn picture(series: &Series, sessions: &[String]) -> Markup {
     if series.medians.iter().flatten().next().is_none() {
-        return String::new();
+        return Markup::default();
     }
     let scale = HistoryScale::new(series);
     let title = format!("{}, {}", series.contestant, units::measure(&series.measure));
     let steps: Vec<String> = series.steps.iter().map(step_words).collect();
-    let label = format!("{title}, {}: {}", series.cell, steps.join("; "));
-    let marks = [frame(series, &scale), jumps(series, &scale), track(series, &scale, sessions)];
-    let steps: String = steps.iter().map(|it| format!("<br>{}", text(it))).collect();
-    let figure = Figure {
+    Figure {
         title: &title,
-        label: &label,
+        label: &format!("{title}, {}: {}", series.cell, steps.join("; ")),
         size: SIZE,
-        marks: &marks.concat(),
-        numbers: Numbers::Here(&csv(series, sessions)),
-        caption: &format!("{}{steps}", text(&series.cell)),
-    };
-    figure.html()
+        marks: html! {
+            (frame(series, &scale))
+            (jumps(series, &scale))
+            (track(series, &scale, sessions))
+        },
+        numbers: Numbers::Here(csv(series, sessions)),
+        caption: html! { (series.cell) @for step in &steps { br; (step) } },
+    }
+    .html()
 }
 
 /// Lines at the lowest and the highest number, and the sessions' numbers below.
-fn frame(series: &Series, scale: &HistoryScale) -> String {
+fn frame(series: &Series, scale: &HistoryScale) -> Markup {
     let (left, right, top, bottom) = FRAME;
-    let level = |y: f64, value: f64| {
-        line("grid", (left, y), (right, y))
-            + &words("tick", (left - 6.0, y + 4.0), "end", &units::number(value, series.unit))
-    };
     let known: Vec<f64> = series.medians.iter().flatten().copied().collect();
-    let ends = if known.iter().any(|value| *value != known[0]) {
-        level(bottom, scale.low) + &level(top, scale.high)
+    let levels = if known.iter().any(|value| *value != known[0]) {
+        vec![(bottom, scale.low), (top, scale.high)]
     } else {
-        level((top + bottom) / 2.0, known[0])
+        vec![((top + bottom) / 2.0, known[0])]
     };
     let last = scale.sessions - 1;
-    ends + &words("tick", (scale.x(0), bottom + 20.0), "middle", "session 1")
-        + &words("tick", (scale.x(last), bottom + 20.0), "middle", &format!("{}", last + 1))
+    html! {
+        @for (y, value) in levels {
+            (line("grid", (left, y), (right, y)))
+            (words("tick", (left - 6.0, y + 4.0), "end", &units::number(value, series.unit)))
+        }
+        (words("tick", (scale.x(0), bottom + 20.0), "middle", "session 1"))
+        (words("tick", (scale.x(last), bottom + 20.0), "middle", &(last + 1).to_string()))
+    }
 }
 
 /// Where a new level begins.
-fn jumps(series: &Series, scale: &HistoryScale) -> String {
+fn jumps(series: &Series, scale: &HistoryScale) -> Markup {
     let (.., top, bottom) = FRAME;
-    let jump = |step: &Step| {
-        let x = (scale.x(step.at - 1) + scale.x(step.at)) / 2.0;
-        line("jump", (x, top), (x, bottom))
-    };
-    series.steps.iter().filter(|step| step.level).map(jump).collect()
+    let middle = |step: &Step| (scale.x(step.at - 1) + scale.x(step.at)) / 2.0;
+    let steps = series.steps.iter().filter(|step| step.level);
+    html! { @for x in steps.map(middle) { (line("jump", (x, top), (x, bottom))) } }
 }
 
 /// The line through the medians, and a point for each.
-fn track(series: &Series, scale: &HistoryScale, sessions: &[String]) -> String {
+fn track(series: &Series, scale: &HistoryScale, sessions: &[String]) -> Markup {
     let known: Vec<(usize, f64)> =
         series.medians.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
-    let place = |&(at, value): &(usize, f64)| (scale.x(at), scale.y(value));
-    let path: Vec<String> =
-        known.iter().map(place).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-    let dot = |one: &(usize, f64)| {
-        let step = series.steps.iter().find(|step| step.at == one.0);
-        let (class, radius) = match step.map(|step| step.change) {
+    let place = |(at, value): (usize, f64)| (scale.x(at), scale.y(value));
+    let points: Vec<String> =
+        known.iter().map(|&known| place(known)).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    let look = |at: usize| {
+        let step = series.steps.iter().find(|step| step.at == at);
+        match step.map(|step| step.change) {
             Some(Verdict::Worse) => ("dot worse", 5.0),
             Some(Verdict::Better) => ("dot better", 5.0),
             _ => ("dot", 3.0),
-        };
-        let number = units::number(one.1, series.unit);
-        point(class, place(one), radius, &format!("{}: {number}", sessions[one.0]))
+        }
     };
-    let dots: String = known.iter().map(dot).collect();
-    format!("<polyline class=\"track\" points=\"{}\"/>{dots}", path.join(" "))
+    html! {
+        polyline class="track" points=(points.join(" ")) {}
+        @for (at, value) in known {
+            @let (class, radius) = look(at);
+            @let title = format!("{}: {}", sessions[at], units::number(value, series.unit));
+            (point(class, place((at, value)), radius, &title))
+        }
+    }
 }
 
 fn csv(series: &Series, sessions: &[String]) -> String {
@@ -152,33 +163,40 @@ fn csv(series: &Series, sessions: &[String]) -> String {
 }
 
 /// All series with their ends.
-fn table(series: &[&Series], history: &History) -> String {
-    let row = |one: &&Series| {
-        let number = |value: Option<&Option<f64>>| match value.copied().flatten() {
-            Some(value) => units::number(value, one.unit),
-            None => "–".into(),
-        };
-        let steps: Vec<String> = one.steps.iter().map(step_words).collect();
-        format!(
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td class=\"n\">{}</td><td \
-             class=\"n\">{}</td><td>{}</td></tr>",
-            text(&one.contestant),
-            text(&one.cell),
-            text(&units::measure(&one.measure)),
-            text(&number(one.medians.first())),
-            text(&number(one.medians.last())),
-            text(&steps.join("; "))
-        )
+fn table(series: &[&Series], history: &History) -> Markup {
+    let last = format!("session {}", history.sessions.len());
+    let number = |series: &Series, value: Option<&Option<f64>>| match value.copied().flatten() {
+        Some(value) => units::number(value, series.unit),
+        None => "–".into(),
     };
-    let rows: String = series.iter().map(row).collect();
-    format!(
-        "<details><summary>All {} series</summary><div class=\"scroll\"><table \
-         class=\"data\"><thead><tr><th scope=\"col\">contestant</th><th scope=\"col\">cell</th>\
-         <th scope=\"col\">measure</th><th scope=\"col\" class=\"n\">session 1</th><th \
-         scope=\"col\" \
-         class=\"n\">session {}</th><th scope=\"col\">what happened</th></tr></thead><tbody>{rows}\
-         </tbody></table></div></details>",
-        series.len(),
-        history.sessions.len()
-    )
+    html! {
+        details {
+            summary { "All " (series.len()) " series" }
+            div class="scroll" {
+                table class="data" {
+                    (heads(&[
+                        ("", "contestant"),
+                        ("", "cell"),
+                        ("", "measure"),
+                        ("n", "session 1"),
+                        ("n", &last),
+                        ("", "what happened"),
+                    ]))
+                    tbody {
+                        @for series in series {
+                            @let steps: Vec<String> = series.steps.iter().map(step_words).collect();
+                            tr {
+                                th scope="row" { (series.contestant) }
+                                td { (series.cell) }
+                                td { (units::measure(&series.measure)) }
+                                td class="n" { (number(series, series.medians.first())) }
+                                td class="n" { (number(series, series.medians.last())) }
+                                td { (steps.join("; ")) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

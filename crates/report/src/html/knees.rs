@@ -3,8 +3,8 @@
 //! and as text.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
+use maud::{Markup, html};
 use model::metric::Unit;
 use model::{Backend, Record};
 use serde::Serialize;
@@ -13,7 +13,7 @@ use stats::records::measures::values;
 use stats::series::knee::{Knee, SETTINGS_NEEDED, with_interval};
 use stats::{Cell, Comparison, Interval, MeasureKey, headlines};
 
-use super::escape::text;
+use super::markup::name;
 use super::short_number::Short;
 use crate::units;
 
@@ -197,39 +197,40 @@ fn course(below: f64, above: f64) -> String {
 }
 
 /// All knees as text; empty without a ramp of five settings.
-pub fn section(ramps: &[Ramp], comparison: &Comparison) -> String {
+pub fn section(ramps: &[Ramp], comparison: &Comparison) -> Markup {
     if ramps.is_empty() {
-        return String::new();
+        return Markup::default();
     }
-    let all: String = ramps.iter().map(|ramp| listed(ramp, &comparison.contestants)).collect();
-    format!(
-        "<div id=\"knees\"><h3>Knees</h3><p class=\"aside\">Where a headline measure bends as the \
-         parameter grows: two straight lines that meet leave less than \
-         half of the residuals of one line. In brackets the {:.0} % interval, from a bootstrap of \
-         whole blocks; a \
-         block that lacks a setting is left out.</p>{all}</div>",
-        100.0 * comparison.confidence
-    )
-}
-
-fn listed(ramp: &Ramp, contestants: &[String]) -> String {
-    let mut items = String::new();
-    for (name, knee) in contestants.iter().zip(&ramp.knees) {
-        if let Some(knee) = knee {
-            let (name, words) = (text(name), text(&knee.words));
-            let _ = write!(items, "<li><b class=\"name\">{name}</b>: {words}</li>");
+    html! {
+        div id="knees" {
+            h3 { "Knees" }
+            p class="aside" {
+                "Where a headline measure bends as the parameter grows: two straight lines that \
+                 meet leave less than half of the residuals of one line. In brackets the "
+                (format!("{:.0} %", 100.0 * comparison.confidence))
+                " interval, from a bootstrap of whole blocks; a block that lacks a setting is left \
+                 out."
+            }
+            @for ramp in ramps {
+                p { b { (ramp.title) } }
+                ul class="plain" { (listed(ramp, &comparison.contestants)) }
+            }
         }
     }
-    let rest = |names: &[String], words: &str| match names {
-        [] => String::new(),
-        names => format!("<li>{words}: {}</li>", text(&names.join(", "))),
-    };
-    format!(
-        "<p><b>{}</b></p><ul class=\"plain\">{items}{}{}</ul>",
-        text(&ramp.title),
-        rest(&ramp.straight, "No knee; one line fits as well"),
-        rest(&ramp.unknown, "No complete block")
-    )
+}
+
+fn listed(ramp: &Ramp, contestants: &[String]) -> Markup {
+    html! {
+        @for (contestant, knee) in contestants.iter().zip(&ramp.knees) {
+            @if let Some(knee) = knee { li { (name(contestant)) ": " (knee.words) } }
+        }
+        @if !ramp.straight.is_empty() {
+            li { "No knee; one line fits as well: " (ramp.straight.join(", ")) }
+        }
+        @if !ramp.unknown.is_empty() {
+            li { "No complete block: " (ramp.unknown.join(", ")) }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,30 +3,35 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use maud::{Markup, html};
 use model::contestant::Policy;
 use model::{Clock, Contestant, KnobValue, Machine, Record, SchedulerChoice, Workload};
 use stats::Comparison;
 use stats::compare::family::families;
 use stats::rank::holm::ALPHA;
 
-use super::escape::text;
+use super::markup::{fact_item, heads};
 
-pub fn section(comparison: &Comparison, records: &[Record]) -> String {
-    format!(
-        "<section id=\"method\"><h2>What was compared, and how</h2>{}{}{}{}</section>\n",
-        design(comparison, records),
-        contestants(comparison, records),
-        workloads(comparison, records),
-        limits(comparison)
-    )
+pub fn section(comparison: &Comparison, records: &[Record]) -> Markup {
+    html! {
+        section id="method" {
+            h2 { "What was compared, and how" }
+            dl class="facts" {
+                @for (name, fact) in design(comparison, records) { (fact_item(name, fact)) }
+            }
+            (contestants(comparison, records))
+            (workloads(comparison, records))
+            (limits(comparison))
+        }
+    }
 }
 
-fn design(comparison: &Comparison, records: &[Record]) -> String {
+fn design(comparison: &Comparison, records: &[Record]) -> [(&'static str, String); 7] {
     let count = |fact: fn(&Record) -> u64| records.iter().map(fact).collect::<BTreeSet<_>>().len();
     let kernels: BTreeSet<String> = records.iter().filter_map(kernel).collect();
     let machines: BTreeMap<&str, &Machine> =
         records.iter().map(|r| (r.trial.machine.name.as_str(), &r.trial.machine)).collect();
-    let facts = [
+    [
         (
             "Blocks",
             format!(
@@ -63,12 +68,7 @@ fn design(comparison: &Comparison, records: &[Record]) -> String {
                 comparison.baseline
             ),
         ),
-    ];
-    let facts: String = facts
-        .iter()
-        .map(|(name, fact)| format!("<dt>{name}</dt><dd>{}</dd>", text(fact)))
-        .collect();
-    format!("<dl class=\"facts\">{facts}</dl>")
+    ]
 }
 
 fn kernel(record: &Record) -> Option<String> {
@@ -93,30 +93,35 @@ fn machine(machine: &Machine) -> String {
     format!("{} ({} CPU, {} MiB, {clock})", machine.name, machine.cpus, machine.memory_mib)
 }
 
-fn contestants(comparison: &Comparison, records: &[Record]) -> String {
-    let mut rows = String::new();
+fn contestants(comparison: &Comparison, records: &[Record]) -> Markup {
+    let mut known: Vec<(&str, &Contestant)> = Vec::new();
     for name in &comparison.contestants {
-        let mut known: Vec<&Contestant> = Vec::new();
         for record in records.iter().filter(|record| record.trial.contestant.name == *name) {
-            if !known.contains(&&record.trial.contestant) {
-                known.push(&record.trial.contestant);
+            let contestant = (name.as_str(), &record.trial.contestant);
+            if !known.contains(&contestant) {
+                known.push(contestant);
             }
         }
-        for contestant in known {
-            let (kind, what) = scheduler(&contestant.scheduler);
-            rows += &format!(
-                "<tr><th scope=\"row\">{}</th><td>{kind}</td><td>{}</td><td>{}</td></tr>",
-                text(name),
-                text(&what),
-                text(contestant.kernel.as_deref().unwrap_or("the running one"))
-            );
+    }
+    html! {
+        h3 { "Contestants" }
+        div class="scroll" {
+            table class="data" {
+                (heads(&[("", "name"), ("", "kind"), ("", "scheduler"), ("", "kernel")]))
+                tbody {
+                    @for (name, contestant) in known {
+                        @let (kind, what) = scheduler(&contestant.scheduler);
+                        tr {
+                            th scope="row" { (name) }
+                            td { (kind) }
+                            td { (what) }
+                            td { (contestant.kernel.as_deref().unwrap_or("the running one")) }
+                        }
+                    }
+                }
+            }
         }
     }
-    format!(
-        "<h3>Contestants</h3><div class=\"scroll\"><table class=\"data\"><thead><tr><th \
-         scope=\"col\">name</th><th scope=\"col\">kind</th><th scope=\"col\">scheduler</th><th \
-         scope=\"col\">kernel</th></tr></thead><tbody>{rows}</tbody></table></div>"
-    )
 }
 
 fn scheduler(choice: &SchedulerChoice) -> (&'static str, String) {
@@ -155,56 +160,72 @@ fn policy_words(policy: &Policy) -> String {
 }
 
 /// One folded entry per workload, with every setting's definition in it.
-fn workloads(comparison: &Comparison, records: &[Record]) -> String {
+fn workloads(comparison: &Comparison, records: &[Record]) -> Markup {
     let known: BTreeMap<String, &Workload> =
         records.iter().map(|r| (r.trial.workload.cell(), &r.trial.workload)).collect();
     let mut names: Vec<&str> = comparison.cells.iter().map(|cell| cell.workload.as_str()).collect();
     names.dedup();
-    let item = |name: &str| {
+    let settings = |name: &str| {
         let cells = comparison.cells.iter().filter(|cell| cell.workload == name);
         let cells: BTreeMap<_, _> =
             cells.map(|cell| (&cell.parameters, known.get(&cell.name))).collect();
-        let settings: String = cells.into_values().flatten().map(|it| definition(it)).collect();
-        let about = known.values().find(|workload| workload.name == name);
-        let about = about.map_or("", |workload| workload.about.as_str());
-        format!(
-            "<details><summary><b>{}</b> {}</summary>{settings}</details>",
-            text(name),
-            text(about)
-        )
+        cells.into_values().flatten().copied().collect::<Vec<&Workload>>()
     };
-    let items: String = names.into_iter().map(item).collect();
-    format!("<h3>Workloads</h3><div class=\"folded\">{items}</div>")
+    let about = |name: &str| {
+        let workload = known.values().find(|workload| workload.name == name);
+        workload.map_or("", |workload| workload.about.as_str())
+    };
+    html! {
+        h3 { "Workloads" }
+        div class="folded" {
+            @for name in names {
+                details {
+                    summary { b { (name) } " " (about(name)) }
+                    @for workload in settings(name) { (definition(workload)) }
+                }
+            }
+        }
+    }
 }
 
-fn definition(workload: &Workload) -> String {
+fn definition(workload: &Workload) -> Markup {
     let json = serde_json::to_string_pretty(workload).unwrap_or_default();
-    let cell = text(&workload.cell());
-    format!("<details><summary>{cell}</summary><pre>{}</pre></details>", text(&json))
+    html! { details { summary { (workload.cell()) } pre { (json) } } }
 }
 
 /// The limits of the numbers.
-fn limits(comparison: &Comparison) -> String {
+fn limits(comparison: &Comparison) -> Markup {
     let families = families(&comparison.cells, |row| row.headline);
     let (count, comparisons) = (families.len(), families.values().sum::<usize>());
     let expected = count as f64 * ALPHA;
-    format!(
-        "<h3>How this might be wrong</h3><ul><li>“Not distinguishable” does not \
-         mean equal: these trials do not show a difference. “Equivalent” means a 95 % interval \
-         within 1 % of the baseline's \
-         median; it is not corrected for multiple comparisons.</li><li>Headline measures are \
-         compared \
-         {comparisons} times, in {count} families: one measure of one workload on one machine, for \
-         all contestants and settings. Within a family the chance of even one false claim is at \
-         most 5 % (exact rank tests of boots and of matched pairs, Holm's correction); with no \
-         real difference \
-         anywhere, up to {expected:.1} families would still be expected to hold one.</\
-         li><li>Samples within a trial are never counted as replicates; quantiles are refused \
-         where a trial has \
-         too few samples.</li><li>Under a virtual clock every number is exact and repeatable; \
-         intervals then describe the spread over \
-         seeds and start phases, not noise.\
-         </li><li>The largest value of a distribution grows with the number of samples: do not \
-         rank by it.</li></ul>"
-    )
+    html! {
+        h3 { "How this might be wrong" }
+        ul {
+            li {
+                "“Not distinguishable” does not mean equal: these trials do not show a difference. \
+                 “Equivalent” means a 95 % interval within 1 % of the baseline's median; it is not \
+                 corrected for multiple comparisons."
+            }
+            li {
+                "Headline measures are compared " (comparisons) " times, in " (count) " families: \
+                 one measure of one workload on one machine, for all contestants and settings. \
+                 Within a family the chance of even one false claim is at most 5 % (exact rank \
+                 tests of boots and of matched pairs, Holm's correction); with no real difference \
+                 anywhere, up to " (format!("{expected:.1}")) " families would still be expected \
+                 to hold one."
+            }
+            li {
+                "Samples within a trial are never counted as replicates; quantiles are refused \
+                 where a trial has too few samples."
+            }
+            li {
+                "Under a virtual clock every number is exact and repeatable; intervals then \
+                 describe the spread over seeds and start phases, not noise."
+            }
+            li {
+                "The largest value of a distribution grows with the number of samples: do not rank \
+                 by it."
+            }
+        }
+    }
 }

@@ -3,11 +3,13 @@
 
 use std::sync::LazyLock;
 
+use maud::Markup;
+
 use super::gzip_element;
 
 /// The element that holds the library, the same in every page.
-pub fn element() -> &'static str {
-    static ELEMENT: LazyLock<String> = LazyLock::new(|| gzip_element::element("plotly", &source()));
+pub fn element() -> &'static Markup {
+    static ELEMENT: LazyLock<Markup> = LazyLock::new(|| gzip_element::element("plotly", &source()));
     &ELEMENT
 }
 
@@ -30,6 +32,6 @@ mod tests {
     fn the_library_is_whole() {
         let code = source();
         assert!(code.len() > 3_000_000 && code.contains("plotly.js v"), "{}", code.len());
-        assert!(element().len() < code.len() / 2);
+        assert!(element().0.len() < code.len() / 2);
     }
 }

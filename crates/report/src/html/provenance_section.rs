@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use maud::{Markup, html};
 use model::{ActiveScheduler, Provenance, Record};
 
-use super::escape::text;
+use super::markup::fact_item;
 
 /// The distinct environments, in order of appearance, and which one each record has.
 pub struct Environments<'a> {
@@ -30,36 +31,38 @@ pub fn environments(records: &[Record]) -> Environments<'_> {
     environments
 }
 
-pub fn section(records: &[Record]) -> String {
-    let environments = environments(records);
-    let entries: String =
-        environments.list.iter().enumerate().map(|(i, it)| entry(i, it)).collect();
-    format!(
-        "<section id=\"provenance\"><h2>Provenance</h2><p class=\"aside\">Each trial in the table \
-         above names \
-         its environment.</p><div class=\"folded\">{entries}</div></section>\n"
-    )
+pub fn section(records: &[Record]) -> Markup {
+    html! {
+        section id="provenance" {
+            h2 { "Provenance" }
+            p class="aside" { "Each trial in the table above names its environment." }
+            div class="folded" {
+                @for (index, records) in environments(records).list.iter().enumerate() {
+                    (entry(index, records))
+                }
+            }
+        }
+    }
 }
 
-fn entry(index: usize, records: &[&Record]) -> String {
-    let Some(first) = records.first() else { return String::new() };
+fn entry(index: usize, records: &[&Record]) -> Markup {
+    let Some(first) = records.first() else { return Markup::default() };
     let names: BTreeSet<&str> = records.iter().map(|r| r.trial.contestant.name.as_str()).collect();
     let names = names.into_iter().collect::<Vec<_>>().join(", ");
-    let release = &first.provenance.kernel_release;
-    let rows = facts(&first.provenance).into_iter().chain(shared(records));
-    let rows: String = rows
-        .filter(|(_, fact)| !fact.is_empty())
-        .map(|(name, fact)| format!("<dt>{name}</dt><dd>{}</dd>", text(&fact)))
-        .collect();
-    format!(
-        "<details id=\"environment-{index}\"><summary><b>Environment {}</b> {} · {} trials · \
-         {}</summary><dl \
-         class=\"facts\">{rows}</dl></details>",
-        index + 1,
-        text(release),
-        records.len(),
-        text(&names)
-    )
+    let facts = facts(&first.provenance).into_iter().chain(shared(records));
+    html! {
+        details id={ "environment-" (index) } {
+            summary {
+                b { "Environment " (index + 1) } " " (first.provenance.kernel_release) " · "
+                (records.len()) " trials · " (names)
+            }
+            dl class="facts" {
+                @for (name, fact) in facts.filter(|(_, fact)| !fact.is_empty()) {
+                    (fact_item(name, fact))
+                }
+            }
+        }
+    }
 }
 
 /// The facts that all trials of an environment share.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Recorded loads: CPU times and wake-ups.
 
-use recording::graph::{Edge, Graph, GroupUse};
+use maud::{Markup, html};
+use recording::graph::{Graph, GroupUse};
 
-use super::escape::text;
+use super::markup::heads;
 use crate::recorded::{RecordedWorkload, count, share, time};
 use crate::units;
 
@@ -11,40 +12,39 @@ use crate::units;
 const EDGES_MAX: usize = 200;
 
 /// The recordings that trials played; empty if they played none.
-pub fn section(recorded: &[RecordedWorkload]) -> String {
-    if recorded.is_empty() {
-        return String::new();
-    }
-    let parts: String = recorded.iter().map(part).collect();
-    format!(
-        "<section id=\"recorded\"><h2>Recorded load</h2><p class=\"aside\">What the recording \
-         shows before any scheduler plays it.</p>{parts}</section>\n"
-    )
-}
-
-fn part(recorded: &RecordedWorkload) -> String {
-    match &recorded.graph {
-        Ok(graph) => whole(recorded, graph),
-        Err(why) => format!(
-            "<h3>{}</h3><p class=\"aside\">What it does is not known: {}.</p>\n",
-            text(&recorded.cell),
-            text(why)
-        ),
+pub fn section(recorded: &[RecordedWorkload]) -> Markup {
+    html! {
+        @if !recorded.is_empty() {
+            section id="recorded" {
+                h2 { "Recorded load" }
+                p class="aside" { "What the recording shows before any scheduler plays it." }
+                @for workload in recorded {
+                    h3 { (workload.cell) }
+                    @match &workload.graph {
+                        Ok(graph) => { (known(workload, graph)) }
+                        Err(why) => {
+                            p class="aside" { "What it does is not known: " (why) "." }
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 
-fn whole(recorded: &RecordedWorkload, graph: &Graph) -> String {
-    format!(
-        "<h3>{}</h3><p class=\"aside\">{}</p><p>{}</p>{}",
-        text(&recorded.cell),
-        text(&recorded.about),
-        text(&origin(recorded)),
-        tables(recorded, graph)
-    )
-}
-
-fn links(number: usize) -> String {
-    units::count(number as u64, "link")
+fn known(recorded: &RecordedWorkload, graph: &Graph) -> Markup {
+    let left_out = graph.edges.len().saturating_sub(EDGES_MAX);
+    html! {
+        p class="aside" { (recorded.about) }
+        p { (origin(recorded)) }
+        (groups(recorded, graph))
+        (wake_ups(graph))
+        @if left_out > 0 {
+            p class="aside small" {
+                (units::count(left_out as u64, "link")) " with fewer wake-ups are left out."
+            }
+        }
+    }
 }
 
 fn origin(recorded: &RecordedWorkload) -> String {
@@ -61,45 +61,27 @@ fn origin(recorded: &RecordedWorkload) -> String {
     )
 }
 
-fn tables(recorded: &RecordedWorkload, graph: &Graph) -> String {
-    let groups: String = graph.groups.iter().map(|group| group_line(group, recorded)).collect();
-    let edges: String = graph.edges.iter().take(EDGES_MAX).map(edge_line).collect();
-    let rest = graph.edges.len().saturating_sub(EDGES_MAX);
-    let rest = if rest > 0 {
-        format!("<p class=\"aside small\">{} with fewer wake-ups are left out.</p>", links(rest))
-    } else {
-        String::new()
-    };
-    format!(
-        "{}{}{rest}\n",
-        table(
-            "Groups",
-            &["group", "tasks", "CPU time", "of all CPUs", "waits for tasks", "timers", "devices"],
-            &groups
-        ),
-        table("Wake-ups", &["waker", "wakes", "times"], &edges)
-    )
+fn groups(recorded: &RecordedWorkload, graph: &Graph) -> Markup {
+    html! {
+        div class="scroll" {
+            table class="data result" {
+                caption { "Groups" }
+                (heads(&[
+                    ("", "group"),
+                    ("n", "tasks"),
+                    ("n", "CPU time"),
+                    ("n", "of all CPUs"),
+                    ("n", "waits for tasks"),
+                    ("n", "timers"),
+                    ("n", "devices"),
+                ]))
+                tbody { @for group in &graph.groups { (group_row(group, recorded)) } }
+            }
+        }
+    }
 }
 
-fn table(caption: &str, headings: &[&str], lines: &str) -> String {
-    let heads: String = headings
-        .iter()
-        .map(|heading| {
-            let class = if is_name(heading) { "" } else { " class=\"n\"" };
-            format!("<th scope=\"col\"{class}>{heading}</th>")
-        })
-        .collect();
-    format!(
-        "<div class=\"scroll\"><table class=\"data result\"><caption>{caption}</caption><thead>\
-         <tr>{heads}</tr></thead><tbody>{lines}</tbody></table></div>"
-    )
-}
-
-fn is_name(heading: &str) -> bool {
-    matches!(heading, "group" | "waker" | "wakes")
-}
-
-fn group_line(group: &GroupUse, recorded: &RecordedWorkload) -> String {
+fn group_row(group: &GroupUse, recorded: &RecordedWorkload) -> Markup {
     let fields = [
         count(group.tasks.into()),
         time(group.cpu_ns),
@@ -108,24 +90,39 @@ fn group_line(group: &GroupUse, recorded: &RecordedWorkload) -> String {
         count(group.timers),
         count(group.delays),
     ];
-    let fields: String =
-        fields.iter().map(|field| format!("<td class=\"n\">{}</td>", text(field))).collect();
-    format!("<tr><th scope=\"row\">{}</th>{fields}</tr>", text(&group.name))
+    html! {
+        tr {
+            th scope="row" { (group.name) }
+            @for field in fields { td class="n" { (field) } }
+        }
+    }
 }
 
-fn edge_line(edge: &Edge) -> String {
-    format!(
-        "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"n\">{}</td></tr>",
-        text(&edge.from),
-        text(&edge.to),
-        count(edge.wakes)
-    )
+fn wake_ups(graph: &Graph) -> Markup {
+    html! {
+        div class="scroll" {
+            table class="data result" {
+                caption { "Wake-ups" }
+                (heads(&[("", "waker"), ("", "wakes"), ("n", "times")]))
+                tbody {
+                    @for edge in graph.edges.iter().take(EDGES_MAX) {
+                        tr {
+                            th scope="row" { (edge.from) }
+                            td { (edge.to) }
+                            td class="n" { (count(edge.wakes)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::Recorded;
+    use recording::graph::Edge;
 
     fn recorded(graph: Result<Graph, String>) -> RecordedWorkload {
         let recorded =
@@ -147,7 +144,7 @@ mod tests {
 
     #[test]
     fn tables_say_what_groups_do_and_who_wakes_whom() {
-        let page = section(&[recorded(Ok(graph(2)))]);
+        let page = section(&[recorded(Ok(graph(2)))]).into_string();
         assert!(page.contains("<h3>&lt;mine&gt;</h3>"), "{page}");
         let numbers = ["3", "500 µs", "25.0 %", "0", "4", "0"];
         let row = numbers.map(|number| format!("<td class=\"n\">{number}</td>")).concat();
@@ -163,10 +160,10 @@ mod tests {
     fn what_is_missing_is_said() {
         let mut many = graph(2);
         many.edges = vec![many.edges[0].clone(); EDGES_MAX + 1];
-        let page = section(&[recorded(Ok(many))]);
+        let page = section(&[recorded(Ok(many))]).into_string();
         assert!(page.contains("1 link with fewer wake-ups are left out."), "{page}");
-        let page = section(&[recorded(Err("the tapes <x> are elsewhere".into()))]);
+        let page = section(&[recorded(Err("the tapes <x> are elsewhere".into()))]).into_string();
         assert!(page.contains("is not known: the tapes &lt;x&gt; are elsewhere."), "{page}");
-        assert_eq!(section(&[]), "");
+        assert_eq!(section(&[]).0, "");
     }
 }

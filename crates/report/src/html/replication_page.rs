@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The page of a replication: the summary, a table of all claims, and a card for each.
 
+use maud::{Markup, PreEscaped, html};
 use model::Backend;
 use model::claim::{Expectation, Source};
 use stats::decide::replication::{Finding, Reproduction};
 
-use super::escape::text;
 use super::expectation_plot;
-use super::frame::{command, fact, head};
+use super::frame::{command, document, fact};
+use super::markup::heads;
 use crate::replication::{
     Judged, PublishedRow, Replication, Tested, VerdictCounts, columns, consequence, contrary,
     expected, found, kernels, measured_on, published, reasons, rows, sentence,
@@ -27,199 +28,227 @@ const TITLE: &str = "Which published findings hold?";
 
 /// The page.
 pub fn page(replication: &Replication) -> String {
-    let sections = [answer(replication), sources(replication), rule(), made(replication)];
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n{}</head>\n<body>\n\
-         <a class=\"skip\" href=\"#answer\">Skip to the answer</a>\n{}<main>\n{}</main>\n{}\
-         <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
-        head(TITLE, STYLE),
-        header(replication),
-        sections.concat(),
-        footer(replication),
-    )
+    let body = html! {
+        a class="skip" href="#answer" { "Skip to the answer" }
+        (header(replication))
+        main {
+            (answer(replication))
+            @for source in Source::ALL { (section_of(source, replication)) }
+            (rule())
+            (made(replication))
+        }
+        footer {
+            p { (replication.generated) }
+            p { "Made with Fairground (GPL-2.0). This page fetches nothing and sends nothing." }
+        }
+        script { (PreEscaped(SCRIPT)) }
+    };
+    document(TITLE, STYLE, &body)
 }
 
-fn header(replication: &Replication) -> String {
-    let facts = fact(replication.claims.len(), "claim") + &fact(replication.trials, "trial");
-    let link = |source: Source| format!("<a href=\"#{source}\">{source}</a>");
+fn header(replication: &Replication) -> Markup {
     let has =
         |source: &Source| replication.claims.iter().any(|judged| judged.claim.source == *source);
-    let links: String = Source::ALL.into_iter().filter(has).map(link).collect();
-    format!(
-        "<header class=\"masthead\"><div class=\"inner\"><p class=\"kicker\">Fairground \
-         replication</p><h1>{TITLE}</h1><p class=\"question\">What others have published about \
-         Linux CPU schedulers, measured again.</p><p class=\"facts\">{facts}</p></div></header>\n\
-         <nav class=\"contents\" aria-label=\"Contents\"><div class=\"inner\"><a \
-         href=\"#answer\">Answer</a>{links}<a href=\"#rule\">Rule</a><a \
-         href=\"#reproduce\">Reproduce</a></div></nav>\n"
-    )
+    html! {
+        header class="masthead" {
+            div class="inner" {
+                p class="kicker" { "Fairground replication" }
+                h1 { (TITLE) }
+                p class="question" {
+                    "What others have published about Linux CPU schedulers, measured again."
+                }
+                p class="facts" {
+                    (fact(replication.claims.len(), "claim")) (fact(replication.trials, "trial"))
+                }
+            }
+        }
+        nav class="contents" aria-label="Contents" {
+            div class="inner" {
+                a href="#answer" { "Answer" }
+                @for source in Source::ALL.iter().filter(|source| has(source)) {
+                    a href=(format!("#{source}")) { (source.to_string()) }
+                }
+                a href="#rule" { "Rule" }
+                a href="#reproduce" { "Reproduce" }
+            }
+        }
+    }
 }
 
 /// The summary, the number of claims of each verdict, and all claims by backend.
-fn answer(replication: &Replication) -> String {
+fn answer(replication: &Replication) -> Markup {
     let counts = VerdictCounts::new(replication);
-    let chip = |verdict: &Reproduction| {
-        let (words, count) = (verdict.words(), counts.with_verdict(*verdict));
-        let class = class(*verdict);
-        format!(
-            "<button type=\"button\" class=\"chip {class}\" data-verdict=\"{class}\" \
-             aria-pressed=\"true\"><b>{count}</b> {words}</button>"
-        )
-    };
     let known = Reproduction::ALL.iter().filter(|verdict| counts.with_verdict(**verdict) > 0);
-    let chips: String = known.map(chip).collect();
-    let rows: String = replication.claims.iter().map(row).collect();
-    format!(
-        "<section id=\"answer\"><h2>Answer</h2><p class=\"lead\">{}</p><div class=\"chips\" \
-         role=\"group\" aria-label=\"Shown verdicts\">{chips}</div><div class=\"scroll\"><table \
-         class=\"data overview\"><thead><tr><th scope=\"col\">claim</th><th \
-         scope=\"col\">originals</th><th scope=\"col\">files</th><th scope=\"col\">sim</th><th \
-         scope=\"col\">vm</th><th scope=\"col\">live</th><th scope=\"col\">why</th></tr></thead>\
-         <tbody>{rows}</tbody></table></div></section>\n",
-        text(&sentence(replication)),
-    )
+    html! {
+        section id="answer" {
+            h2 { "Answer" }
+            p class="lead" { (sentence(replication)) }
+            div class="chips" role="group" aria-label="Shown verdicts" {
+                @for &verdict in known {
+                    button type="button" class={ "chip " (class(verdict)) }
+                        data-verdict=(class(verdict)) aria-pressed="true" {
+                        b { (counts.with_verdict(verdict)) } " " (verdict.words())
+                    }
+                }
+            }
+            div class="scroll" {
+                table class="data overview" {
+                    (heads(&[
+                        ("", "claim"),
+                        ("", "originals"),
+                        ("", "files"),
+                        ("", "sim"),
+                        ("", "vm"),
+                        ("", "live"),
+                        ("", "why"),
+                    ]))
+                    tbody { @for judged in &replication.claims { (row(judged)) } }
+                }
+            }
+        }
+    }
 }
 
-fn row(judged: &Judged) -> String {
-    let cell = |on: &str, verdict: Option<Reproduction>, more: &str| match verdict {
-        Some(verdict) => format!("<td data-on=\"{on}\">{}{more}</td>", badge(verdict)),
-        None => "<td class=\"none\">–</td>".into(),
-    };
-    let on = |backend: Backend| {
-        cell(backend.word(), judged.on(backend).map(|tested| tested.verdict), "")
-    };
-    format!(
-        "<tr data-verdict=\"{}\"><th scope=\"row\"><a href=\"#claim-{id}\">{id}</a></th>{}{}{}<td \
-         class=\"why\">{}</td></tr>",
-        class(judged.verdict),
-        cell("originals", judged.originals(), ""),
-        cell("files", judged.files(), &disagreement(judged)),
-        Backend::EXECUTING.map(on).concat(),
-        text(&reasons(judged)),
-        id = text(&judged.claim.id),
-    )
-}
-
-fn disagreement(judged: &Judged) -> String {
-    let who = [
-        (judged.disagree, "backends disagree"),
-        (!judged.contraries.is_empty(), "original and file disagree"),
-    ];
-    let badge = |words| format!(" <span class=\"badge disagree\">{words}</span>");
-    who.into_iter().filter(|(disagree, _)| *disagree).map(|(_, words)| badge(words)).collect()
-}
-
-fn sources(replication: &Replication) -> String {
-    let section = |source: Source| {
-        let claims = replication.claims.iter().filter(|judged| judged.claim.source == source);
-        let cards: String = claims.map(card).collect();
-        let heading = format!("<h2><small>{source}</small> {}</h2>", text(source.title()));
-        if cards.is_empty() {
-            String::new()
-        } else {
-            format!("<section id=\"{source}\">{heading}{cards}</section>\n")
+fn row(judged: &Judged) -> Markup {
+    let field = |on: &str, verdict: Option<Reproduction>, more: Markup| {
+        html! {
+            @if let Some(verdict) = verdict {
+                td data-on=(on) { (badge(verdict)) (more) }
+            } @else {
+                td class="none" { "–" }
+            }
         }
     };
-    Source::ALL.map(section).concat()
+    let id = &judged.claim.id;
+    html! {
+        tr data-verdict=(class(judged.verdict)) {
+            th scope="row" { a href={ "#claim-" (id) } { (id) } }
+            (field("originals", judged.originals(), Markup::default()))
+            (field("files", judged.files(), disagreement(judged)))
+            @for backend in Backend::EXECUTING {
+                @let verdict = judged.on(backend).map(|tested| tested.verdict);
+                (field(backend.word(), verdict, Markup::default()))
+            }
+            td class="why" { (reasons(judged)) }
+        }
+    }
 }
 
-fn card(judged: &Judged) -> String {
+fn disagreement(judged: &Judged) -> Markup {
+    html! {
+        @if judged.disagree { " " span class="badge disagree" { "backends disagree" } }
+        @if !judged.contraries.is_empty() {
+            " " span class="badge disagree" { "original and file disagree" }
+        }
+    }
+}
+
+fn section_of(source: Source, replication: &Replication) -> Markup {
+    let claims: Vec<&Judged> =
+        replication.claims.iter().filter(|judged| judged.claim.source == source).collect();
+    html! {
+        @if !claims.is_empty() {
+            section id=(source.to_string()) {
+                h2 { small { (source.to_string()) } " " (source.title()) }
+                @for judged in claims { (card(judged)) }
+            }
+        }
+    }
+}
+
+fn card(judged: &Judged) -> Markup {
     let claim = &judged.claim;
-    let id = text(&claim.id);
-    let tests: String = judged.tests.iter().map(test).collect();
-    let contraries: String = judged
-        .contraries
-        .iter()
-        .map(|one| format!("<p class=\"published\">{}</p>", text(&contrary(judged, *one))))
-        .collect();
-    let again = command(&format!("fairground replicate {}", claim.id));
-    format!(
-        "<article class=\"claim\" id=\"claim-{id}\" data-verdict=\"{}\"><header><h3>{id}</h3>{}{}\
-         </header><p class=\"summary\">{}</p><p class=\"cite\">{}</p><p class=\"published\"><b>\
-         Published</b> {}</p><details class=\"protocol\"><summary>How it was measured \
-         there</summary><p>{}</p></details>{tests}{contraries}{}<details><summary>Ask it \
-         again</summary>{again}</details></article>\n",
-        class(judged.verdict),
-        badge(judged.verdict),
-        disagreement(judged),
-        text(&claim.about),
-        text(&claim.citation),
-        text(&published(&claim.published)),
-        text(&claim.protocol),
-        claim.afterwards.as_deref().map(afterwards).unwrap_or_default(),
-    )
-}
-
-fn afterwards(words: &str) -> String {
-    format!(
-        "<aside class=\"explanation\"><h4>What explains it <small>written after measuring; no \
-         verdict depends on it</small></h4><p>{}</p></aside>",
-        text(words)
-    )
+    html! {
+        article class="claim" id={ "claim-" (claim.id) } data-verdict=(class(judged.verdict)) {
+            header { h3 { (claim.id) } (badge(judged.verdict)) (disagreement(judged)) }
+            p class="summary" { (claim.about) }
+            p class="cite" { (claim.citation) }
+            p class="published" { b { "Published" } " " (published(&claim.published)) }
+            details class="protocol" {
+                summary { "How it was measured there" }
+                p { (claim.protocol) }
+            }
+            @for tested in &judged.tests { (test(tested)) }
+            @for difference in &judged.contraries {
+                p class="published" { (contrary(judged, *difference)) }
+            }
+            @if let Some(words) = &claim.afterwards {
+                aside class="explanation" {
+                    h4 {
+                        "What explains it "
+                        small { "written after measuring; no verdict depends on it" }
+                    }
+                    p { (words) }
+                }
+            }
+            details {
+                summary { "Ask it again" }
+                (command(&format!("fairground replicate {}", claim.id)))
+            }
+        }
+    }
 }
 
 /// Measured numbers next to the published ones.
-fn beside(tested: &Tested) -> String {
+fn beside(tested: &Tested) -> Markup {
     let rows = rows(tested);
-    if rows.is_empty() {
-        return String::new();
+    html! {
+        @if !rows.is_empty() {
+            div class="scroll" {
+                table class="data" {
+                    thead {
+                        tr {
+                            th scope="col" { "cell" }
+                            th scope="col" { "measure" }
+                            @for name in columns(tested) { th scope="col" { (name) } }
+                        }
+                    }
+                    tbody { @for row in &rows { (beside_row(row)) } }
+                }
+            }
+        }
     }
-    let head: String = columns(tested)
-        .iter()
-        .map(|name| format!("<th scope=\"col\">{}</th>", text(name)))
-        .collect();
-    let body: String = rows.iter().map(beside_row).collect();
-    format!(
-        "<div class=\"scroll\"><table class=\"data\"><thead><tr><th scope=\"col\">cell</th><th \
-         scope=\"col\">measure</th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
 }
 
-fn beside_row(row: &PublishedRow) -> String {
-    let numbers: String =
-        row.numbers.iter().map(|number| format!("<td>{}</td>", text(number))).collect();
-    format!(
-        "<tr><th scope=\"row\">{}</th><td>{}</td>{numbers}</tr>",
-        text(&row.cell),
-        text(&row.measure)
-    )
+fn beside_row(row: &PublishedRow) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (row.cell) }
+            td { (row.measure) }
+            @for number in &row.numbers { td { (number) } }
+        }
+    }
 }
 
-fn test(tested: &Tested) -> String {
-    let pairs = tested.test.expect.iter().zip(&tested.expect);
-    let expectations: String =
-        pairs.map(|(expected, finding)| expectation(expected, finding)).collect();
-    let pairs = tested.test.because.iter().zip(&tested.because);
-    let evidence: String = pairs.map(|(expected, finding)| because(expected, finding)).collect();
-    let evidence = if evidence.is_empty() {
-        evidence
-    } else {
-        format!("<h4>The published reason</h4><ul class=\"evidence\">{evidence}</ul>")
-    };
-    let why = tested.why.as_ref().map(|why| format!("<p>{}</p>", text(why)));
-    let to_test =
-        tested.command.as_ref().map(|shown| format!("<p>To test it:</p>{}", command(shown)));
-    let looks: String = tested
-        .looks
-        .iter()
-        .map(|(what, shown)| format!("<p>{what}:</p>{}", command(shown)))
-        .collect();
-    let looks = if looks.is_empty() {
-        looks
-    } else {
-        format!("<details><summary>Look closer</summary>{looks}</details>")
-    };
-    let (name, on) = (text(&tested.test.name), tested.test.on.word());
-    let place = if name == on { name } else { format!("{name} ({on})") };
-    format!(
-        "<section class=\"test\"><h4>{place} {} <small>{}</small></h4>{expectations}{}{}{}\
-         {evidence}{looks}</section>",
-        badge(tested.verdict),
-        text(&source_of(tested)),
-        beside(tested),
-        why.unwrap_or_default(),
-        to_test.unwrap_or_default(),
-    )
+fn test(tested: &Tested) -> Markup {
+    let (name, on) = (&tested.test.name, tested.test.on.word());
+    let because: Vec<_> = tested.test.because.iter().zip(&tested.because).collect();
+    html! {
+        section class="test" {
+            h4 {
+                (name) @if name != on { " (" (on) ")" } " " (badge(tested.verdict)) " "
+                small { (source_of(tested)) }
+            }
+            @for (expected, finding) in tested.test.expect.iter().zip(&tested.expect) {
+                (expectation(expected, finding))
+            }
+            (beside(tested))
+            @if let Some(why) = &tested.why { p { (why) } }
+            @if let Some(shown) = &tested.command { p { "To test it:" } (command(shown)) }
+            @if !because.is_empty() {
+                h4 { "The published reason" }
+                ul class="evidence" {
+                    @for (expected, finding) in because { (evidence(expected, finding)) }
+                }
+            }
+            @if !tested.looks.is_empty() {
+                details {
+                    summary { "Look closer" }
+                    @for (what, shown) in &tested.looks { p { (what) ":" } (command(shown)) }
+                }
+            }
+        }
+    }
 }
 
 /// The experiment, its trials and its kernels.
@@ -232,77 +261,82 @@ fn source_of(tested: &Tested) -> String {
     }
 }
 
-fn expectation(demand: &Expectation, finding: &Finding) -> String {
-    let against: String =
-        finding.against.iter().map(|objection| format!("<li>{}</li>", text(objection))).collect();
-    let against = if against.is_empty() {
-        against
-    } else {
-        format!("<ul class=\"objections\">{against}</ul>")
-    };
-    format!(
-        "<div class=\"expectation {}\"><p>{}<small>{}; expected: {}. In {}.</small></p>{}{against}\
-         </div>",
-        class(finding.verdict),
-        text(&found(demand, finding)),
-        text(&consequence(demand, finding)),
-        text(&expected(demand)),
-        text(&measured_on(demand)),
-        expectation_plot::picture(demand, finding),
-    )
+fn expectation(demand: &Expectation, finding: &Finding) -> Markup {
+    html! {
+        div class={ "expectation " (class(finding.verdict)) } {
+            p {
+                (found(demand, finding))
+                small {
+                    (consequence(demand, finding)) "; expected: " (expected(demand)) ". In "
+                    (measured_on(demand)) "."
+                }
+            }
+            (expectation_plot::picture(demand, finding))
+            @if !finding.against.is_empty() {
+                ul class="objections" { @for objection in &finding.against { li { (objection) } } }
+            }
+        }
+    }
 }
 
-fn because(demand: &Expectation, finding: &Finding) -> String {
+fn evidence(demand: &Expectation, finding: &Finding) -> Markup {
     let word = match finding.verdict {
         Reproduction::Reproduced | Reproduction::DirectionOnly => "holds",
         Reproduction::Contradicted => "does not hold",
         _ => "not shown",
     };
-    format!(
-        "<li class=\"{}\">{}: <b>{word}</b> <small>{}</small></li>",
-        class(finding.verdict),
-        text(demand.says.as_deref().unwrap_or_default()),
-        text(&found(demand, finding)),
-    )
+    html! {
+        li class=(class(finding.verdict)) {
+            (demand.says.as_deref().unwrap_or_default()) ": " b { (word) } " "
+            small { (found(demand, finding)) }
+        }
+    }
 }
 
-fn rule() -> String {
-    "<section id=\"rule\"><h2>Rule</h2><ul class=\"plain\"><li>The number is the Hodges–Lehmann \
-     shift of the independent trials (of their logarithms for a ratio), with its exact 95 % \
-     rank-sum interval. Simulated trials differ by their seeds only.</li><li><b>Reproduced</b>: \
-     the \
-     interval lies on the published side, and the number lies in the range that the claim's file \
-     gives; for “equal”, the interval lies in that range.</li><li><b>Direction only</b>: the \
-     published side, outside that range.</li><li><b>Contradicted</b>: the interval lies on the \
-     opposite side.</li><li><b>Not reproduced</b>: the trials do not decide.</li><li>A test has \
-     the verdict of \
-     its worst expectation, a claim that of its first test with data; tests of originals, the \
-     patched kernels themselves, come before those of our files. The rules were written \
-     before measuring.</li></ul><p class=\"aside\">In the pictures the band is the published \
-     range, the vertical line is no difference, the bar \
-     is the interval.</p></section>\n"
-        .into()
+fn rule() -> Markup {
+    html! {
+        section id="rule" {
+            h2 { "Rule" }
+            ul class="plain" {
+                li {
+                    "The number is the Hodges–Lehmann shift of the independent trials (of their \
+                     logarithms for a ratio), with its exact 95 % rank-sum interval. Simulated \
+                     trials differ by their seeds only."
+                }
+                li {
+                    b { "Reproduced" } ": the interval lies on the published side, and the number \
+                     lies in the range that the claim's file gives; for “equal”, the interval lies \
+                     in that range."
+                }
+                li { b { "Direction only" } ": the published side, outside that range." }
+                li { b { "Contradicted" } ": the interval lies on the opposite side." }
+                li { b { "Not reproduced" } ": the trials do not decide." }
+                li {
+                    "A test has the verdict of its worst expectation, a claim that of its first \
+                     test with data; tests of originals, the patched kernels themselves, come \
+                     before those of our files. The rules were written before measuring."
+                }
+            }
+            p class="aside" {
+                "In the pictures the band is the published range, the vertical line is no \
+                 difference, the bar is the interval."
+            }
+        }
+    }
 }
 
-fn made(replication: &Replication) -> String {
-    let commands: String = replication.commands.iter().map(|shell| command(shell)).collect();
-    format!(
-        "<section id=\"reproduce\"><h2>Reproduce it</h2><p class=\"aside\">Kernels: {}.</p>\
-         {commands}</section>\n",
-        text(&kernels(&replication.kernels))
-    )
+fn made(replication: &Replication) -> Markup {
+    html! {
+        section id="reproduce" {
+            h2 { "Reproduce it" }
+            p class="aside" { "Kernels: " (kernels(&replication.kernels)) "." }
+            @for shell in &replication.commands { (command(shell)) }
+        }
+    }
 }
 
-fn footer(replication: &Replication) -> String {
-    format!(
-        "<footer><p>{}</p><p>Made with Fairground (GPL-2.0). This page fetches nothing and sends \
-         nothing.</p></footer>\n",
-        text(&replication.generated)
-    )
-}
-
-fn badge(verdict: Reproduction) -> String {
-    format!("<span class=\"badge {}\">{}</span>", class(verdict), verdict.words())
+fn badge(verdict: Reproduction) -> Markup {
+    html! { span class={ "badge " (class(verdict)) } { (verdict.words()) } }
 }
 
 fn class(verdict: Reproduction) -> &'static str {

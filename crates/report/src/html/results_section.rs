@@ -4,49 +4,53 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use maud::{Markup, html};
 use model::metric::measure;
 use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Interval, Row, Shift, Verdict};
 
 use super::backends_table;
 use super::detail_level::{DetailLevel, shows};
-use super::escape::{anchor, text};
-use super::markup::class;
+use super::figure::px;
+use super::markup::{anchor, class, name};
 use crate::reading::Reading;
 use crate::{cells, units};
 
-pub fn section(reading: &Reading, agreement: Option<&Agreement>, detail: &DetailLevel) -> String {
+pub fn section(reading: &Reading, agreement: Option<&Agreement>, detail: &DetailLevel) -> Markup {
     let comparison = reading.comparison;
     let start = comparison.cells.get(cells::most_decided(comparison));
     let opens = |cells: &[&Cell]| cells.iter().any(|cell| Some(*cell) == start);
     let first = reading.questions.iter().position(|cells| opens(cells)).unwrap_or_default();
-    let questions = reading.questions.iter().enumerate().map(|(place, cells)| {
-        if !shows(place, first, detail.cells) {
-            return cells.iter().map(|cell| left_out(cell)).collect();
+    let wide = super::frame::is_wide(comparison).then_some("wide");
+    html! {
+        section id="results" class=[wide] {
+            h2 { "Results" }
+            p class="aside" {
+                "Medians over trials with " (format!("{:.0} %", comparison.confidence * 100.0))
+                " intervals (bootstrap: boots first, then trials within them), and the \
+                 Hodges–Lehmann shift against " (name(&comparison.baseline)) ". The bars show the \
+                 shift with its interval on a scale of ratios; the line is no difference"
+                @if has_noise(comparison) {
+                    ", the band is the noise floor: the largest difference that A/A trials show"
+                }
+                "."
+            }
+            @for (place, cells) in reading.questions.iter().enumerate() {
+                @let open = place == first;
+                @match (cells.as_slice(), agreement) {
+                    _ if !shows(place, first, detail.cells) => {
+                        @for cell in cells { (left_out(cell)) }
+                    }
+                    ([_, _], Some(agreement)) => {
+                        (both(comparison, cells, agreement, detail, open))
+                    }
+                    _ => {
+                        @for cell in cells { (details(cell, detail, open)) }
+                    }
+                }
+            }
         }
-        match (cells.as_slice(), agreement) {
-            ([_, _], Some(agreement)) => both(comparison, cells, agreement, detail, place == first),
-            _ => cells.iter().map(|cell| details(cell, detail, place == first)).collect(),
-        }
-    });
-    format!(
-        "<section id=\"results\"{}><h2>Results</h2><p class=\"aside\">Medians over trials with \
-         {:.0} % intervals \
-         (bootstrap: boots first, then trials within them), and the Hodges–Lehmann shift against \
-         <b \
-         class=\"name\">{}</b>. The bars show the shift with its interval on a scale of ratios; \
-         the line is no difference{}.</p>{}\
-         </section>\n",
-        if super::frame::is_wide(comparison) { " class=\"wide\"" } else { "" },
-        comparison.confidence * 100.0,
-        text(&comparison.baseline),
-        if has_noise(comparison) {
-            ", the band is the noise floor: the largest difference that A/A trials show"
-        } else {
-            ""
-        },
-        questions.collect::<String>()
-    )
+    }
 }
 
 fn has_noise(comparison: &Comparison) -> bool {
@@ -60,83 +64,80 @@ fn both(
     agreement: &Agreement,
     detail: &DetailLevel,
     open: bool,
-) -> String {
-    let open = if open { " open" } else { "" };
+) -> Markup {
     let first = cells[0];
-    let pairs = backends_table::tables(comparison, cells, agreement);
-    let own = |cell: &&Cell| {
-        format!(
-            "<details class=\"more\" id=\"{}\"><summary>Intervals and all measures of {} alone \
-             {}</summary>{}</details>",
-            anchor(&cell.label()),
-            cell.backend.word(),
-            tally(cell),
-            body(cell, detail)
-        )
-    };
-    let own: String = cells.iter().map(own).collect();
     let backends: Vec<&str> = cells.iter().map(|cell| cell.backend.word()).collect();
-    format!(
-        "<details class=\"cell\"{open}><summary><span class=\"cell-name\">{}</span> <span \
-         class=\"where\">{} · {}</span></summary><p class=\"aside\">{}</p>{pairs}{own}</details>\n",
-        text(&first.name),
-        text(&first.machine),
-        backends.join(" and "),
-        text(&first.about)
-    )
+    html! {
+        details class="cell" open[open] {
+            summary {
+                span class="cell-name" { (first.name) } " "
+                span class="where" { (first.machine) " · " (backends.join(" and ")) }
+            }
+            p class="aside" { (first.about) }
+            (backends_table::tables(comparison, cells, agreement))
+            @for cell in cells {
+                details class="more" id=(anchor(&cell.label())) {
+                    summary {
+                        "Intervals and all measures of " (cell.backend.word()) " alone "
+                        (tally(cell))
+                    }
+                    (body(cell, detail))
+                }
+            }
+        }
+    }
 }
 
-fn details(cell: &Cell, detail: &DetailLevel, open: bool) -> String {
-    let body = format!("<p class=\"aside\">{}</p>{}", text(&cell.about), body(cell, detail));
-    fold(cell, &body, open)
+fn details(cell: &Cell, detail: &DetailLevel, open: bool) -> Markup {
+    fold(cell, &html! { p class="aside" { (cell.about) } (body(cell, detail)) }, open)
 }
 
 /// A cell whose tables are not in the page: the target of its links explains that.
-fn left_out(cell: &Cell) -> String {
-    let words = "<p class=\"aside\">There is too much data for this cell’s tables; \
-                 <code>fairground compare</code> and <code>fairground export csv</code> have \
-                 them.</p>";
-    fold(cell, words, false)
+fn left_out(cell: &Cell) -> Markup {
+    let words = html! {
+        p class="aside" {
+            "There is too much data for this cell’s tables; " code { "fairground compare" } " and "
+            code { "fairground export csv" } " have them."
+        }
+    };
+    fold(cell, &words, false)
 }
 
-fn fold(cell: &Cell, body: &str, open: bool) -> String {
-    let open = if open { " open" } else { "" };
-    format!(
-        "<details class=\"cell\" id=\"{}\"{open}><summary><span class=\"cell-name\">{}</span> \
-         <span \
-         class=\"where\">{} · {}</span>{}</summary>{body}</details>\n",
-        anchor(&cell.label()),
-        text(&cell.name),
-        text(&cell.machine),
-        cell.backend.word(),
-        tally(cell)
-    )
+fn fold(cell: &Cell, body: &Markup, open: bool) -> Markup {
+    html! {
+        details class="cell" id=(anchor(&cell.label())) open[open] {
+            summary {
+                span class="cell-name" { (cell.name) } " "
+                span class="where" { (cell.machine) " · " (cell.backend.word()) }
+                (tally(cell))
+            }
+            (body)
+        }
+    }
 }
 
 /// The tables of one backend.
-fn body(cell: &Cell, detail: &DetailLevel) -> String {
-    let known = |row: &&Row| row.is_measured();
-    let headlines: String = cell.headline().filter(known).map(|row| table(row, cell)).collect();
-    let others: Vec<&Row> = cell.rows.iter().filter(|row| !row.headline).filter(known).collect();
-    let (headlines, others) = if headlines.is_empty() {
-        (others.iter().map(|row| table(row, cell)).collect(), Vec::new())
-    } else {
-        (headlines, others)
-    };
-    let others = if detail.other_measures || others.is_empty() {
-        all_measures(&others)
-    } else {
-        format!(
-            "<p class=\"aside small\">There is too much data for the {} other measures; \
-             <code>fairground export csv</code> has them.</p>",
-            others.len()
-        )
-    };
-    headlines + &others + &unmeasured(cell)
+fn body(cell: &Cell, detail: &DetailLevel) -> Markup {
+    let measured = || cell.rows.iter().filter(|row| row.is_measured());
+    let has_headline = measured().any(|row| row.headline);
+    let (shown, others): (Vec<&Row>, Vec<&Row>) =
+        measured().partition(|row| row.headline || !has_headline);
+    html! {
+        @for row in shown { (table(row, cell)) }
+        @if detail.other_measures || others.is_empty() {
+            (all_measures(&others))
+        } @else {
+            p class="aside small" {
+                "There is too much data for the " (others.len()) " other measures; "
+                code { "fairground export csv" } " has them."
+            }
+        }
+        (unmeasured(cell))
+    }
 }
 
 /// Measures without any number, and why.
-fn unmeasured(cell: &Cell) -> String {
+fn unmeasured(cell: &Cell) -> Markup {
     let mut by_reason: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in cell.rows.iter().filter(|row| !row.is_measured()) {
         let reasons: BTreeSet<&str> =
@@ -146,94 +147,101 @@ fn unmeasured(cell: &Cell) -> String {
     }
     let words = |(reason, measures): (&String, &Vec<String>)| {
         let why = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-        text(&format!("{}{why}", measures.join(", ")))
+        format!("{}{why}", measures.join(", "))
     };
     let words: Vec<String> = by_reason.iter().map(words).collect();
-    match words.as_slice() {
-        [] => String::new(),
-        words => {
-            format!(
-                "<p class=\"aside small\">No contestant has a number for {}.</p>",
-                words.join("; ")
-            )
+    html! {
+        @if !words.is_empty() {
+            p class="aside small" { "No contestant has a number for " (words.join("; ")) "." }
         }
     }
 }
 
 /// The number of better and worse headline verdicts of a cell, for its folded line.
-fn tally(cell: &Cell) -> String {
+fn tally(cell: &Cell) -> Markup {
     let count = |verdict: Verdict| {
         let entries = cell.headline().flat_map(|row| &row.entries);
         entries.filter(|entry| entry.verdict == verdict).count()
     };
-    let (better, worse) = (count(Verdict::Better), count(Verdict::Worse));
     let bad: usize = cell.outcomes.iter().filter(|c| c.outcome != "ok").map(|c| c.trials).sum();
-    let bad = if bad > 0 { format!(" · {bad} not ok") } else { String::new() };
-    format!(
-        "<span class=\"tally\"><span class=\"t-better\">{better} better</span> · <span \
-         class=\"t-worse\">{worse} worse</span>{bad}</span>"
-    )
+    html! {
+        span class="tally" {
+            span class="t-better" { (count(Verdict::Better)) " better" } " · "
+            span class="t-worse" { (count(Verdict::Worse)) " worse" }
+            @if bad > 0 { " · " (bad) " not ok" }
+        }
+    }
 }
 
-fn table(row: &Row, cell: &Cell) -> String {
-    let scale = RatioScale::new(row);
-    let lines: String = row.entries.iter().map(|entry| line(row, entry, cell, scale)).collect();
+fn table(row: &Row, cell: &Cell) -> Markup {
+    let scale = RatioScale::over(row.entries.iter().filter_map(|entry| entry.shift.as_ref()));
     let definition = measure(&row.measure.name).map_or("", |measure| measure.definition);
-    format!(
-        "<div class=\"scroll\"><table class=\"data result\"><caption><span title=\"{}\">{}</span> \
-         <small>{}{}\
-         </small></caption><thead><tr><th scope=\"col\">contestant</th><th scope=\"col\" \
-         class=\"n\" \
-         title=\"trials with a number / boots that they come from\">trials/boots</th><th \
-         scope=\"col\" \
-         class=\"n\">median</th><th \
-         scope=\"col\">95 % interval</th><th scope=\"col\" class=\"n\">shift</th><th \
-         scope=\"col\">interval</th><th scope=\"col\" class=\"bar\"><span \
-         class=\"sr\">picture</span></th>\
-         <th scope=\"col\">verdict</th></tr></thead><tbody>{lines}</tbody></table></div>\n",
-        text(definition),
-        text(&units::measure(&row.measure)),
-        units::direction(row.direction).unwrap_or("neither is better"),
-        row.noise.map_or_else(String::new, |it| format!(" · {}", text(&units::noise(&it))))
-    )
+    html! {
+        div class="scroll" {
+            table class="data result" {
+                caption {
+                    span title=(definition) { (units::measure(&row.measure)) } " "
+                    small {
+                        (units::direction(row.direction).unwrap_or("neither is better"))
+                        @if let Some(noise) = &row.noise { " · " (units::noise(noise)) }
+                    }
+                }
+                thead {
+                    tr {
+                        th scope="col" { "contestant" }
+                        th scope="col" class="n"
+                            title="trials with a number / boots that they come from" {
+                            "trials/boots"
+                        }
+                        th scope="col" class="n" { "median" }
+                        th scope="col" { "95 % interval" }
+                        th scope="col" class="n" { "shift" }
+                        th scope="col" { "interval" }
+                        th scope="col" class="bar" { span class="sr" { "picture" } }
+                        th scope="col" { "verdict" }
+                    }
+                }
+                tbody { @for entry in &row.entries { (line(row, entry, cell, scale)) } }
+            }
+        }
+    }
 }
 
-fn line(row: &Row, entry: &Entry, cell: &Cell, scale: RatioScale) -> String {
+fn line(row: &Row, entry: &Entry, cell: &Cell, scale: RatioScale) -> Markup {
     if !cells::takes_part(cell, &entry.contestant) {
-        return format!(
-            "<tr class=\"v-none\"><th scope=\"row\">{}</th><td colspan=\"6\"></td><td \
-             class=\"verdict\">{}</td></tr>",
-            text(&entry.contestant),
-            cells::not_here(cell)
-        );
+        return html! {
+            tr class="v-none" {
+                th scope="row" { (entry.contestant) }
+                td colspan="6" {}
+                td class="verdict" { (cells::not_here(cell)) }
+            }
+        };
     }
     let median = entry.median.map_or_else(|| "–".into(), |value| units::number(value, row.unit));
     let range = entry.interval.zip(entry.median);
     let range = range.map(|(interval, at)| units::interval(interval, at, row.unit));
     let shift = entry.shift.map(|shift| units::shift(&shift, row.unit));
     let (shift, interval) = shift.unwrap_or_default();
-    format!(
-        "<tr class=\"{}\"><th scope=\"row\">{}</th><td class=\"n\">{}<small>/{}</small></td><td \
-         class=\"n \
-         median\">{}</td><td class=\"range\">{}</td><td class=\"n shift\">{}</td><td \
-         class=\"range\">{}</td>\
-         <td class=\"bar\">{}</td><td class=\"verdict\">{}{}</td></tr>",
-        class(entry.verdict),
-        text(&entry.contestant),
-        entry.trials,
-        entry.boots,
-        text(&median),
-        text(&range.unwrap_or_default()),
-        text(&shift),
-        text(&interval),
-        scale.bar_over(row.noise.map(|noise| noise.percent), entry.shift.as_ref()),
-        entry.verdict.words(),
-        remarks(entry, cell)
-    )
+    let noise = row.noise.map(|noise| noise.percent);
+    html! {
+        tr class=(class(entry.verdict)) {
+            th scope="row" { (entry.contestant) }
+            td class="n" { (entry.trials) small { "/" (entry.boots) } }
+            td class="n median" { (median) }
+            td class="range" { (range.unwrap_or_default()) }
+            td class="n shift" { (shift) }
+            td class="range" { (interval) }
+            td class="bar" { (scale.bar(noise, entry.shift.as_ref())) }
+            td class="verdict" {
+                (entry.verdict.words())
+                @for remark in remarks(entry, cell) { small { (remark) } }
+            }
+        }
+    }
 }
 
 /// Pairs under a virtual clock, the corrected p value, why numbers are missing, bad outcomes.
-fn remarks(entry: &Entry, cell: &Cell) -> String {
+fn remarks(entry: &Entry, cell: &Cell) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(pairs) = entry.by_seed.filter(|_| entry.verdict != Verdict::Equal) {
         let (lower, equal, higher) = (pairs.lower, pairs.equal, pairs.higher);
@@ -241,13 +249,14 @@ fn remarks(entry: &Entry, cell: &Cell) -> String {
             remarks.push(format!("by seed: {lower} lower, {equal} equal, {higher} higher"));
         }
     }
-    let told = matches!(entry.verdict, Verdict::NotDistinguishable) || entry.verdict.is_claim();
-    remarks.extend(entry.p_value.filter(|_| told).map(units::p_value));
+    if entry.verdict == Verdict::NotDistinguishable || entry.verdict.is_claim() {
+        remarks.extend(entry.p_value.map(units::p_value));
+    }
     remarks.extend(entry.missing.iter().map(|(why, trials)| format!("{trials} without: {why}")));
     let bad = cell.outcomes.iter().filter(|count| count.outcome != "ok");
     let bad = bad.filter(|count| count.contestant == entry.contestant);
     remarks.extend(bad.map(|count| format!("{} {}", count.trials, count.outcome)));
-    remarks.iter().map(|remark| format!("<small>{}</small>", text(remark))).collect()
+    remarks
 }
 
 /// A row's common scale of ratios, in natural logarithms.
@@ -258,10 +267,6 @@ pub struct RatioScale(f64);
 const HALF: f64 = 70.0;
 
 impl RatioScale {
-    fn new(row: &Row) -> RatioScale {
-        RatioScale::over(row.entries.iter().filter_map(|entry| entry.shift.as_ref()))
-    }
-
     /// The scale that holds all these intervals.
     pub fn over<'a>(shifts: impl Iterator<Item = &'a Shift>) -> RatioScale {
         let intervals = shifts.filter_map(|shift| shift.percent_interval);
@@ -273,45 +278,28 @@ impl RatioScale {
         HALF + HALF * 0.94 * (log_ratio(percent) / self.0).clamp(-1.0, 1.0)
     }
 
-    /// The picture of an interval.
-    pub fn bar(self, shift: Option<&Shift>) -> String {
-        self.bar_over(None, shift)
-    }
-
-    fn band(self, percent: f64) -> String {
+    fn band(self, percent: f64) -> Markup {
         // A ratio scale that is symmetric around 1.
         let down = -100.0 * percent / (100.0 + percent);
         let (low, high) = (self.at(down), self.at(percent));
-        let width = high - low;
-        format!("<rect class=\"noise\" x=\"{low:.1}\" y=\"1\" width=\"{width:.1}\" height=\"14\"/>")
+        html! { rect class="noise" x=(px(low)) y="1" width=(px(high - low)) height="14" {} }
     }
 
-    /// The same over a band as wide as the noise floor.
-    fn bar_over(self, noise_percent: Option<f64>, shift: Option<&Shift>) -> String {
-        let band = noise_percent.map_or_else(String::new, |percent| self.band(percent));
-        let Some(shift) = shift else { return zero_line("") };
-        let Some((at, interval)) = shift.percent.zip(shift.percent_interval) else {
-            return zero_line(&band);
-        };
-        let Interval { low, high } = interval;
-        zero_line(&format!(
-            "{band}<line class=\"range\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"8\" y2=\"8\"/><circle \
-             cx=\"{:.1}\" \
-             cy=\"8\" r=\"3.2\"/>",
-            self.at(low),
-            self.at(high),
-            self.at(at)
-        ))
+    /// The picture of an interval, over a band as wide as the noise floor.
+    pub fn bar(self, noise_percent: Option<f64>, shift: Option<&Shift>) -> Markup {
+        let range = shift.and_then(|shift| shift.percent.zip(shift.percent_interval));
+        html! {
+            svg class="forest" viewBox={ "0 0 " (2.0 * HALF) " 16" } width=(2.0 * HALF) height="16"
+                aria-hidden="true" {
+                line class="zero" x1=(HALF) x2=(HALF) y1="0" y2="16" {}
+                @if let Some(percent) = noise_percent && shift.is_some() { (self.band(percent)) }
+                @if let Some((at, Interval { low, high })) = range {
+                    line class="range" x1=(px(self.at(low))) x2=(px(self.at(high))) y1="8" y2="8" {}
+                    circle cx=(px(self.at(at))) cy="8" r="3.2" {}
+                }
+            }
+        }
     }
-}
-
-fn zero_line(marks: &str) -> String {
-    format!(
-        "<svg class=\"forest\" viewBox=\"0 0 {0} 16\" width=\"{0}\" height=\"16\" \
-         aria-hidden=\"true\">\
-         <line class=\"zero\" x1=\"{HALF}\" x2=\"{HALF}\" y1=\"0\" y2=\"16\"/>{marks}</svg>",
-        2.0 * HALF
-    )
 }
 
 /// −70 % is `ln 0.3`; a shift can reach below −100 %, where the scale ends.
@@ -320,41 +308,46 @@ fn log_ratio(percent: f64) -> f64 {
 }
 
 /// Everything else, medians only; the charts show the trials.
-fn all_measures(rows: &[&Row]) -> String {
-    let Some(first) = rows.first() else { return String::new() };
-    let heads: String = first
-        .entries
-        .iter()
-        .map(|entry| format!("<th scope=\"col\" class=\"n\">{}</th>", text(&entry.contestant)))
-        .collect();
-    let lines: String = rows.iter().map(|row| compact(row)).collect();
-    format!(
-        "<details class=\"more\"><summary>All {} other measures</summary><div \
-         class=\"scroll\"><table class=\"data columns\" style=\"--columns: {}\"><thead><tr><th \
-         scope=\"col\">measure</th>{heads}</tr></thead><tbody>{lines}</tbody>\
-         </table></div></details>",
-        rows.len(),
-        first.entries.len()
-    )
+fn all_measures(rows: &[&Row]) -> Markup {
+    let Some(first) = rows.first() else { return Markup::default() };
+    html! {
+        details class="more" {
+            summary { "All " (rows.len()) " other measures" }
+            div class="scroll" {
+                table class="data columns" style={ "--columns: " (first.entries.len()) } {
+                    thead {
+                        tr {
+                            th scope="col" { "measure" }
+                            @for entry in &first.entries {
+                                th scope="col" class="n" { (entry.contestant) }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for row in rows {
+                            tr {
+                                th scope="row" { (units::measure(&row.measure)) }
+                                @for entry in &row.entries { (compact(row, entry)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
-fn compact(row: &Row) -> String {
-    let field = |entry: &Entry| {
-        let median =
-            entry.median.map_or_else(|| "–".into(), |value| units::number(value, row.unit));
-        let percent =
-            entry.shift.filter(|_| entry.verdict.is_claim()).and_then(|shift| shift.percent);
-        let percent = percent.map(|percent| format!("<small>{}</small>", units::percent(percent)));
-        let missing = entry.missing.iter().map(|(why, trials)| format!("{trials} without: {why}"));
-        let missing = text(&missing.collect::<Vec<_>>().join("; "));
-        let title = if missing.is_empty() { missing } else { format!(" title=\"{missing}\"") };
-        format!(
-            "<td class=\"n {}\"{title}>{}{}</td>",
-            class(entry.verdict),
-            text(&median),
-            percent.unwrap_or_default()
-        )
-    };
-    let fields: String = row.entries.iter().map(field).collect();
-    format!("<tr><th scope=\"row\">{}</th>{fields}</tr>", text(&units::measure(&row.measure)))
+fn compact(row: &Row, entry: &Entry) -> Markup {
+    let median = entry.median.map_or_else(|| "–".into(), |value| units::number(value, row.unit));
+    let percent = entry.shift.and_then(|shift| shift.percent);
+    let missing = entry.missing.iter().map(|(why, trials)| format!("{trials} without: {why}"));
+    let missing = missing.collect::<Vec<_>>().join("; ");
+    html! {
+        td class={ "n " (class(entry.verdict)) } title=[(!missing.is_empty()).then_some(missing)] {
+            (median)
+            @if let Some(percent) = percent && entry.verdict.is_claim() {
+                small { (units::percent(percent)) }
+            }
+        }
+    }
 }

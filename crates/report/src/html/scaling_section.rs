@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
+use maud::{Markup, html};
 use model::metric::Unit;
 use model::{Backend, Record, SchedulerChoice};
 use stats::{Cell, Comparison, Entry, MeasureKey, Row};
 
-use super::escape::text;
-use super::figure::SAVE;
+use super::figure::save_buttons;
+use super::markup::{fact_item, joined, name};
 use crate::lineage::Member;
 use crate::units;
 
@@ -24,27 +25,37 @@ pub(super) fn cpus(records: &[Record]) -> BTreeMap<&str, u32> {
 }
 
 /// The frame of the chart, and a table for each cell that ran on enough sizes; empty if none did.
-pub fn section(comparison: &Comparison, records: &[Record], lineage: &[Member]) -> String {
+pub fn section(comparison: &Comparison, records: &[Record], lineage: &[Member]) -> Markup {
     let mut series = series(comparison, &cpus(records));
     series.retain(|series| grows(series, records));
-    let tables: String = series.iter().filter_map(|it| table(it, comparison)).collect();
-    let words: String = series.iter().filter_map(|it| kept(it, comparison)).collect();
+    let tables: Vec<Markup> =
+        series.iter().filter_map(|ladder| table(ladder, comparison)).collect();
     if tables.is_empty() {
-        return String::new();
+        return Markup::default();
     }
     let title = "On growing machines";
-    format!(
-        "<section id=\"scaling\"><h2>Scaling</h2><p class=\"aside\">Medians over trials; bands \
-         are their {:.0} % intervals. A rate is divided by the number of CPUs: a scheduler that \
-         scales keeps a level line. The chart shows the cell and the measure chosen under \
-         Pictures.</p>\
-         <div class=\"figures\"><figure id=\"figure-scaling\" hidden><h3>{title}</h3>\
-         <div class=\"chart\" id=\"chart-scaling\" \
-         role=\"img\" aria-label=\"{title}\"></div>{SAVE}</figure></div>{words}{tables}{}\
-         </section>\n",
-        comparison.confidence * 100.0,
-        queues(comparison, records, lineage)
-    )
+    html! {
+        section id="scaling" {
+            h2 { "Scaling" }
+            p class="aside" {
+                "Medians over trials; bands are their "
+                (format!("{:.0} %", comparison.confidence * 100.0))
+                " intervals. A rate is divided by the number of CPUs: a scheduler that scales \
+                 keeps a level line. The chart shows the cell and the measure chosen under \
+                 Pictures."
+            }
+            div class="figures" {
+                figure id="figure-scaling" hidden {
+                    h3 { (title) }
+                    div class="chart" id="chart-scaling" role="img" aria-label=(title) {}
+                    (save_buttons())
+                }
+            }
+            @for ladder in &series { (kept(ladder, comparison).unwrap_or_default()) }
+            @for table in &tables { (table) }
+            (queues(comparison, records, lineage))
+        }
+    }
 }
 
 /// Whether the workload has more tasks on larger machines; else there is nothing to scale. The
@@ -63,7 +74,7 @@ fn grows(series: &MachineLadder, records: &[Record]) -> bool {
 }
 
 /// The throughput of each CPU of the largest machine, compared with that of the smallest.
-fn kept(series: &MachineLadder, comparison: &Comparison) -> Option<String> {
+fn kept(series: &MachineLadder, comparison: &Comparison) -> Option<Markup> {
     let ((few, first), (many, last)) = (series.first()?, series.last()?);
     let rate = first.headline().find(|row| row.unit == Unit::PerSecond)?;
     let largest = last.rows.iter().find(|row| row.measure == rate.measure)?;
@@ -74,45 +85,44 @@ fn kept(series: &MachineLadder, comparison: &Comparison) -> Option<String> {
     };
     let mut parts: Vec<(usize, f64)> = (0..comparison.contestants.len()).filter_map(part).collect();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let words = |(at, part): &(usize, f64)| {
+    let words = |(at, part): (usize, f64)| {
         let percent = 100.0 * part;
         let places = usize::from(percent < 10.0);
-        format!("<b class=\"name\">{}</b> {percent:.places$} %", text(&comparison.contestants[*at]))
+        html! { (name(&comparison.contestants[at])) (format!(" {percent:.places$} %")) }
     };
-    let words: Vec<String> = parts.iter().map(words).collect();
-    Some(format!(
-        "<p><i>{}</i>: throughput per CPU on {many} CPUs, in percent of that on {few}: {}.</p>",
-        text(&first.name),
-        words.join(", ")
-    ))
+    Some(html! {
+        p {
+            i { (first.name) } ": throughput per CPU on " (many) " CPUs, in percent of that on "
+            (few) ": " (joined(parts.into_iter().map(words), ", ")) "."
+        }
+    })
 }
 
 /// The explanation: what the schedulers' headers say about their queues.
-fn queues(comparison: &Comparison, records: &[Record], lineage: &[Member]) -> String {
-    let queue = |name: &String| {
-        let ours = records.iter().find(|record| record.trial.contestant.name == *name)?;
+fn queues(comparison: &Comparison, records: &[Record], lineage: &[Member]) -> Markup {
+    let queue = |name: &str| {
+        let ours = records.iter().find(|record| record.trial.contestant.name == name)?;
         let SchedulerChoice::File { file, .. } = &ours.trial.contestant.scheduler else {
             return None;
         };
-        let member = lineage.iter().find(|known| known.name == *file && !known.queue.is_empty())?;
-        Some(format!(
-            "<dt><b class=\"name\">{}</b></dt><dd>{}</dd>",
-            text(name),
-            text(&member.queue)
-        ))
+        let member = lineage.iter().find(|known| known.name == *file)?;
+        (!member.queue.is_empty()).then_some(member.queue.as_str())
     };
-    let queues: String = comparison.contestants.iter().filter_map(queue).collect();
-    if queues.is_empty() {
-        queues
-    } else {
-        format!(
-            "<p>A possible reason: only one CPU at a time holds the lock of a run queue, and the \
-             others wait for it; the \
-             longer a decision searches the queue, the longer they wait. With one queue for all \
-             CPUs, both grow with \
-             the machine. The run queues, with n tasks:</p><dl \
-             class=\"facts\">{queues}</dl>"
-        )
+    let contestants = comparison.contestants.iter();
+    let queues: Vec<(&str, &str)> =
+        contestants.filter_map(|name| Some((name.as_str(), queue(name)?))).collect();
+    html! {
+        @if !queues.is_empty() {
+            p {
+                "A possible reason: only one CPU at a time holds the lock of a run queue, and the \
+                 others wait for it; the longer a decision searches the queue, the longer they \
+                 wait. With one queue for all CPUs, both grow with the machine. The run queues, \
+                 with n tasks:"
+            }
+            dl class="facts" {
+                @for (contestant, queue) in queues { (fact_item(name(contestant), queue)) }
+            }
+        }
     }
 }
 
@@ -136,51 +146,58 @@ fn series<'a>(comparison: &'a Comparison, cpus: &BTreeMap<&str, u32>) -> Vec<Mac
 }
 
 /// The first rate among the headline measures, by size and contestant.
-fn table(series: &MachineLadder, comparison: &Comparison) -> Option<String> {
+fn table(series: &MachineLadder, comparison: &Comparison) -> Option<Markup> {
     let (_, first) = series.first()?;
     let rate = first.headline().find(|row| row.unit == Unit::PerSecond)?;
-    let heads: String = comparison
-        .contestants
-        .iter()
-        .map(|name| format!("<th scope=\"col\" class=\"n\">{}</th>", text(name)))
-        .collect();
-    let lines: String = series.iter().map(|point| line(point, first, &rate.measure)).collect();
-    Some(format!(
-        "<div class=\"scroll\"><table class=\"data\"><caption>{} <small>{}, per CPU; in brackets \
-         compared with the smallest machine</small></caption><thead><tr><th scope=\"col\">CPUs</th>\
-         {heads}</tr></thead><tbody>{lines}</tbody></table></div>\n",
-        text(&first.name),
-        text(&units::measure(&rate.measure)),
-    ))
+    Some(html! {
+        div class="scroll" {
+            table class="data" {
+                caption {
+                    (first.name) " "
+                    small {
+                        (units::measure(&rate.measure))
+                        ", per CPU; in brackets compared with the smallest machine"
+                    }
+                }
+                thead {
+                    tr {
+                        th scope="col" { "CPUs" }
+                        @for name in &comparison.contestants {
+                            th scope="col" class="n" { (name) }
+                        }
+                    }
+                }
+                tbody { @for point in series { (line(point, first, &rate.measure)) } }
+            }
+        }
+    })
 }
 
-fn line((cpus, cell): &(u32, &Cell), first: &Cell, measure: &MeasureKey) -> String {
+fn line((cpus, cell): &(u32, &Cell), first: &Cell, measure: &MeasureKey) -> Markup {
     let entries = |cell: &'_ Cell| -> Vec<Entry> {
         let row = cell.rows.iter().find(|row| row.measure == *measure);
         row.map(|row| row.entries.clone()).unwrap_or_default()
     };
     let smallest = entries(first);
-    let entries = entries(cell).into_iter().enumerate();
-    let cells: String =
-        entries.map(|(at, entry)| per_cpu(&entry, *cpus, smallest.get(at))).collect();
-    format!(
-        "<tr><th scope=\"row\">{} <small>{}</small></th>{cells}</tr>",
-        cpus,
-        text(&cell.machine)
-    )
+    html! {
+        tr {
+            th scope="row" { (cpus) " " small { (cell.machine) } }
+            @for (at, entry) in entries(cell).iter().enumerate() {
+                td class="n" { (per_cpu(entry, *cpus, smallest.get(at))) }
+            }
+        }
+    }
 }
 
 /// The throughput of each CPU, also as a part of that on the smallest machine.
-fn per_cpu(entry: &Entry, cpus: u32, smallest: Option<&Entry>) -> String {
-    let Some(median) = entry.median else { return "<td class=\"n\">–</td>".into() };
+fn per_cpu(entry: &Entry, cpus: u32, smallest: Option<&Entry>) -> Markup {
+    let Some(median) = entry.median else { return html! { "–" } };
     let each = median / f64::from(cpus);
     let alone = smallest.and_then(|entry| entry.median).filter(|&alone| alone > 0.0);
-    let percent =
-        |percent: f64| format!(" <small>({percent:.0$} %)</small>", usize::from(percent < 1.0));
-    let part = alone.map(|alone| percent(100.0 * each / alone));
-    format!(
-        "<td class=\"n\">{}{}</td>",
-        text(&units::number(each, Unit::PerSecond)),
-        part.unwrap_or_default()
-    )
+    html! {
+        (units::number(each, Unit::PerSecond))
+        @if let Some(percent) = alone.map(|alone| 100.0 * each / alone) {
+            " " small { (format!("({percent:.0$} %)", usize::from(percent < 1.0))) }
+        }
+    }
 }

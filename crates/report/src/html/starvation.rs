@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! An ejection because of starvation, in plain words: some policies starve tasks by design.
 
+use maud::{Markup, html};
 use model::Record;
 
-use super::escape::text;
 use crate::explain;
 
 /// The watchdog's message: `hog[304] failed to run for 30.2s`.
 const SAYS: &str = " failed to run for ";
 
-/// The starved task and the time, and in a traced trial the tasks that ran instead; `None` without
+/// The starved task and the time, and in a traced trial the tasks that ran instead; empty without
 /// starvation.
-pub fn sentence(record: &Record) -> Option<String> {
-    let (name, time) = starved(record.outcome.reason())?;
-    let instead = instead(record, name).unwrap_or_else(|| {
-        "To see what ran instead, use <code>fairground explain</code> with the same workload in \
-         the \
-         simulator."
-            .into()
-    });
-    Some(format!(
-        "<p>Starvation: {0} could run, and the scheduler ran others for {time}. The kernel takes \
-         that for a fault, and throws a scheduler out that leaves a task waiting for more than 30 \
-         s, or its own <code>timeout_ms</code>. {instead} Where the head of the scheduler's file \
-         warns of it (<i>Bad at</i>), this is the policy as its authors made it.</p>",
-        text(name)
-    ))
+pub fn sentence(record: &Record) -> Markup {
+    let Some((name, time)) = starved(record.outcome.reason()) else { return Markup::default() };
+    html! {
+        p {
+            "Starvation: " (name) " could run, and the scheduler ran others for " (time) ". The \
+             kernel takes that for a fault, and throws a scheduler out that leaves a task waiting \
+             for more than 30 s, or its own " code { "timeout_ms" } ". "
+            @if let Some(instead) = instead(record, name) {
+                (instead)
+            } @else {
+                "To see what ran instead, use " code { "fairground explain" } " with the same \
+                 workload in the simulator."
+            }
+            " Where the head of the scheduler's file warns of it (" i { "Bad at" } "), this is the \
+             policy as its authors made it."
+        }
+    }
 }
 
 /// The task's name and the time, `30.2 s`.
@@ -43,7 +45,7 @@ fn instead(record: &Record, name: &str) -> Option<String> {
     let explanation = stats::explain::explain(record, 0)?;
     let mut groups = explanation.groups.iter().filter(|group| !group.name.is_empty());
     let group = groups.find(|group| group.name.get(..15).unwrap_or(&group.name) == name)?;
-    Some(text(&explain::instead(group)))
+    Some(explain::instead(group))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! Trials over time: for each cell a grid of small pictures, a row for each contestant, a
 //! column for each series. All pictures of a column have the same scale.
 
+use maud::{Markup, html};
 use model::metric::Unit;
 use model::series::{Definition, SERIES};
 use model::{Record, Series};
@@ -9,8 +10,8 @@ use stats::series::over_time::{Band, bands};
 use stats::{Cell, Comparison};
 
 use super::detail_level::{DetailLevel, shows};
-use super::escape::text;
 use super::figure::{Figure, Numbers, field, line, short, words};
+use super::markup::fact_item;
 use super::page_data::Resampled;
 use crate::{cells, units};
 
@@ -32,53 +33,50 @@ pub fn section(
     records: &[Record],
     resampled: &Resampled,
     detail: &DetailLevel,
-) -> (String, Vec<String>) {
+) -> (Markup, Vec<String>) {
     let start = cells::most_decided(comparison);
     let mut numbers = Vec::new();
-    let (mut folds, mut left_out) = (String::new(), 0);
+    let (mut folds, mut left_out) = (Vec::new(), 0);
     for (index, cell) in comparison.cells.iter().enumerate() {
         let ours: Vec<&Record> = resampled.trials(index).map(|at| &records[at]).collect();
         if !ours.iter().any(|record| !record.measured.series.is_empty()) {
             continue;
         }
         if shows(index, start, detail.cells) {
-            folds += &fold(comparison, cell, &ours, detail, &mut numbers, index == start);
+            folds.push(fold(comparison, cell, &ours, detail, &mut numbers, index == start));
         } else {
             left_out += 1;
         }
     }
-    if folds.is_empty() { (String::new(), numbers) } else { (whole(&folds, left_out), numbers) }
+    if folds.is_empty() { (Markup::default(), numbers) } else { (whole(&folds, left_out), numbers) }
 }
 
-fn whole(folds: &str, left_out: usize) -> String {
-    let left_out = match left_out {
-        0 => String::new(),
-        cells => format!(
-            "<p class=\"aside\">There is too much data for the pictures of {cells} more cells; \
-             <code>fairground export series</code> has their numbers.</p>"
-        ),
-    };
-    format!(
-        "<section id=\"over-time\"><h2>Over time</h2><p class=\"aside\">Like <code>sar</code>, \
-         but for the tasks of the workload: CPU use, waiting tasks, context switches \
-         and new tasks. Lines are medians over trials in each interval, bands span the lowest and \
-         the highest trial; a \
-         line ends where fewer than half of the trials still ran. The pictures of a column share \
-         one scale.</p>\
-         {}{folds}{left_out}</section>\n",
-        definitions()
-    )
-}
-
-/// The legend of the columns, once for all cells.
-fn definitions() -> String {
-    let item =
-        |it: &Definition| format!("<dt>{}</dt><dd>{}</dd>", text(&name(it)), text(it.definition));
-    let items: String = SERIES.iter().map(item).collect();
-    format!(
-        "<details class=\"all\"><summary>What is measured</summary><dl \
-         class=\"facts\">{items}</dl></details>"
-    )
+fn whole(folds: &[Markup], left_out: usize) -> Markup {
+    html! {
+        section id="over-time" {
+            h2 { "Over time" }
+            p class="aside" {
+                "Like " code { "sar" } ", but for the tasks of the workload: CPU use, waiting \
+                 tasks, context switches and new tasks. Lines are medians over trials in each \
+                 interval, bands span the lowest and the highest trial; a line ends where fewer \
+                 than half of the trials still ran. The pictures of a column share one scale."
+            }
+            // The legend of the columns, once for all cells.
+            details class="all" {
+                summary { "What is measured" }
+                dl class="facts" {
+                    @for series in &SERIES { (fact_item(name(series), series.definition)) }
+                }
+            }
+            @for fold in folds { (fold) }
+            @if left_out > 0 {
+                p class="aside" {
+                    "There is too much data for the pictures of " (left_out) " more cells; "
+                    code { "fairground export series" } " has their numbers."
+                }
+            }
+        }
+    }
 }
 
 fn fold(
@@ -88,7 +86,7 @@ fn fold(
     detail: &DetailLevel,
     numbers: &mut Vec<String>,
     open: bool,
-) -> String {
+) -> Markup {
     let label = cell.label();
     let rows: Vec<ContestantRow> = comparison
         .contestants
@@ -101,19 +99,21 @@ fn fold(
         .collect();
     let columns = columns(&rows);
     let picture = if columns.is_empty() {
-        String::new()
+        Markup::default()
     } else {
         numbers.push(csv(&rows, detail.interval_numbers));
         figure(&label, &rows, &columns, Numbers::Packed(numbers.len() - 1))
     };
-    let open = if open { " open" } else { "" };
-    format!(
-        "<details class=\"cell\"{open}><summary>{}<span class=\"where\">{}</span></summary>\
-         {picture}{}</details>\n",
-        text(&cell.name),
-        text(label.strip_prefix(&cell.name).unwrap_or_default()),
-        missing(ours)
-    )
+    html! {
+        details class="cell" open[open] {
+            summary {
+                (cell.name)
+                span class="where" { (label.strip_prefix(&cell.name).unwrap_or_default()) }
+            }
+            (picture)
+            @for why in missing(ours) { p class="aside" { "Missing in some trials: " (why) "." } }
+        }
+    }
 }
 
 fn bands_of(contestant: &str, records: &[&Record], intervals: usize) -> Vec<Band> {
@@ -122,14 +122,12 @@ fn bands_of(contestant: &str, records: &[&Record], intervals: usize) -> Vec<Band
 }
 
 /// The reasons why series are missing, each once.
-fn missing(records: &[&Record]) -> String {
+fn missing<'a>(records: &[&'a Record]) -> Vec<&'a str> {
     let all = records.iter().flat_map(|record| &record.measured.series);
     let mut reasons: Vec<&str> = all.filter_map(|it: &Series| it.missing.as_deref()).collect();
     reasons.sort_unstable();
     reasons.dedup();
-    let paragraph =
-        |why: &&str| format!("<p class=\"aside\">Missing in some trials: {}.</p>", text(why));
-    reasons.iter().map(paragraph).collect()
+    reasons
 }
 
 /// A series that is not zero throughout, and the top of its scale.
@@ -155,29 +153,11 @@ impl ContestantRow<'_> {
     }
 }
 
-fn figure(label: &str, rows: &[ContestantRow], columns: &[Column], numbers: Numbers) -> String {
+fn figure(label: &str, rows: &[ContestantRow], columns: &[Column], numbers: Numbers) -> Markup {
     let end_ns = rows.iter().flat_map(|row| &row.bands).map(|band| band.end_ns).max();
     let end_ns = end_ns.unwrap_or(1).max(1);
     let width = MARGIN.0 + columns.len() as f64 * (PICTURE.0 + GAP.0);
     let height = MARGIN.1 + rows.len() as f64 * (PICTURE.1 + GAP.1) + MARGIN.2;
-    let mut marks = String::new();
-    for (at, column) in columns.iter().enumerate() {
-        marks += &heading(at, column, rows.len(), end_ns);
-    }
-    for (at, row) in rows.iter().enumerate() {
-        let y = place(0, at).1 + PICTURE.1 / 2.0 + 4.0;
-        marks += &words("contestant", (0.0, y), "start", &short(row.contestant, 18));
-        let pictures = columns.iter().enumerate();
-        marks.extend(pictures.filter_map(|(to, column)| {
-            Some(picture(
-                row.contestant,
-                row.band(column.definition)?,
-                column,
-                place(to, at),
-                end_ns,
-            ))
-        }));
-    }
     let trials = rows.iter().flat_map(|row| &row.bands).map(|band| band.trials);
     let (fewest, most) = (trials.clone().min().unwrap_or(0), trials.max().unwrap_or(0));
     let trials = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
@@ -185,9 +165,22 @@ fn figure(label: &str, rows: &[ContestantRow], columns: &[Column], numbers: Numb
         title: &format!("Over time: {label}"),
         label: &format!("{} contestants over time on {label}", rows.len()),
         size: (width, height),
-        marks: &marks,
+        marks: html! {
+            @for (at, column) in columns.iter().enumerate() {
+                (heading(at, column, rows.len(), end_ns))
+            }
+            @for (at, row) in rows.iter().enumerate() {
+                @let y = place(0, at).1 + PICTURE.1 / 2.0 + 4.0;
+                (words("contestant", (0.0, y), "start", &short(row.contestant, 18)))
+                @for (to, column) in columns.iter().enumerate() {
+                    @if let Some(band) = row.band(column.definition) {
+                        (picture(row.contestant, band, column, place(to, at), end_ns))
+                    }
+                }
+            }
+        },
         numbers,
-        caption: &format!("{trials} trials of each; what is not drawn was 0 throughout."),
+        caption: html! { (trials) " trials of each; what is not drawn was 0 throughout." },
     }
     .html()
 }
@@ -199,15 +192,18 @@ fn place(column: usize, row: usize) -> (f64, f64) {
 }
 
 /// A column's name, the top of its scale, and the time below it.
-fn heading(at: usize, column: &Column, rows: usize, end_ns: u64) -> String {
+fn heading(at: usize, column: &Column, rows: usize, end_ns: u64) -> Markup {
     let (left, _) = place(at, 0);
     let right = left + PICTURE.0;
     let bottom = place(at, rows).1 - GAP.1 + 14.0;
     let top = format!("0 … {}", units::number(column.top, column.definition.unit));
-    words("contestant", (left, 12.0), "start", &name(column.definition))
-        + &words("tick", (left, 25.0), "start", &top)
-        + &words("tick", (left, bottom), "start", "0")
-        + &words("tick", (right, bottom), "end", &units::number(end_ns as f64, Unit::Nanoseconds))
+    let end = units::number(end_ns as f64, Unit::Nanoseconds);
+    html! {
+        (words("contestant", (left, 12.0), "start", &name(column.definition)))
+        (words("tick", (left, 25.0), "start", &top))
+        (words("tick", (left, bottom), "start", "0"))
+        (words("tick", (right, bottom), "end", &end))
+    }
 }
 
 /// `switches_per_second` as `switches per second`.
@@ -221,7 +217,7 @@ fn picture(
     column: &Column,
     (left, top): (f64, f64),
     end_ns: u64,
-) -> String {
+) -> Markup {
     let bottom = top + PICTURE.1;
     let x = |at: usize| {
         let last =
@@ -235,18 +231,16 @@ fn picture(
         let each = values.iter().enumerate();
         each.map(|(at, &value)| format!("{:.0},{:.1}", x(at), y(value))).collect()
     };
-    let mut spread = String::new();
-    if band.low != band.high {
-        let mut outline = points(&band.high);
-        outline.extend(points(&band.low).into_iter().rev());
-        spread = format!("<polygon class=\"band\" points=\"{}\"/>", outline.join(" "));
+    let mut outline = points(&band.high);
+    outline.extend(points(&band.low).into_iter().rev());
+    html! {
+        g {
+            title { (summary(contestant, band)) }
+            (line("grid", (left, bottom), (left + PICTURE.0, bottom)))
+            @if band.low != band.high { polygon class="band" points=(outline.join(" ")) {} }
+            polyline class="course" points=(points(&band.median).join(" ")) {}
+        }
     }
-    format!(
-        "<g><title>{}</title>{}{spread}<polyline class=\"course\" points=\"{}\"/></g>",
-        text(&summary(contestant, band)),
-        line("grid", (left, bottom), (left + PICTURE.0, bottom)),
-        points(&band.median).join(" ")
-    )
 }
 
 /// The description of a picture.

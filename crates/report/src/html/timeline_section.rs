@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use maud::{Markup, html};
 use model::trace::{TraceTask, What};
 use model::{Record, Trace};
 use serde::Serialize;
 
-use super::escape::text;
-use super::figure::SAVE;
+use super::figure::save_buttons;
 
 /// Tasks that have rows, as in the script that draws them; the first chart's height is as there.
 const TASK_ROWS: usize = 48;
@@ -30,33 +30,46 @@ pub struct Timeline {
     note: String,
 }
 
-/// The section's frame; empty when nothing was traced.
-pub fn section(records: &[Record], slices: usize) -> String {
-    if !records.iter().any(is_traced) {
-        return "<section id=\"timeline\"><h2>Timeline</h2><p class=\"aside\">No trial was traced. \
-        Name \
-                cells in the experiment's <code>trace</code>, or run with <code>--trace</code>.</p>\
-                </section>\n"
-            .into();
-    }
+/// The section with the chart's frame; without a traced trial it says how to trace one.
+pub fn section(records: &[Record], slices: usize) -> Markup {
+    let traced: Vec<&Record> = records.iter().filter(|record| is_traced(record)).collect();
     let first = timelines(records, slices).into_iter().next();
-    let rows = first.map_or(0, |it| it.cpus.len() + it.tasks.len().min(TASK_ROWS));
-    let height = 96 + 17 * rows;
-    let traced = records.iter().filter(|record| is_traced(record)).enumerate();
-    let options: String = traced
-        .map(|(index, it)| format!("<option value=\"{index}\">{}</option>", text(&label(it))))
-        .collect();
-    format!(
-        "<section id=\"timeline\"><h2>Timeline</h2><p class=\"aside\">Which task ran where: CPUs \
-         above, tasks below, coloured by task group. Thin grey lines are waits: \
-         runnable, but not running. Drag to zoom, double-click to see all.</p><div \
-         class=\"controls\"><label>Trial <select \
-         id=\"pick-timeline\">{options}</select></label></div><figure><div class=\"chart tall\" \
-         id=\"chart-timeline\" style=\"min-height: {height}px\" role=\"img\" \
-         aria-label=\"Timeline of a traced \
-         trial\"></div><figcaption \
-         id=\"timeline-note\"></figcaption>{SAVE}</figure></section>\n"
-    )
+    let rows =
+        first.map_or(0, |timeline| timeline.cpus.len() + timeline.tasks.len().min(TASK_ROWS));
+    html! {
+        section id="timeline" {
+            h2 { "Timeline" }
+            @if traced.is_empty() {
+                p class="aside" {
+                    "No trial was traced. Name cells in the experiment's " code { "trace" }
+                    ", or run with " code { "--trace" } "."
+                }
+            } @else {
+                p class="aside" {
+                    "Which task ran where: CPUs above, tasks below, coloured by task group. Thin \
+                     grey lines are waits: runnable, but not running. Drag to zoom, double-click \
+                     to see all."
+                }
+                div class="controls" {
+                    label {
+                        "Trial "
+                        select id="pick-timeline" {
+                            @for (index, record) in traced.iter().enumerate() {
+                                option value=(index) { (label(record)) }
+                            }
+                        }
+                    }
+                }
+                figure {
+                    div class="chart tall" id="chart-timeline" role="img"
+                        style={ "min-height: " (96 + 17 * rows) "px" }
+                        aria-label="Timeline of a traced trial" {}
+                    figcaption id="timeline-note" {}
+                    (save_buttons())
+                }
+            }
+        }
+    }
 }
 
 fn is_traced(record: &Record) -> bool {

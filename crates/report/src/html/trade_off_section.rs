@@ -1,53 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Throughput against tail latency, a picture for each machine, with the Pareto front.
 
+use maud::{Markup, html};
 use model::Record;
 use stats::Comparison;
 use stats::view::trade_off::{Point, RatioSpread, TradeOff, trade_offs};
 
-use super::escape::text;
 use super::figure::{Figure, Numbers, field, line, point, short, words};
+use super::markup::{joined, name};
 
 /// Of the drawing, and of its frame: left, top, right, bottom.
 const SIZE: (f64, f64) = (400.0, 330.0);
-const FRAME: [f64; 4] = [52.0, 12.0, 388.0, 282.0];
+const FRAME: [f64; 4] = [52.0, 26.0, 388.0, 290.0];
+
+/// The most ticks of an axis.
+const TICKS_MAX: usize = 7;
 
 /// The size of a letter of a label.
 const LETTER: (f64, f64) = (6.0, 11.0);
 
 /// The section; empty where no machine has both kinds of measures.
-pub fn section(comparison: &Comparison, records: &[Record]) -> String {
+pub fn section(comparison: &Comparison, records: &[Record]) -> Markup {
     let pictures = trade_offs(records, comparison);
     if pictures.is_empty() {
-        return String::new();
+        return Markup::default();
     }
-    let figures: String = pictures.iter().map(|it| figure(it, &comparison.baseline)).collect();
-    format!(
-        "<section id=\"trade-off\"><h2>Throughput against latency</h2><p class=\"aside\">Ratios to \
-         <b class=\"name\">{}</b>: to the right is more throughput, downwards less tail latency. \
-         Each ratio is the geometric mean over \
-         the machine’s headline measures of that kind, taken in each block; points are medians \
-         over blocks, thin lines \
-         span all blocks. The line joins the Pareto front: contestants that no other beats in \
-         both. All workloads have \
-         the same weight, so this is an overview, not a ranking.</p><div \
-         class=\"figures\">{figures}</div></section>\n",
-        text(&comparison.baseline)
-    )
+    html! {
+        section id="trade-off" {
+            h2 { "Throughput against latency" }
+            p class="aside" {
+                "Ratios to " (name(&comparison.baseline)) ": to the right is more throughput, \
+                 downwards less tail latency. Each ratio is the geometric mean over the machine’s \
+                 headline measures of that kind, taken in each block; points are medians over \
+                 blocks, thin lines span all blocks. The line joins the Pareto front: contestants \
+                 that no other beats in both. All workloads have the same weight, so this is an \
+                 overview, not a ranking."
+            }
+            div class="figures" {
+                @for picture in &pictures { (figure(picture, &comparison.baseline)) }
+            }
+        }
+    }
 }
 
-fn figure(picture: &TradeOff, baseline: &str) -> String {
+fn figure(picture: &TradeOff, baseline: &str) -> Markup {
     let title = format!("{} ({})", picture.machine, picture.backend.word());
     let scales = [RatioAxis::across(picture), RatioAxis::down(picture)];
-    let places: Vec<(f64, f64)> = picture.points.iter().map(|it| place(it, &scales)).collect();
-    let marks = [
-        grid(&scales, baseline),
-        front(picture, &places),
-        picture.points.iter().map(|it| spread(it, &scales)).collect(),
-        points(picture, &places),
-        labels(picture, &places),
-    ]
-    .concat();
+    let places: Vec<(f64, f64)> =
+        picture.points.iter().map(|point| place(point, &scales)).collect();
     let on_front = picture.points.iter().filter(|point| point.on_front);
     let names: Vec<&str> = on_front.map(|point| point.contestant.as_str()).collect();
     Figure {
@@ -57,9 +57,15 @@ fn figure(picture: &TradeOff, baseline: &str) -> String {
             names.join(", ")
         ),
         size: SIZE,
-        marks: &marks,
-        numbers: Numbers::Here(&csv(picture)),
-        caption: &caption(picture),
+        marks: html! {
+            (grid(&scales, baseline))
+            (front(picture, &places))
+            @for point in &picture.points { (spread(point, &scales)) }
+            (points(picture, &places))
+            (labels(picture, &places))
+        },
+        numbers: Numbers::Here(csv(picture)),
+        caption: caption(picture),
     }
     .html()
 }
@@ -110,7 +116,11 @@ impl RatioAxis {
             &[0.9, 0.92, 0.94, 0.96, 0.98, 1.0, 1.02, 1.04, 1.06, 1.08, 1.1],
         ];
         let enough = |steps: &&[f64]| all(steps).len() >= 3;
-        all(STEPS.into_iter().find(enough).unwrap_or(STEPS[3]))
+        let ticks = all(STEPS.into_iter().find(enough).unwrap_or(STEPS[3]));
+        // So few that their words do not touch; 1 stays among them.
+        let step = ticks.len().div_ceil(TICKS_MAX);
+        let unity = ticks.iter().position(|tick| (tick - 1.0).abs() < 1e-9).unwrap_or(0);
+        ticks.into_iter().skip(unity % step).step_by(step).collect()
     }
 }
 
@@ -129,98 +139,102 @@ fn place(point: &Point, [across, down]: &[RatioAxis; 2]) -> (f64, f64) {
     (across.at(point.throughput.ratio), down.at(point.latency.ratio))
 }
 
-fn grid([across, down]: &[RatioAxis; 2], baseline: &str) -> String {
+fn grid([across, down]: &[RatioAxis; 2], baseline: &str) -> Markup {
     let [left, top, right, bottom] = FRAME;
     let class = |tick: f64| if (tick - 1.0).abs() < 1e-9 { "grid unity" } else { "grid" };
-    let column = |tick: f64| {
-        let x = across.at(tick);
-        line(class(tick), (x, top), (x, bottom))
-            + &words("tick", (x, bottom + 15.0), "middle", &ratio_words(tick))
-    };
-    let row = |tick: f64| {
-        let y = down.at(tick);
-        line(class(tick), (left, y), (right, y))
-            + &words("tick", (left - 5.0, y + 4.0), "end", &ratio_words(tick))
-    };
-    let columns: String = across.ticks().into_iter().map(column).collect();
-    let rows: String = down.ticks().into_iter().map(row).collect();
-    let below = format!("throughput, {} = 1", short(baseline, 14));
-    columns
-        + &rows
-        + &words("tick", (f64::midpoint(left, right), bottom + 32.0), "middle", &below)
-        + &words("tick", (right, SIZE.1 - 2.0), "end", "better: right and down ↘")
-        + &words("tick", (0.0, SIZE.1 - 2.0), "start", "↕ tail latency")
+    let baseline = short(baseline, 14);
+    let below = format!("throughput, {baseline} = 1; more is better →");
+    let above = format!("↓ tail latency, {baseline} = 1; less is better");
+    html! {
+        @for tick in across.ticks() {
+            @let x = across.at(tick);
+            (line(class(tick), (x, top), (x, bottom)))
+            (words("tick", (x, bottom + 15.0), "middle", &ratio_words(tick)))
+        }
+        @for tick in down.ticks() {
+            @let y = down.at(tick);
+            (line(class(tick), (left, y), (right, y)))
+            (words("tick", (left - 5.0, y + 4.0), "end", &ratio_words(tick)))
+        }
+        (line("axis", (left, bottom), (right, bottom)))
+        (line("axis", (left, top), (left, bottom)))
+        (words("axis-title", (right, bottom + 32.0), "end", &below))
+        (words("axis-title", (0.0, top - 12.0), "start", &above))
+    }
 }
 
 /// Steps from one contestant of the front to the next.
-fn front(picture: &TradeOff, places: &[(f64, f64)]) -> String {
+fn front(picture: &TradeOff, places: &[(f64, f64)]) -> Markup {
     let on_front = picture.points.iter().zip(places).filter(|(point, _)| point.on_front);
     let mut places: Vec<(f64, f64)> = on_front.map(|(_, place)| *place).collect();
     places.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let corner = |pair: &[(f64, f64)]| {
-        let ((_, y), (x, _)) = (pair[0], pair[1]);
-        line("front", pair[0], (x, y)) + &line("front", (x, y), pair[1])
-    };
-    places.windows(2).map(corner).collect()
+    html! {
+        @for pair in places.windows(2) {
+            @let corner = (pair[1].0, pair[0].1);
+            (line("front", pair[0], corner))
+            (line("front", corner, pair[1]))
+        }
+    }
 }
 
-fn spread(point: &Point, scales: &[RatioAxis; 2]) -> String {
+fn spread(point: &Point, scales: &[RatioAxis; 2]) -> Markup {
     let (x, y) = place(point, scales);
     let [across, down] = scales;
-    line("spread", (across.at(point.throughput.low), y), (across.at(point.throughput.high), y))
-        + &line("spread", (x, down.at(point.latency.low)), (x, down.at(point.latency.high)))
+    let Point { throughput, latency, .. } = point;
+    html! {
+        (line("spread", (across.at(throughput.low), y), (across.at(throughput.high), y)))
+        (line("spread", (x, down.at(latency.low)), (x, down.at(latency.high))))
+    }
 }
 
-fn points(picture: &TradeOff, places: &[(f64, f64)]) -> String {
-    let mark = |(it, &at): (&Point, &(f64, f64))| {
-        let class = if it.on_front { "dot" } else { "dot dominated" };
-        let (throughput, latency) = (it.throughput, it.latency);
-        let title = format!(
-            "{}: throughput {:.3} [{:.3}, {:.3}], tail latency {:.3} [{:.3}, {:.3}]",
-            it.contestant,
-            throughput.ratio,
-            throughput.low,
-            throughput.high,
-            latency.ratio,
-            latency.low,
-            latency.high
-        );
-        point(class, at, 4.5, &title)
+fn points(picture: &TradeOff, places: &[(f64, f64)]) -> Markup {
+    let spread = |spread: RatioSpread| {
+        format!("{:.3} [{:.3}, {:.3}]", spread.ratio, spread.low, spread.high)
     };
-    picture.points.iter().zip(places).map(mark).collect()
+    let title = |point: &Point| {
+        let (throughput, latency) = (spread(point.throughput), spread(point.latency));
+        format!("{}: throughput {throughput}, tail latency {latency}", point.contestant)
+    };
+    html! {
+        @for (contestant, &place) in picture.points.iter().zip(places) {
+            @let class = if contestant.on_front { "dot" } else { "dot dominated" };
+            (point(class, place, 4.5, &title(contestant)))
+        }
+    }
 }
 
 /// A box that text or a point covers: left, top, right, bottom.
 type Covered = [f64; 4];
 
-fn overlap(one: &Covered, other: &Covered) -> bool {
-    one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3]
+fn overlap(a: &Covered, b: &Covered) -> bool {
+    a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]
 }
 
 /// Names next to their points, each at the first free place; distant ones with a line to the point.
-fn labels(picture: &TradeOff, places: &[(f64, f64)]) -> String {
+fn labels(picture: &TradeOff, places: &[(f64, f64)]) -> Markup {
     let dot = |&(x, y): &(f64, f64)| [x - 5.0, y - 5.0, x + 5.0, y + 5.0];
     let mut covered: Vec<Covered> = places.iter().map(dot).collect();
-    let mut text = String::new();
-    for (it, &(x, y)) in picture.points.iter().zip(places) {
-        let name = short(&it.contestant, 16);
+    let mut labels = Vec::new();
+    for (point, &(x, y)) in picture.points.iter().zip(places) {
+        let name = short(&point.contestant, 16);
         let width = LETTER.0 * name.chars().count() as f64;
         let candidates = candidates((x, y), width);
-        let within = |it: &Covered| {
-            it[0] >= FRAME[0] && it[2] <= SIZE.0 && it[1] >= 0.0 && it[3] <= FRAME[3]
+        let within = |place: &Covered| {
+            place[0] >= FRAME[0] && place[2] <= SIZE.0 && place[1] >= 0.0 && place[3] <= FRAME[3]
         };
-        let free = |it: &&Covered| within(it) && !covered.iter().any(|other| overlap(it, other));
+        let free =
+            |place: &&Covered| within(place) && !covered.iter().any(|other| overlap(place, other));
         let place = *candidates.iter().find(free).unwrap_or(&candidates[0]);
         covered.push(place);
         let middle = (place[1] + place[3]) / 2.0;
         let near = if place[0] > x { place[0] } else { place[2].min(x) };
         if (middle - y).abs() > 1.5 * LETTER.1 || (near - x).abs() > 20.0 {
-            text += &line("thread", (x, y), (near, middle));
+            labels.push(line("thread", (x, y), (near, middle)));
         }
-        let class = if it.on_front { "contestant" } else { "contestant dominated" };
-        text += &words(class, (place[0], place[3] - 2.0), "start", &name);
+        let class = if point.on_front { "contestant" } else { "contestant dominated" };
+        labels.push(words(class, (place[0], place[3] - 2.0), "start", &name));
     }
-    text
+    joined(labels, "")
 }
 
 /// Boxes for a label around a point, the nearest first.
@@ -242,24 +256,22 @@ fn candidates((x, y): (f64, f64), width: f64) -> Vec<Covered> {
     places.map(covered).collect()
 }
 
-fn caption(picture: &TradeOff) -> String {
-    let left_out = match picture.left_out.as_slice() {
-        [] => String::new(),
-        names => {
-            let names: Vec<String> =
-                names.iter().map(|name| format!("<b class=\"name\">{}</b>", text(name))).collect();
-            format!("Not shown, because numbers are missing: {}. ", names.join(", "))
+fn caption(picture: &TradeOff) -> Markup {
+    html! {
+        @if !picture.left_out.is_empty() {
+            "Not shown, because numbers are missing: "
+            (joined(picture.left_out.iter().map(|contestant| name(contestant)), ", ")) ". "
         }
-    };
-    let list = |cells: &[String]| cells.iter().map(|it| format!("<li>{}</li>", text(it))).collect();
-    let (throughput, latency): (String, String) =
-        (list(&picture.throughput), list(&picture.latency));
-    format!(
-        "{left_out}<details><summary>{} measures of throughput, {} of tail latency</summary>\
-         <ul>{throughput}</ul><ul>{latency}</ul></details>",
-        picture.throughput.len(),
-        picture.latency.len()
-    )
+        details {
+            summary {
+                (picture.throughput.len()) " measures of throughput, " (picture.latency.len())
+                " of tail latency"
+            }
+            @for cells in [&picture.throughput, &picture.latency] {
+                ul { @for cell in cells { li { (cell) } } }
+            }
+        }
+    }
 }
 
 fn csv(picture: &TradeOff) -> String {
@@ -300,11 +312,11 @@ mod tests {
             points: vec![at(1.0, 1.0), at(1.0, 1.0), at(1.001, 0.001), at(0.2, 300.0)],
             left_out: vec!["none".into()],
         };
-        let html = figure(&picture, "base");
+        let html = figure(&picture, "base").into_string();
         assert_eq!(html.matches("<circle").count(), 4);
         assert!(!html.contains("<long") && !html.contains("NaN"), "{html}");
         for scale in [RatioAxis::across(&picture), RatioAxis::down(&picture)] {
-            assert!((2..=12).contains(&scale.ticks().len()), "{:?}", scale.ticks());
+            assert!((2..=TICKS_MAX).contains(&scale.ticks().len()), "{:?}", scale.ticks());
         }
     }
 

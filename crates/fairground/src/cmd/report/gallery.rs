@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground report FOLDER`: a static site from many shared files.
+//! `fairground report FOLDER`: one page from many shared files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use model::{Record, SchedulerChoice};
-use report::html::gallery::{Contribution, Gallery, Refused, pages};
+use report::html::gallery::{Contribution, Gallery, page};
 use stats::Comparison;
 use stats::records::processor::name_processor;
 use stats::view::consensus::{Contribution as Answers, Definitions, definitions, questions};
@@ -21,15 +21,15 @@ use store::exchange::share::{ENDING, Shared};
 /// How much of a source's SHA-256 is shown.
 const HASH_SHOWN: usize = 12;
 
-/// The default folder of the site.
+/// The default folder of the page.
 pub const FOLDER: &str = "gallery";
 
-/// Writes a site of the shared files in `folder` into the folder `output`. `baseline` is the
+/// Writes a page of the shared files in `folder` into the folder `output`. `baseline` is the
 /// contestant that others are compared with, wherever it took part. Files that are no shared files
-/// are listed in the site with the reason.
+/// are listed in the page with the reason.
 ///
 /// # Errors
-/// When the folder cannot be read or has no shared file, or the site cannot be written.
+/// When the folder cannot be read or has no shared file, or the page cannot be written.
 pub fn run(folder: &Path, baseline: Option<&str>, output: &Path) -> Result<ExitCode> {
     let paths = files(folder)?;
     let mut gallery = Gallery {
@@ -46,7 +46,7 @@ pub fn run(folder: &Path, baseline: Option<&str>, output: &Path) -> Result<ExitC
                 tell(&why);
                 let why = why.split_once(": refused: ").map_or(why.as_str(), |(_, why)| why);
                 let why = why.trim_end_matches("; nothing was imported").to_owned();
-                gallery.refused.push(Refused { file: name, why });
+                gallery.refused.push((name, why));
             }
         }
     }
@@ -55,8 +55,10 @@ pub fn run(folder: &Path, baseline: Option<&str>, output: &Path) -> Result<ExitC
         .map(|(name, comparison, definitions)| Answers { name, comparison, definitions })
         .collect();
     gallery.questions = questions(&answers);
-    write(output, &gallery)?;
     let index = output.join("index.html");
+    let cannot = || format!("{}: cannot be written; choose another with -o", output.display());
+    std::fs::create_dir_all(output).with_context(cannot)?;
+    std::fs::write(&index, page(&gallery)).with_context(cannot)?;
     let (files, refused) = (gallery.contributions.len(), gallery.refused.len());
     tell(format_args!("{files} shared files, {refused} refused; wrote {}", index.display()));
     Ok(ExitCode::SUCCESS)
@@ -90,38 +92,35 @@ fn take(name: &str, path: &Path, gallery: &mut Gallery) -> Result<Shared> {
 }
 
 fn contribution(file: &str, shared: &Shared) -> Contribution {
-    let facts = |fact: fn(&Record) -> &str| -> Vec<String> {
-        let all: BTreeSet<&str> = shared.records().map(fact).collect();
-        all.into_iter().filter(|fact| !fact.is_empty()).map(str::to_owned).collect()
+    fn listed(facts: impl Iterator<Item = String>) -> String {
+        let all: BTreeSet<String> = facts.filter(|fact| !fact.is_empty()).collect();
+        all.into_iter().collect::<Vec<_>>().join("; ")
+    }
+    let experiment = |(session, _): &(Session, _)| {
+        format!("{}: {}", session.experiment.name, session.experiment.question)
     };
-    let dates: BTreeSet<String> =
-        shared.sessions.iter().map(|(session, _)| dates::date(session.started_unix_s)).collect();
-    let experiments: BTreeMap<String, String> = shared
-        .sessions
-        .iter()
-        .map(|(session, _)| (session.experiment.name.clone(), session.experiment.question.clone()))
-        .collect();
-    let schedulers: BTreeSet<(String, String)> = shared
-        .records()
-        .filter_map(|record| match &record.trial.contestant.scheduler {
-            SchedulerChoice::File { sha256, .. } => {
-                Some((record.trial.contestant.name.clone(), sha256[..HASH_SHOWN].to_owned()))
-            }
-            _ => None,
-        })
-        .collect();
+    let source = |record: &Record| match &record.trial.contestant.scheduler {
+        SchedulerChoice::File { sha256, .. } => {
+            format!("{} {}", record.trial.contestant.name, &sha256[..HASH_SHOWN])
+        }
+        _ => String::new(),
+    };
+    let provenance = || shared.records().map(|record| &record.provenance);
+    let sessions = shared.sessions.iter();
     Contribution {
         file: file.into(),
         by: shared.by(),
-        note: shared.about.note.clone(),
         seal: shared.seal.clone(),
-        experiments: experiments.into_iter().collect(),
-        dates: dates.into_iter().collect(),
         trials: shared.records().count(),
-        kernels: facts(|record| &record.provenance.kernel_release),
-        processors: facts(|record| &record.provenance.cpu_model),
-        schedulers: schedulers.into_iter().collect(),
-        left_out: shared.about.left_out.clone(),
+        dates: listed(sessions.clone().map(|(session, _)| dates::date(session.started_unix_s))),
+        facts: vec![
+            ("Note", shared.about.note.clone()),
+            ("Experiments", listed(sessions.map(experiment))),
+            ("Kernels", listed(provenance().map(|facts| facts.kernel_release.clone()))),
+            ("Processors", listed(provenance().map(|facts| facts.cpu_model.clone()))),
+            ("Sources", listed(shared.records().map(source))),
+            ("Left out", shared.about.left_out.join("; ")),
+        ],
     }
 }
 
@@ -145,13 +144,4 @@ fn compare(
         Ok((shared.by(), comparison, definitions(&records)))
     };
     campaigns.into_values().map(compare).collect()
-}
-
-fn write(folder: &Path, gallery: &Gallery) -> Result<()> {
-    let cannot = || format!("{}: cannot be written; choose another with -o", folder.display());
-    std::fs::create_dir_all(folder).with_context(cannot)?;
-    for page in pages(gallery) {
-        std::fs::write(folder.join(&page.file), page.html).with_context(cannot)?;
-    }
-    Ok(())
 }
