@@ -10,7 +10,7 @@ use clap::builder::PossibleValue;
 use model::{Backend, Seed};
 
 use crate::command_line;
-use crate::planned_experiment::{Definition, PlannedExperiment};
+use crate::planned_experiment::PlannedExperiment;
 use spec::Overrides;
 
 /// A backend as `--on` names it: one that can execute trials.
@@ -109,8 +109,7 @@ impl ExperimentOptions {
     /// # Errors
     /// What is wrong with a file or an option, its place, and what to write instead.
     pub fn plan(&self) -> Result<PlannedExperiment> {
-        let definition = Definition::read(self.experiment.as_deref(), &self.overrides())?;
-        Ok(definition.plan(Seed(self.seed)).with_probes(!self.no_probes))
+        self.read(&self.overrides())
     }
 
     /// The same with these workload files instead of the workloads, on these backends.
@@ -121,8 +120,12 @@ impl ExperimentOptions {
         let quoted = |file: &PathBuf| command_line::quoted(&file.display().to_string());
         let workloads = files.iter().map(quoted).collect();
         let overrides = Overrides { on, workloads, ..self.overrides() };
-        let definition = Definition::read(self.experiment.as_deref(), &overrides)?;
-        Ok(definition.plan(Seed(self.seed)))
+        self.read(&overrides)
+    }
+
+    fn read(&self, overrides: &Overrides) -> Result<PlannedExperiment> {
+        let name = self.experiment.as_deref();
+        Ok(PlannedExperiment::read(name, overrides, Seed(self.seed))?)
     }
 
     fn overrides(&self) -> Overrides {
@@ -136,6 +139,7 @@ impl ExperimentOptions {
             trials_per_boot: self.trials_per_boot,
             timeout_s: self.timeout,
             trace: self.trace.clone(),
+            no_probes: self.no_probes,
             exploratory: self.exploratory,
         }
     }

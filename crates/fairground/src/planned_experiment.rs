@@ -2,7 +2,7 @@
 //! From names and options to trials: an experiment is read, then planned.
 //!
 //! ```text
-//! Definition::read(name, overrides) ─► Definition ─► plan(seed) ─► PlannedExperiment
+//! PlannedExperiment::read(name, overrides, seed) ─► spec ─► plan ─► PlannedExperiment
 //! ```
 
 use std::cell::RefCell;
@@ -17,10 +17,10 @@ use spec::plan;
 use spec::relations::Relations;
 use spec::{Host, Overrides, SpecError};
 
-/// An experiment as its file and the options describe it, without an order of trials.
+/// An experiment together with its plan and the texts of its schedulers: all that is needed to
+/// measure it anywhere.
 #[derive(Clone, Debug)]
-pub struct Definition {
-    /// The experiment, with everything that its file refers to.
+pub struct PlannedExperiment {
     pub experiment: Experiment,
     /// The texts of its scheduler files, read once: what is planned is what is compiled, even if a
     /// file changes in between.
@@ -29,92 +29,43 @@ pub struct Definition {
     pub notes: Vec<String>,
     /// Which of its contestants belong together.
     pub relations: Relations,
-}
-
-impl Definition {
-    /// Reads the experiment of this name or file and changes it as the options say. Without a name
-    /// the options alone describe it.
-    ///
-    /// # Errors
-    /// What is wrong with a file or an option, its place, and what to write instead.
-    pub fn read(name: Option<&str>, overrides: &Overrides) -> Result<Definition, SpecError> {
-        let (resolved, sources) = with_sources(|host| match name {
-            Some(name) => spec::experiment(name, overrides, host),
-            None => spec::adhoc(overrides, host),
-        })?;
-        let ResolvedExperiment { experiment, notes, relations } = resolved;
-        Ok(Definition { experiment, sources, notes, relations })
-    }
-
-    /// Reads an experiment exactly as its file has it.
-    ///
-    /// # Errors
-    /// As for [`Definition::read`].
-    pub fn of_file(name: &str) -> Result<Definition, SpecError> {
-        Definition::read(Some(name), &Overrides::default())
-    }
-
-    /// Reads an experiment and keeps one of its backends.
-    ///
-    /// # Errors
-    /// As for [`Definition::read`].
-    pub fn on_backend(name: &str, backend: Backend) -> Result<Definition, SpecError> {
-        let overrides = Overrides { on: vec![backend], ..Overrides::default() };
-        Definition::read(Some(name), &overrides)
-    }
-
-    /// Lays out the trials; the seed decides their order and their arrivals.
-    pub fn plan(self, seed: Seed) -> PlannedExperiment {
-        let Definition { experiment, sources, notes, relations } = self;
-        let trials = plan::plan(&experiment, seed);
-        PlannedExperiment { experiment, sources, notes, relations, seed, trials }
-    }
-}
-
-/// An experiment together with its plan and the texts of its schedulers: all that is needed to
-/// measure it anywhere.
-#[derive(Clone, Debug)]
-pub struct PlannedExperiment {
-    /// The experiment.
-    pub experiment: Experiment,
-    /// The texts of its scheduler files.
-    pub sources: Sources,
-    /// What was read and left out, for the user to know.
-    pub notes: Vec<String>,
-    /// Which of its contestants belong together.
-    pub relations: Relations,
     /// The seed that the trials were planned with.
     pub seed: Seed,
-    /// The plan: the trials in the order in which they run.
+    /// The trials in the order in which they run.
     pub trials: Vec<Trial>,
 }
 
 impl PlannedExperiment {
+    /// Reads the experiment of this name or file, changes it as the options say, and lays out its
+    /// trials. Without a name the options alone describe it. The seed decides the order of the
+    /// trials and their arrivals.
+    pub fn read(
+        name: Option<&str>,
+        overrides: &Overrides,
+        seed: Seed,
+    ) -> Result<PlannedExperiment, SpecError> {
+        let (resolved, sources) = resolve(name, overrides)?;
+        let ResolvedExperiment { experiment, notes, relations } = resolved;
+        let trials = plan::plan(&experiment, seed);
+        Ok(PlannedExperiment { experiment, sources, notes, relations, seed, trials })
+    }
+
     /// The plan's identity: equal plans have equal trials in equal order.
     pub fn plan_id(&self) -> String {
-        let ids: Vec<String> = self.trials.iter().map(Trial::id).collect();
-        model::trial::hex16(&ids)
+        plan_id(&self.trials)
     }
 
     /// The same experiment with another number of blocks. The shorter plan is the beginning of the
     /// longer one.
     pub fn with_blocks(mut self, blocks: u32) -> PlannedExperiment {
-        let probes = self.has_probes();
         self.experiment.blocks = blocks;
-        self.trials = plan::plan(&self.experiment, self.seed);
-        self.with_probes(probes)
+        self.replanned()
     }
 
-    /// The same plan, measured with probes or without.
-    pub fn with_probes(mut self, probes: bool) -> PlannedExperiment {
-        self.trials.iter_mut().for_each(|trial| trial.probes = probes);
-        self
-    }
-
-    /// The same plan with a trace of every trial, not only of the first block's.
+    /// The same experiment with a trace of every trial, not only of the first block's.
     pub fn with_traces(mut self) -> PlannedExperiment {
-        self.trials.iter_mut().for_each(|trial| trial.trace = true);
-        self
+        self.experiment.trace_every_trial = true;
+        self.replanned()
     }
 
     /// The plan of the experiment as it is now.
@@ -122,26 +73,42 @@ impl PlannedExperiment {
         self.trials = plan::plan(&self.experiment, self.seed);
         self
     }
+}
 
-    /// Whether every trial is measured with probes.
-    pub fn has_probes(&self) -> bool {
-        self.trials.iter().all(|trial| trial.probes)
-    }
+/// Reads an experiment exactly as its file has it.
+pub fn experiment_of_file(name: &str) -> Result<Experiment, SpecError> {
+    Ok(resolve(Some(name), &Overrides::default())?.0.experiment)
+}
+
+/// Reads an experiment and keeps one of its backends.
+pub fn experiment_on(name: &str, backend: Backend) -> Result<Experiment, SpecError> {
+    let overrides = Overrides { on: vec![backend], ..Overrides::default() };
+    Ok(resolve(Some(name), &overrides)?.0.experiment)
+}
+
+fn resolve(
+    name: Option<&str>,
+    overrides: &Overrides,
+) -> Result<(ResolvedExperiment, Sources), SpecError> {
+    with_sources(|host| match name {
+        Some(name) => spec::experiment(name, overrides, host),
+        None => spec::adhoc(overrides, host),
+    })
+}
+
+fn plan_id(trials: &[Trial]) -> String {
+    let ids: Vec<String> = trials.iter().map(Trial::id).collect();
+    model::trial::hex16(&ids)
 }
 
 /// The trials of an experiment whose plan has this identity; `None` if this program plans
 /// otherwise.
-pub fn plan_of(experiment: &Experiment, seed: Seed, plan_id: &str) -> Option<Vec<Trial>> {
+pub fn plan_of(experiment: &Experiment, seed: Seed, wanted: &str) -> Option<Vec<Trial>> {
     if plan::size(experiment) > plan::TRIALS_MAX {
         return None;
     }
-    let (sources, notes, relations) = Default::default();
-    let (experiment, trials) = (experiment.clone(), plan::plan(experiment, seed));
-    let planned = PlannedExperiment { experiment, sources, notes, relations, seed, trials };
-    let without_probes = planned.clone().with_probes(false);
-    let traced = planned.clone().with_traces();
-    let same = [planned, without_probes, traced].into_iter().find(|one| one.plan_id() == plan_id);
-    same.map(|planned| planned.trials)
+    let trials = plan::plan(experiment, seed);
+    (plan_id(&trials) == wanted).then_some(trials)
 }
 
 /// The contestant that a `--scheduler` option describes, and the text of its file.

@@ -47,6 +47,8 @@ pub fn experiment(
         trials_per_boot: 1,
         timeout_ms: 60_000,
         trace: Vec::new(),
+        trace_every_trial: false,
+        probes: true,
         design: Default::default(),
     })
 }

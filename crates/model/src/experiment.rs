@@ -51,6 +51,12 @@ pub struct Experiment {
     /// Which cells are traced in their first block: `["wake_under_hogs hogs=3"]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trace: Vec<String>,
+    /// Whether every trial is traced, in all blocks.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub trace_every_trial: bool,
+    /// Whether trials are measured with probes.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub probes: bool,
     /// What was declared about the plan.
     #[serde(default, skip_serializing_if = "Design::is_plain")]
     pub design: Design,
@@ -64,6 +70,18 @@ pub struct Scaled {
     pub cpus: u32,
     /// Its cell is that of one of the experiment's workloads.
     pub workload: Workload,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_true(flag: &bool) -> bool {
+    *flag
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl Experiment {

@@ -151,6 +151,8 @@ fn resolve(
         trials_per_boot,
         timeout_ms: timeout_s * 1000,
         trace,
+        trace_every_trial: false,
+        probes: !over.no_probes,
         design: Design { exploratory: over.exploratory, ..Design::default() },
     };
     let trials = plan::size(&experiment);

@@ -136,6 +136,8 @@ pub struct Overrides {
     pub timeout_s: Option<u64>,
     /// `--trace`: cells to trace; `all` traces every cell.
     pub trace: Vec<String>,
+    /// `--no-probes`.
+    pub no_probes: bool,
     /// `--exploratory`: the plan may be too short to prove anything.
     pub exploratory: bool,
 }

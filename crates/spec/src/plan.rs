@@ -140,8 +140,9 @@ fn trial(experiment: &Experiment, seed: Seed, draft: &Draft, place: &Place) -> T
         boot,
         position,
         timeout_ms: experiment.timeout_ms,
-        probes: true,
-        trace: block == 0 && draft.run == 0 && experiment.trace.contains(&cell),
+        probes: experiment.probes,
+        trace: experiment.trace_every_trial
+            || (block == 0 && draft.run == 0 && experiment.trace.contains(&cell)),
     }
 }
 
@@ -195,6 +196,8 @@ mod tests {
             trials_per_boot: repeats.1,
             timeout_ms: 1000,
             trace: vec!["workload0".into()],
+            trace_every_trial: false,
+            probes: true,
             design: Default::default(),
         }
     }

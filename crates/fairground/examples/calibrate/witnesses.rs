@@ -107,6 +107,8 @@ pub fn experiment(machine: &Machine, kernel: &str) -> Result<(Experiment, Source
         trials_per_boot: 1,
         timeout_ms: 60_000,
         trace: Vec::new(),
+        trace_every_trial: false,
+        probes: true,
         design: Default::default(),
     };
     Ok((experiment, sources))

@@ -12,7 +12,7 @@ use vm::installed;
 
 use super::host::Host;
 use crate::exit::bad_input;
-use crate::planned_experiment::{Definition, PlannedExperiment};
+use crate::planned_experiment::PlannedExperiment;
 use spec::care::{Care, Criterion};
 use spec::{Overrides, machine};
 
@@ -68,9 +68,9 @@ impl Wish {
             blocks: Some(1),
             ..Overrides::default()
         };
-        let mut definition = Definition::read(None, &overrides)?;
-        self.adapt(&mut definition.experiment, host);
-        let planned = definition.plan(Seed(self.seed));
+        let mut planned = PlannedExperiment::read(None, &overrides, Seed(self.seed))?;
+        self.adapt(&mut planned.experiment, host);
+        let planned = planned.replanned();
         self.can_run(&planned.experiment, host)?;
         let aims = self.aims(&planned.experiment, &workloads)?;
         let easy = |choice: &SchedulerChoice| {

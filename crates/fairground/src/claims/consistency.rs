@@ -11,7 +11,7 @@ use std::path::Path;
 use model::claim::Test;
 use model::{Backend, Claim, Experiment};
 
-use crate::planned_experiment::Definition;
+use crate::planned_experiment;
 use spec::SpecError;
 use spec::assets::{self, Kind};
 use spec::experiment::placed;
@@ -128,8 +128,8 @@ fn located(name: &str, path: &str, places: &Places, base: &Path) -> Result<Strin
 }
 
 fn expectations(test: &mut Test, name: &str, path: &str, places: &Places) -> Result<(), SpecError> {
-    let definition = Definition::on_backend(name, test.on)?;
-    let asked = Asked { experiment: &definition.experiment, on: test.on, places };
+    let experiment = planned_experiment::experiment_on(name, test.on)?;
+    let asked = Asked { experiment: &experiment, on: test.on, places };
     if test.originals {
         originals::contestants(path, &asked)?;
     }

@@ -8,7 +8,7 @@ use crate::execution::locations::data_folder;
 use vm::kernels;
 
 use super::choose::Session;
-use crate::planned_experiment::Definition;
+use crate::planned_experiment;
 
 /// Whether a kernel has a name of its own: `kernel build` has made it or can make it.
 pub fn is_own(kernel: &str) -> bool {
@@ -21,7 +21,7 @@ pub fn why_not(session: &Session) -> Option<String> {
     if !session.on.boots_kernels() {
         return None;
     }
-    let experiment = Definition::on_backend(&session.experiment, session.on).ok()?.experiment;
+    let experiment = planned_experiment::experiment_on(&session.experiment, session.on).ok()?;
     let named = experiment.contestants.iter().filter_map(|one| one.kernel.as_deref());
     let own: BTreeSet<&str> = named.filter(|kernel| is_own(kernel)).collect();
     let built = match data_folder() {

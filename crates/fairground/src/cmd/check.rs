@@ -20,7 +20,7 @@ use vm::kernels::{self, Kernel};
 use crate::claims;
 use crate::exit;
 use crate::output;
-use crate::planned_experiment::{Definition, host_cpus};
+use crate::planned_experiment::{self, host_cpus};
 use crate::smallest;
 use spec::assets::{self, Kind};
 use spec::mentions::{self, Missing};
@@ -123,7 +123,7 @@ fn spec(kind: Kind, name: &str) -> Result<String, spec::SpecError> {
         }
         Kind::Machine => spec::machine::load(name, here, host_cpus()).map(|_| "reads".into()),
         Kind::Experiment => {
-            let experiment = Definition::of_file(name)?.experiment;
+            let experiment = planned_experiment::experiment_of_file(name)?;
             Ok(format!("{} trials", plan::plan(&experiment, Seed(1)).len()))
         }
         Kind::Claim => Ok(format!("{} tests", claims::read(name)?.tests.len())),

@@ -16,7 +16,7 @@ use store::{Filter, Store};
 use crate::exit::{self, bad_input};
 use crate::experiment_options::On;
 use crate::output::{self, Format};
-use crate::planned_experiment::{Definition, PlannedExperiment};
+use crate::planned_experiment::PlannedExperiment;
 use crate::records;
 use spec::Overrides;
 
@@ -82,8 +82,7 @@ fn run_now(args: &Args, scheduler: &str, workload: &str) -> Result<Option<Record
         earlier: Earlier::default(),
         executable: None,
     };
-    let mut trial = planned.trials.into_iter().next().context("a plan of one trial has one")?;
-    trial.trace = true;
+    let trial = planned.trials.into_iter().next().context("a plan of one trial has one")?;
     execution::record_of(trial, &settings, &mut output::notes)
 }
 
@@ -96,9 +95,10 @@ fn one_trial(args: &Args, scheduler: &str, workload: &str) -> Result<PlannedExpe
         machines: args.machine.iter().cloned().collect(),
         blocks: Some(1),
         trials_per_boot: Some(1),
+        trace: vec!["all".into()],
         ..Overrides::default()
     };
-    let planned = Definition::read(None, &overrides)?.plan(Seed(args.seed.unwrap_or(1)));
+    let planned = PlannedExperiment::read(None, &overrides, Seed(args.seed.unwrap_or(1)))?;
     if planned.trials.len() == 1 {
         return Ok(planned);
     }

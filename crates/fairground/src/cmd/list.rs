@@ -20,7 +20,7 @@ use crate::claims;
 use crate::exit;
 use crate::lineage;
 use crate::output::{self, Format};
-use crate::planned_experiment::{Definition, host_cpus};
+use crate::planned_experiment::{self, host_cpus};
 use spec::assets::{self, Kind};
 
 /// Options of `list`.
@@ -232,7 +232,7 @@ fn machines() -> Result<Vec<Item>> {
 
 fn experiments() -> Result<Vec<Item>> {
     let items = assets::names(Kind::Experiment).into_iter().map(|name| {
-        let experiment = Definition::of_file(&name)?.experiment;
+        let experiment = planned_experiment::experiment_of_file(&name)?;
         let backends = experiment.backends.iter().copied().map(model::Backend::word).collect();
         Ok(Item { name, backends, about: experiment.question })
     });

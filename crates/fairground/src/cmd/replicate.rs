@@ -18,7 +18,7 @@ use crate::claims::judge;
 use crate::exit::{self, bad_input};
 use crate::experiment_options::Backends;
 use crate::measure::{self, Campaign, Ended, Execution, JudgedBy};
-use crate::planned_experiment::{Definition, PlannedExperiment};
+use crate::planned_experiment::PlannedExperiment;
 use crate::records::Chosen;
 use crate::{command_line, dates, output, summary, ui};
 use spec::Overrides;
@@ -147,17 +147,12 @@ fn wanted(args: &Args) -> Result<Wanted> {
 
 /// The plan of a session, with the number of blocks that the options want.
 fn plan(args: &Args, session: &Session) -> Result<PlannedExperiment> {
-    let with_blocks = |blocks| {
-        let overrides = Overrides { on: vec![session.on], blocks, ..Overrides::default() };
-        Definition::read(Some(&session.experiment), &overrides)
-    };
     let blocks = blocks::wanted(&args.blocks, session);
-    let mut definition = with_blocks(blocks)?;
-    let enough = REPLICATES_QUICK.div_ceil(definition.experiment.trials_per_boot);
-    if args.quick && blocks.is_none() && definition.experiment.blocks > enough {
-        definition = with_blocks(Some(enough))?;
-    }
-    Ok(definition.plan(Seed(args.seed)))
+    let overrides = Overrides { on: vec![session.on], blocks, ..Overrides::default() };
+    let planned = PlannedExperiment::read(Some(&session.experiment), &overrides, Seed(args.seed))?;
+    let enough = REPLICATES_QUICK.div_ceil(planned.experiment.trials_per_boot);
+    let is_too_long = args.quick && blocks.is_none() && planned.experiment.blocks > enough;
+    Ok(if is_too_long { planned.with_blocks(enough) } else { planned })
 }
 
 /// Measures what a session asks; a claim's rules judge it.

@@ -78,7 +78,7 @@ fn aa_experiment(planned: &PlannedExperiment) -> Option<PlannedExperiment> {
     trials.retain(|trial| trial.clock() == Clock::Real);
     let made =
         PlannedExperiment { experiment: itself, trials, notes: Vec::new(), ..planned.clone() };
-    (!made.trials.is_empty()).then(|| made.with_probes(planned.has_probes()))
+    (!made.trials.is_empty()).then_some(made)
 }
 
 /// What the user is told before they run.

@@ -182,8 +182,8 @@ pub fn check(planned: &PlannedExperiment) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planned_experiment::Definition;
     use model::Seed;
+    use spec::Overrides;
     use spec::assets::{self, Kind};
 
     /// Experiments of `fidelity --counterparts`, `fidelity --replays` and `soak`, which judge by
@@ -191,8 +191,8 @@ mod tests {
     const OWN_RULES: [&str; 5] = ["control", "replays", "replays_live", "soak", "soak_short"];
 
     fn planned(experiment: &str) -> PlannedExperiment {
-        let definition = Definition::of_file(experiment);
-        definition.unwrap_or_else(|why| panic!("{experiment}: {why:#}")).plan(Seed(1))
+        let planned = PlannedExperiment::read(Some(experiment), &Overrides::default(), Seed(1));
+        planned.unwrap_or_else(|why| panic!("{experiment}: {why:#}"))
     }
 
     #[test]

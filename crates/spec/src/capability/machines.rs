@@ -101,6 +101,8 @@ mod tests {
             trials_per_boot: 1,
             timeout_ms: 1,
             trace: Vec::new(),
+            trace_every_trial: false,
+            probes: true,
             design: Default::default(),
         })
     }

@@ -88,8 +88,7 @@ fn programs(planned: PlannedExperiment) -> Result<PlannedExperiment> {
     }
     let mut planned = planned;
     planned.experiment.backends.retain(|backend| !backend.is_model());
-    planned.trials.retain(|trial| !trial.backend.is_model());
-    Ok(planned.replanned().with_traces())
+    Ok(planned.with_traces())
 }
 
 /// The plan of the replays of what was recorded on a backend: there, and in the simulator if the
@@ -110,7 +109,7 @@ fn replays(
     let files: Vec<PathBuf> = recorded.iter().map(|it| it.file.clone()).collect();
     let mut planned = args.options.experiment.plan_of_files(on, &files)?;
     planned.experiment.name = format!("{}-tapes-{}", asked.experiment.name, backend.word());
-    Ok(Some(planned.replanned().with_traces()))
+    Ok(Some(planned.with_traces()))
 }
 
 /// Runs a plan; its records, or `None` when the user has interrupted it.

@@ -109,6 +109,8 @@ pub fn experiment(records: &[Record], beside: Option<&Experiment>) -> Experiment
         trials_per_boot: 1,
         timeout_ms: 0,
         trace: Vec::new(),
+        trace_every_trial: false,
+        probes: true,
         design: Default::default(),
     });
     if !experiment.backends.contains(&Backend::Imported) {

@@ -38,6 +38,8 @@ fn experiment() -> Experiment {
         trials_per_boot: 3,
         timeout_ms: 1000,
         trace: Vec::new(),
+        trace_every_trial: false,
+        probes: true,
         design: Default::default(),
     }
 }
