@@ -16,11 +16,9 @@ use crate::units;
 /// The verdicts of one contestant against the baseline over all headline measures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// The contestant.
     pub contestant: String,
     /// Headline measures in which it is better.
     pub better: usize,
-    /// In which it is worse.
     pub worse: usize,
     /// In which no difference is claimed: not distinguishable, equivalent, or exactly equal.
     pub alike: usize,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Lineage: which scheduler descends from which, as text; [`crate::html`] has it as a picture.
+//! Lineage: which scheduler descends from which, as text.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,9 @@ use serde::Serialize;
 /// One scheduler with its origins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Member {
-    /// Its name.
     pub name: String,
     /// The year of its first release.
     pub year: u16,
-    /// The author.
     pub author: String,
     /// The schedulers whose ideas or code it took up, the nearest first. Unknown names do not
     /// count.
@@ -22,18 +20,16 @@ pub struct Member {
 }
 
 /// A line of the tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Branch<'a> {
-    /// The scheduler of this line.
-    pub member: &'a Member,
+struct Branch<'a> {
+    member: &'a Member,
     /// The branch in the row above or further up that it grows from.
-    pub parent: Option<usize>,
+    parent: Option<usize>,
     /// For each ancestor but the root: whether its parent has more children below this line.
     more: Vec<bool>,
 }
 
 /// All members once, children under the first of those they come after, older ones first.
-pub fn tree(members: &[Member]) -> Vec<Branch<'_>> {
+fn tree(members: &[Member]) -> Vec<Branch<'_>> {
     let mut tree = Vec::new();
     let mut waiting: Vec<&Member> = members.iter().collect();
     waiting.sort_by_key(|member| (member.year, &member.name));
@@ -78,7 +74,7 @@ impl Branch<'_> {
     }
 
     /// The members that it also comes after, other than the one that it grows from.
-    pub fn also_after<'a>(&'a self, tree: &'a [Branch<'_>]) -> impl Iterator<Item = usize> + 'a {
+    fn also_after<'a>(&'a self, tree: &'a [Branch<'_>]) -> impl Iterator<Item = usize> + 'a {
         let others = self
             .member
             .after

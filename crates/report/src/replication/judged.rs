@@ -20,9 +20,7 @@ pub struct Replication {
     pub claims: Vec<Judged>,
     /// The commands that made the records and this report.
     pub commands: Vec<String>,
-    /// The kernels, by release.
     pub kernels: Vec<String>,
-    /// The number of trials.
     pub trials: usize,
     /// The day of the report; from the caller, because reports have no clock.
     pub generated: String,
@@ -31,7 +29,6 @@ pub struct Replication {
 /// A claim with its result.
 #[derive(Clone, Debug)]
 pub struct Judged {
-    /// The claim's file.
     pub claim: Claim,
     /// The verdict of its first test with data.
     pub verdict: Reproduction,
@@ -64,7 +61,6 @@ pub struct At {
 /// A test with its result.
 #[derive(Clone, Debug)]
 pub struct Tested {
-    /// The definition.
     pub test: Test,
     /// The verdict of the worst of its expectations.
     pub verdict: Reproduction,
@@ -80,9 +76,7 @@ pub struct Tested {
     pub command: Option<String>,
     /// Commands that show more, each with a description.
     pub looks: Vec<(&'static str, String)>,
-    /// The kernels.
     pub kernels: Vec<String>,
-    /// The number of trials.
     pub trials: usize,
 }
 

@@ -58,16 +58,11 @@ fn definition(record: &Record) -> String {
     hex16(&(workload, (record.trial.clock() == Clock::Virtual).then_some(machine)))
 }
 
-/// One answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The contributor.
     pub contributor: String,
-    /// The machine.
     pub machine: String,
-    /// The backend.
     pub backend: Backend,
-    /// The clock.
     pub clock: Clock,
     /// Trials with a number.
     pub trials: usize,
@@ -75,7 +70,6 @@ pub struct Answer {
     pub median: Option<f64>,
     /// The difference from the baseline, with its interval.
     pub shift: Option<Shift>,
-    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -108,9 +102,7 @@ impl Consent {
 /// One question with its answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// The workload with its parameters.
     pub cell: String,
-    /// The workload's name.
     pub workload: String,
     /// The workload's description, one sentence.
     pub about: String,
@@ -124,11 +116,8 @@ pub struct Question {
     pub contestant: String,
     /// … and the contestant that it is compared with.
     pub baseline: String,
-    /// The measure that decides.
     pub measure: MeasureKey,
-    /// The unit of its numbers.
     pub unit: Unit,
-    /// Which direction is better.
     pub direction: Direction,
     /// In the order of the contributions.
     pub answers: Vec<Answer>,
@@ -155,7 +144,6 @@ impl Question {
         self.answers.iter().map(|answer| answer.contributor.as_str()).collect()
     }
 
-    /// Whether the answers agree.
     pub fn consent(&self) -> Consent {
         let signs: BTreeSet<i8> = self.answers.iter().filter_map(sign).collect();
         let clear = |answer: &&Answer| sign(answer).is_some();
