@@ -27,12 +27,13 @@ SCHEDULERS  ?=
 # Where `make release` and `make reproducible` write.
 DIST        := target/dist
 
-.PHONY: help race test docs replicate soak bench fuzz validate-statistics build setup programs clean
+.PHONY: help race test test-all docs replicate soak bench fuzz validate-statistics build setup programs clean
 .PHONY: deb packages-test release reproducible
 
 help:
 	@echo "make race    boot real kernels, run real schedulers, write $(REPORT)"
-	@echo "make test    build and check everything"
+	@echo "make test    build, and check what a contribution must pass"
+	@echo "make test-all   check the rest: patched kernels, several CPUs, Slurm, packages, soak, fuzz"
 	@echo "make docs    build the book, write $(BOOK)/index.html"
 	@echo "make replicate   repeat published experiments, write $(REPLICATION); QUICK=1: simulator only"
 	@echo "make soak    run each scheduler under stress; SCHEDULER=./mine.bpf.c: run yours"
@@ -75,19 +76,32 @@ race: build
 	echo "The report is in $(REPORT): open it in a browser, it needs no network."; \
 	exit $$status
 
-# Format, lints, licences, unit tests, golden output, the book, and trials on real kernels.
-test: setup
-	@scripts/setup.sh test docs packages kernels emulator slurm
-	@scripts/sources.sh bzip2 || echo "without these sources the test that builds them is skipped"
+# What a contribution must pass: format, lints, licences, style, the program, the book, a browser, and
+# one boot of each kind. Tests below a module `full` are those of `make test-all`.
+test:
+	@scripts/setup.sh build vm test
 	cargo fmt --all --check
 	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
-	cargo deny --offline --log-level error check licenses bans sources
-	cargo test $(CARGO_FLAGS) --workspace --no-run
+	cargo build $(CARGO_FLAGS)
 	$(FAIRGROUND) kernel pull
-	$(FAIRGROUND) kernel emulator build || echo "without it tests of several CPUs in virtual time are skipped"
 	examples=$$($(FAIRGROUND) kernel examples) && \
 	FAIRGROUND_LINUX=$$examples RUST_TEST_THREADS=$(TEST_THREADS) \
-	cargo test $(CARGO_FLAGS) --workspace --no-fail-fast
+	scripts/test.sh $(CARGO_FLAGS) --workspace --lib --bins --examples \
+		--test it --test stopped --test stranger --test apart --test tidy --test book \
+		--no-fail-fast -- --include-ignored --skip full::
+
+# The rest: patched kernels, originals, several CPUs in virtual time, Slurm, packages, soak, fuzz.
+test-all:
+	@scripts/setup.sh build vm test docs packages kernels emulator slurm full
+	@scripts/sources.sh bzip2 || echo "without these sources the test that builds them is skipped"
+	cargo build $(CARGO_FLAGS)
+	$(FAIRGROUND) kernel pull
+	$(FAIRGROUND) emulator build
+	PATH="$${CARGO_HOME:-$$HOME/.cargo}/bin:$$PATH" RUST_TEST_THREADS=$(TEST_THREADS) \
+	scripts/test.sh $(CARGO_FLAGS) --workspace --test it --test book --no-fail-fast \
+		-- --ignored full::
+	RUST_TEST_THREADS=$(TEST_THREADS) scripts/test.sh $(CARGO_FLAGS) -p fairground \
+		--test conformance --test oracles --no-fail-fast -- --include-ignored
 
 # The book: tutorial, how-tos, method, reference. Reading it needs no network.
 docs:
@@ -138,7 +152,7 @@ bench: build
 # Damaged files for each reader until the time is over; MINUTES=60 SEED=7.
 fuzz:
 	@scripts/setup.sh build
-	FUZZ_MINUTES=$(MINUTES) FUZZ_SEED=$(SEED) cargo test $(CARGO_FLAGS) -p fairground --test it fuzz -- --nocapture
+	FUZZ_MINUTES=$(MINUTES) FUZZ_SEED=$(SEED) cargo test $(CARGO_FLAGS) -p fairground --test it full::fuzz -- --ignored --nocapture
 
 # Takes a minute; docs/src/method/validation.md quotes its output.
 validate-statistics:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Installs what is missing, and says what before it does. Groups: build, vm, test, docs, packages,
+# Installs what is missing, and says what before it does. Groups: build, vm, test, full, docs, packages,
 # bench, kernels, emulator, slurm, sources, postgresql, programs.
 #
 # With apt it installs (through sudo if not root); without apt it lists what to install and stops.
@@ -58,9 +58,11 @@ for group in "$@"; do
         need rt-app rt-app
         need sqlite3 sqlite3
         need xz xz-utils
-        need tbench dbench
+        need cpio cpio
         need systemctl systemd
-        need_crate cargo-deny cargo-deny
+        ;;
+    full) # besides, for `make test-all`
+        need tbench dbench
         need_crate scx_bpfland scx_bpfland
         ;;
     docs)
@@ -140,7 +142,7 @@ for group in "$@"; do
         need tbench dbench
         ;;
     *)
-        groups="build vm test docs packages bench kernels emulator slurm sources postgresql"
+        groups="build vm test full docs packages bench kernels emulator slurm sources postgresql"
         echo "setup.sh: unknown group '$group'; the groups are: $groups programs" >&2
         exit 2
         ;;
@@ -167,9 +169,10 @@ if [ -n "$packages" ]; then
         as_root="sudo"
     fi
     echo "Fairground needs these packages and installs them now through apt:$packages"
-    $as_root apt-get update -qq
+    wait="DPkg::Lock::Timeout=300" # another installation may be under way
+    $as_root apt-get -o $wait update -qq
     # shellcheck disable=SC2086 # a list of words
-    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends \
+    DEBIAN_FRONTEND=noninteractive $as_root apt-get -o $wait install -y -qq --no-install-recommends \
         $packages >/dev/null
 fi
 

@@ -8,6 +8,7 @@
 mod built;
 mod commands;
 mod fields;
+mod full;
 mod lines;
 mod page;
 #[path = "../project.rs"]

@@ -6,11 +6,13 @@ mod counterparts;
 mod documents;
 mod functions;
 mod layout;
+mod licences;
 mod names;
 mod portable;
 #[path = "../project.rs"]
 mod project;
 mod schedulers;
 mod text;
+mod tiers;
 
 pub use project::{File, expect_none, files, root};

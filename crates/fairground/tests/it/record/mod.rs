@@ -41,16 +41,21 @@ has said "0 events lost"
     folder.ask_on(kernel, ROOMY, &script, &[], &[&tests, "grep"]);
 }
 
-#[test]
-#[ignore = "boots a kernel"]
-fn known_cases_are_recorded_on_6_1() {
-    in_a_guest("kernel:6.1");
-}
+/// Kernels that only `make test-all` boots.
+mod full {
+    use super::in_a_guest;
 
-#[test]
-#[ignore = "boots a kernel"]
-fn known_cases_are_recorded_on_6_12() {
-    in_a_guest("kernel:6.12");
+    #[test]
+    #[ignore = "boots a kernel"]
+    fn known_cases_are_recorded_on_6_1() {
+        in_a_guest("kernel:6.1");
+    }
+
+    #[test]
+    #[ignore = "boots a kernel"]
+    fn known_cases_are_recorded_on_6_12() {
+        in_a_guest("kernel:6.12");
+    }
 }
 
 #[test]

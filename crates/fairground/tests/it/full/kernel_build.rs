@@ -80,6 +80,7 @@ fn refusal(bench: &Bench, arguments: &[&str]) -> String {
 }
 
 #[test]
+#[ignore = "takes minutes"]
 fn mistakes_are_named_before_anything_is_unpacked() {
     let bench = Bench::new();
     bench.write("bad.config", "CONFIG_HZ_250=y\nHZ=250\n");
@@ -101,6 +102,7 @@ fn mistakes_are_named_before_anything_is_unpacked() {
 }
 
 #[test]
+#[ignore = "takes minutes"]
 fn every_definition_is_listed_with_its_file() {
     let listed = stdout(&Bench::new().run(&["kernel", "build"]).success());
     for name in ["base-6.12", "bore-5.9.6", "bore-6.7.3", "echo", "bmq", "pds", "tt", "muqss"] {

@@ -6,6 +6,7 @@ use crate::common::{Bench, guest, scheduler, stdout};
 use testing::need;
 
 #[test]
+#[ignore = "takes minutes"]
 fn every_scheduler_survives_in_the_simulator() {
     let bench = Bench::new();
     let soak = bench.run(&["soak", "soak_short", "--on", "sim", "--store", "soak.db"]).success();
@@ -68,6 +69,7 @@ fn every_scheduler_survives_reloads_under_load() {
 }
 
 #[test]
+#[ignore = "takes minutes"]
 fn who_forgets_a_task_or_a_cpu_is_named() {
     let (never, forgetful) = (scheduler("never"), scheduler("forgetful"));
     let bench = Bench::new();

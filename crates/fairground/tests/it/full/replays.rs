@@ -82,6 +82,7 @@ fn a_replay_of_a_real_program_is_near_it() {
 }
 
 #[test]
+#[ignore = "takes minutes"]
 fn what_cannot_be_recorded_is_refused_before_anything_runs() {
     let bench = Bench::new();
     bench.write("pipelines.toml", PROGRAM);

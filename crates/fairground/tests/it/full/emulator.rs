@@ -26,6 +26,7 @@ fn race(machine: &str) -> Vec<&str> {
 }
 
 #[test]
+#[ignore = "takes minutes"]
 fn without_the_emulator_nothing_runs_and_its_command_is_named() {
     let bench = Bench::new();
     let rest = ["1", "--scheduler", "kernel:7", "--workload", "tiny.toml"];
@@ -42,6 +43,7 @@ fn without_the_emulator_nothing_runs_and_its_command_is_named() {
 }
 
 #[test]
+#[ignore = "takes minutes"]
 fn several_cpus_give_the_same_bytes_twice_and_say_what_emulated_them() {
     need!(guest(&[]));
     need!(emulator());
@@ -69,6 +71,7 @@ fn gives_the_same_bytes_twice(machine: &str) {
 }
 
 #[test]
+#[ignore = "takes minutes"]
 fn work_takes_as_long_on_each_of_four_cpus_as_alone() {
     need!(guest(&[]));
     need!(emulator());

@@ -8,6 +8,7 @@ use crate::common::{Bench, project, stdout};
 use stats::decide::separation::Separation;
 
 #[test]
+#[ignore = "takes minutes"]
 fn any_two_schedulers_can_be_told_apart() {
     let bench = Bench::new();
     let all: BTreeSet<String> = compile::builtin().into_iter().map(|source| source.name).collect();
