@@ -35,7 +35,6 @@ const SCHEDULERS: &str = "../../schedulers";
 const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
 const PROBES: &str = "../live/src/probes.bpf.c";
 const RECORDER: &str = "../live/src/recorder.bpf.c";
-/// Their headers.
 const HEADERS: [&str; 9] = [
     "../live/src/probes.h",
     "../live/src/probes_older.h",
@@ -239,7 +238,6 @@ fn compile(clang: &Path, headers: &Path, file: &Path) -> Result<Vec<u8>> {
     })
 }
 
-/// The files of a folder with an ending, sorted by name.
 fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -34,7 +34,6 @@ pub const FLAGS: &[&str] = &[
 pub struct Complaint {
     /// The file that it is about, as the compiler names it; empty when it is about none.
     pub file: String,
-    /// The line in it.
     pub line: Option<u32>,
     /// The message, and the compiler's notes on the lines below.
     pub message: String,
@@ -43,7 +42,6 @@ pub struct Complaint {
 }
 
 impl Complaint {
-    /// A complaint about no file.
     pub fn about_nothing(message: String) -> Complaint {
         Complaint { message, ..Complaint::default() }
     }
@@ -77,7 +75,6 @@ pub struct Text<'a> {
     pub label: &'a str,
     /// Where `#include "…"` looks first.
     pub folder: &'a Path,
-    /// The text.
     pub text: &'a str,
 }
 
@@ -194,7 +191,6 @@ pub fn fed(
     Ok(output)
 }
 
-/// The absolute path.
 pub fn absolute(folder: &Path) -> PathBuf {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())

@@ -18,7 +18,6 @@ pub struct Header {
     pub lineage: Option<Lineage>,
     /// The run queue: structure, key, and what enqueueing and picking cost.
     pub queue: String,
-    /// Length of a slice.
     pub slice: String,
     /// Placement and preemption at a wake-up.
     pub wake_up: String,
@@ -31,9 +30,7 @@ pub struct Header {
 /// A scheduler's ancestry, from the header field `Family: 2007, Ingo Molnar; after o1`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lineage {
-    /// The year of the first release.
     pub year: u16,
-    /// The author or authors.
     pub author: String,
     /// The schedulers whose ideas or code it took up, the nearest first.
     pub after: Vec<String>,
@@ -53,7 +50,6 @@ impl Lineage {
     }
 }
 
-/// The questions, in their order.
 const QUESTIONS: [&str; 10] = [
     "Idea",
     "Good at",

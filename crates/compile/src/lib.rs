@@ -43,9 +43,7 @@ pub use source::{Source, builtin, files, resolve, unpack};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {message}", line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct CompileError {
-    /// The file with the error, or the requested name.
     pub file: String,
-    /// The line of the error, if there is one.
     pub line: Option<u32>,
     /// Clang's message, or what is missing and how to get it.
     pub message: String,

@@ -5,15 +5,12 @@
 /// An `#include`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Include {
-    /// The line that it begins in.
     pub line: u32,
-    /// The name.
     pub name: String,
     /// Whether the name is in quotation marks, and not in angle brackets.
     pub quoted: bool,
 }
 
-/// The includes of a text, in order.
 pub fn includes(text: &str) -> Vec<Include> {
     code(text).into_iter().filter_map(|(line, code)| include(line, &code)).collect()
 }

@@ -24,7 +24,6 @@ pub struct Source {
     pub name: String,
     /// Its place for messages.
     pub path: String,
-    /// The text.
     pub text: String,
     /// The SHA-256 of the text and of the files that it includes with quotation marks, hexadecimal.
     pub sha256: String,

@@ -31,7 +31,6 @@ pub fn listen_to(object: &Object, notes: &mut Vec<String>) -> Option<Printed> {
     listening.map_err(|why| notes.push(why)).ok()
 }
 
-/// Whether any program of the object can print.
 fn prints(object: &Object) -> bool {
     let is_call = |insn: &libbpf_rs::libbpf_sys::bpf_insn| {
         insn.code == CALL

@@ -55,7 +55,6 @@ pub struct Finished {
     pub stderr: String,
     /// Its exit code, or minus the signal that ended it.
     pub code: i32,
-    /// Whether it had to be stopped.
     pub stopped: bool,
     /// From its release to its end, nanoseconds.
     pub run_ns: u64,
@@ -133,7 +132,6 @@ impl Running {
         })
     }
 
-    /// Its process number.
     pub fn pid(&self) -> u32 {
         self.pid as u32
     }

@@ -18,7 +18,6 @@ const LENGTH: Duration = Duration::from_millis(100);
 /// Number of pairs of measurements, alone and beside the sibling.
 const PAIRS: usize = 15;
 
-/// What was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharing {
     /// The two CPUs of one core.

@@ -13,7 +13,6 @@ use crate::{Clock, Machine};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backend {
-    /// The simulator.
     #[default]
     Sim,
     /// A real kernel in a virtual machine.
@@ -132,7 +131,6 @@ impl Backend {
         self.is_model() || self.boots_kernels()
     }
 
-    /// Whether it can execute trials.
     pub fn can_execute(self) -> bool {
         self.facts().kernel != Kernel::Foreign
     }

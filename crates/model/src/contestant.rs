@@ -6,7 +6,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// One contestant of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contestant {
@@ -44,15 +43,9 @@ pub enum SchedulerChoice {
     /// The fair scheduler that is built into the booted kernel.
     Kernel,
     /// A policy of the kernel, given to every task of the workload that does not choose its own.
-    Policy {
-        /// The policy and its parameters.
-        policy: Policy,
-    },
+    Policy { policy: Policy },
     /// The scheduler that an imported result, or its importer, names. Nobody has checked it.
-    Claimed {
-        /// The name.
-        name: String,
-    },
+    Claimed { name: String },
 }
 
 impl SchedulerChoice {
@@ -62,7 +55,6 @@ impl SchedulerChoice {
     }
 }
 
-/// The value of a scheduler's knob.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum KnobValue {

@@ -34,9 +34,7 @@ impl Design {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scatter {
-    /// The backend of the A/A trials.
     pub backend: Backend,
-    /// The machine's name.
     pub machine: String,
     /// The cell, as [`crate::Workload::cell`].
     pub cell: String,
@@ -44,7 +42,6 @@ pub struct Scatter {
     pub measure: String,
     /// The standard deviation of natural logarithms between independent trials; 0.01 is about 1 %.
     pub deviation: f64,
-    /// The number of trials that it comes from.
     #[serde(alias = "runs")]
     pub trials: usize,
 }

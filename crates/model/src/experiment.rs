@@ -24,7 +24,6 @@ pub struct Experiment {
     pub backends: Vec<Backend>,
     /// The name of the contestant that the others are compared with.
     pub baseline: String,
-    /// What is compared.
     pub contestants: Vec<Contestant>,
     /// The cells: every workload with every combination of its parameters.
     pub workloads: Vec<Workload>,
@@ -32,9 +31,7 @@ pub struct Experiment {
     /// first one: the same cells, with other counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scaled: Vec<Scaled>,
-    /// The machines.
     pub machines: Vec<Machine>,
-    /// The machines that only one of the backends has, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub only_on: BTreeMap<String, Backend>,
     /// The cells that only some of the machines have, with the names of those machines.
@@ -85,18 +82,15 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl Experiment {
-    /// Whether a backend has this machine.
     pub fn has(&self, backend: Backend, machine: &Machine) -> bool {
         self.only_on.get(&machine.name).is_none_or(|only| *only == backend)
     }
 
-    /// Whether a machine has this workload's cell.
     pub fn has_cell(&self, workload: &Workload, machine: &Machine) -> bool {
         self.cells_on.is_empty()
             || self.cells_on.get(&workload.cell()).is_none_or(|on| on.contains(&machine.name))
     }
 
-    /// The variant of a workload for a machine.
     pub fn on_machine<'a>(&'a self, workload: &'a Workload, machine: &Machine) -> &'a Workload {
         let cell = workload.cell();
         let fits = |scaled: &&Scaled| scaled.cpus == machine.cpus && scaled.workload.cell() == cell;

@@ -19,13 +19,11 @@ pub struct Metric {
     pub group: String,
     /// The number, in the measure's unit; `None`: missing.
     pub value: Option<f64>,
-    /// Why it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
 
 impl Metric {
-    /// A number.
     pub fn number(name: &str, group: &str, value: f64) -> Metric {
         Metric { name: name.into(), group: group.into(), value: Some(value), missing: None }
     }
@@ -48,15 +46,11 @@ pub enum Direction {
     Neutral,
 }
 
-/// The unit of a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// Nanoseconds.
     Nanoseconds,
-    /// A count.
     Count,
-    /// Per second.
     PerSecond,
     /// A part of one, 0 … 1.
     Ratio,
@@ -65,9 +59,7 @@ pub enum Unit {
 /// A definition that holds on every backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Measure {
-    /// The name, unit last.
     pub name: &'static str,
-    /// The unit.
     pub unit: Unit,
     /// Which way is better.
     pub direction: Direction,

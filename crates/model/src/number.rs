@@ -7,7 +7,6 @@ use crate::{Measured, Metric, Outcome, Record, Series, text};
 /// The largest number, in any unit: a second has 10⁹ ns, and the age of the universe 10²⁷.
 pub const LARGEST: f64 = 1e30;
 
-/// The smallest number that is not zero.
 pub const SMALLEST: f64 = 1e-60;
 
 /// Why a number cannot be in a record; `None` if it can.
@@ -81,7 +80,6 @@ fn settle_series(series: &mut Series) {
     series.values.iter_mut().for_each(|value| *value = without_sign(*value));
 }
 
-/// Zero has no sign.
 fn without_sign(value: f64) -> f64 {
     if value == 0.0 { 0.0 } else { value }
 }

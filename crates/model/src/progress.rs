@@ -3,31 +3,25 @@
 
 use crate::{Outcome, Trial};
 
-/// One step of progress.
 #[derive(Clone, Debug)]
 pub enum Progress<'a> {
-    /// The number of trials is known.
     Planned {
-        /// All trials of the plan.
         trials: usize,
         /// Of these, already in the store (`--resume`).
         done: usize,
     },
     /// A virtual machine is starting.
     BootStarted {
-        /// The planned boot.
         boot: u32,
         /// The kernel's release.
         kernel: &'a str,
     },
     /// The guest is ready for its first trial.
     Booted {
-        /// The planned boot.
         boot: u32,
         /// Wall time from the start of QEMU to the guest's first word.
         boot_ms: u64,
     },
-    /// A trial starts.
     TrialStarted(&'a Trial),
     /// A trial has its record, and the record is in the store.
     TrialFinished(&'a Trial, &'a Outcome),

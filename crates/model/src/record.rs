@@ -13,9 +13,7 @@ use crate::{Histogram, Metric, Series, Trace, Trial};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// The whole trial.
     pub trial: Trial,
-    /// How it ended.
     pub outcome: Outcome,
     /// What was measured. Under a virtual clock the same trial gives the same bytes here.
     pub measured: Measured,
@@ -45,10 +43,7 @@ pub enum Outcome {
         reason: String,
     },
     /// No response: the guest was killed from outside, or the live scheduler was unloaded.
-    Hung {
-        /// The last known state.
-        reason: String,
-    },
+    Hung { reason: String },
     /// The kernel ejected the sched_ext scheduler, or another one was active at the end.
     Ejected {
         /// The kernel's reason, e.g. `runnable task stall (hog[123] failed to run for 30.2s)`.
@@ -75,7 +70,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether the measurement counts.
     pub fn is_ok(&self) -> bool {
         *self == Outcome::Ok
     }
@@ -134,7 +128,6 @@ impl Measured {
         metric.value
     }
 
-    /// A distribution by name and group.
     pub fn histogram(&self, name: &str, group: &str) -> Option<&Histogram> {
         self.histograms.iter().find(|h| h.name == name && h.group == group)
     }
@@ -204,12 +197,10 @@ pub struct Provenance {
     pub boot_position: u32,
     /// The active scheduler before the workload started.
     pub scheduler_before: ActiveScheduler,
-    /// The active scheduler after it ended.
     pub scheduler_after: ActiveScheduler,
     /// Instructions or loop rounds per second that `run_us` was calibrated to; 0 where it does not
     /// apply.
     pub calibration_rounds_per_ms: u64,
-    /// Whether the probes were on, or why not.
     pub probes: String,
     /// The cost of the probes: number of calls and mean nanoseconds of each BPF program, when the
     /// kernel counts them.
@@ -220,7 +211,6 @@ pub struct Provenance {
     pub started_unix_s: u64,
     /// Host time that the trial took.
     pub wall_ms: u64,
-    /// Notes for the reader.
     pub notes: Vec<String>,
     /// The first lines that the scheduler printed with `bpf_printk`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -248,10 +238,8 @@ impl Provenance {
     }
 }
 
-/// What one probe cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProbeCost {
-    /// Number of calls.
     pub runs: u64,
     /// Mean time of a call, nanoseconds.
     pub mean_ns: f64,

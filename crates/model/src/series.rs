@@ -22,7 +22,6 @@ pub struct Series {
     pub end_ns: u64,
     /// One for each interval, in the series' unit; at most [`POINTS_MAX`].
     pub values: Vec<f64>,
-    /// Why it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -48,9 +47,7 @@ impl Series {
 /// A definition that holds on every backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Definition {
-    /// The name.
     pub name: &'static str,
-    /// The unit.
     pub unit: Unit,
     /// What exactly is measured.
     pub definition: &'static str,
@@ -118,7 +115,6 @@ pub fn bounds(place: usize) -> (u64, u64) {
     (begin_ns, begin_ns + width_ns)
 }
 
-/// What is counted in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interval {
     /// CPU time of tasks.
@@ -127,7 +123,6 @@ pub struct Interval {
     pub waiting_ns: u64,
     /// Switches away from tasks.
     pub switches: u64,
-    /// New tasks.
     pub forks: u64,
 }
 
@@ -180,12 +175,10 @@ impl Counts {
         self.spread(from_ns, end_ns, |at| &mut at.busy_ns);
     }
 
-    /// A task has forked.
     pub fn forked(&mut self, at_ns: u64) {
         self.at(place(at_ns)).forks += 1;
     }
 
-    /// Adds the counts of a place.
     pub fn add(&mut self, place: usize, more: &Interval) {
         self.at(place).add(more);
     }

@@ -9,13 +9,11 @@ use serde::{Deserialize, Serialize};
 pub struct Trace {
     /// The tasks by process number. Process 0 is the idle task of every CPU.
     pub tasks: Vec<TraceTask>,
-    /// The events.
     pub events: Vec<TraceEvent>,
     /// Events that could not be kept; not 0 means that the trace has holes, and the report says so.
     pub lost: u64,
 }
 
-/// A task of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceTask {
@@ -34,12 +32,10 @@ pub struct TraceEvent {
     pub time_ns: u64,
     /// The CPU that it happened on.
     pub cpu: u32,
-    /// What happened.
     #[serde(flatten)]
     pub what: What,
 }
 
-/// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub enum What {
@@ -52,7 +48,6 @@ pub enum What {
         /// Its state as ftrace writes it: `R` could run on, `R+` preempted, `S` sleeps, `D` disk,
         /// `X` dead …
         prev_state: String,
-        /// The next task.
         next: u32,
         /// Its kernel priority.
         next_prio: u32,
@@ -76,42 +71,28 @@ pub enum What {
         by: Option<WokenBy>,
     },
     /// A new task (`sched_process_fork`).
-    Fork {
-        /// The parent.
-        parent: u32,
-        /// The new task.
-        child: u32,
-    },
+    Fork { parent: u32, child: u32 },
     /// A task ended (`sched_process_exit`).
-    Exit {
-        /// The task.
-        pid: u32,
-    },
+    Exit { pid: u32 },
     /// A task has put bytes into a pipe or a socket of this machine, where the backend tells.
     Send {
-        /// The task.
         pid: u32,
         /// The pipe, or the socket's receiving end.
         stream: u32,
-        /// How many.
         bytes: u32,
     },
     /// A task has taken bytes out.
     Take {
-        /// The task.
         pid: u32,
         /// As for [`What::Send`].
         stream: u32,
-        /// How many.
         bytes: u32,
     },
     /// A decision: a runnable task was put into a queue, by the event's CPU.
     ///
     /// Decisions come from the simulator only: a real kernel has no tracepoints for them.
     Enqueue {
-        /// The task.
         pid: u32,
-        /// The queue.
         queue: Queue,
         /// The queue that the event's CPU took it from, if it was in one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -131,7 +112,6 @@ pub enum What {
     },
     /// A decision: the CPU runs this task next, or continues with it.
     Choose {
-        /// The task.
         pid: u32,
         /// For how long, ns; `None`: without limit, or not sched_ext.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,7 +121,6 @@ pub enum What {
     Preempt {
         /// The preempted task.
         pid: u32,
-        /// Why.
         why: Preemption,
     },
 }
@@ -152,7 +131,6 @@ impl What {
         matches!(self, What::Enqueue { .. } | What::Choose { .. } | What::Preempt { .. })
     }
 
-    /// Whether the kernel has a tracepoint for it.
     pub fn has_tracepoint(&self) -> bool {
         !self.is_decision() && !matches!(self, What::Send { .. } | What::Take { .. })
     }
@@ -168,11 +146,9 @@ pub enum SleepsFor {
     Futex,
     /// Data or room in a pipe or a local socket.
     Pipe,
-    /// The network.
     Network,
     /// A disk or another block device.
     Disk,
-    /// The end of a child.
     Child,
     /// One of several files, or a signal: what wakes it decides.
     Any,
@@ -188,11 +164,8 @@ pub enum SleepsFor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WokenBy {
-    /// A task's.
     Task(u32),
-    /// A timer's.
     Timer,
-    /// A device's.
     Device,
 }
 
@@ -232,7 +205,6 @@ impl Queue {
 pub enum Preemption {
     /// Its slice, quantum or budget was used up.
     SliceEnd,
-    /// It yielded.
     Yield,
     /// The scheduler kicked the CPU, from this one.
     Kick {

@@ -16,15 +16,12 @@ pub const SCHEMA: u32 = 1;
 pub struct Trial {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// The experiment's name.
     pub experiment: String,
-    /// The backend that executes it.
     pub backend: Backend,
     /// The scheduler under test.
     pub contestant: Contestant,
     /// The workload, with every parameter resolved.
     pub workload: Workload,
-    /// The machine.
     pub machine: Machine,
     /// The seed of this trial's chance (start phases). Trials of one block and one cell share it,
     /// so that contestants meet the same arrivals.

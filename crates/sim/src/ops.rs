@@ -35,6 +35,5 @@ pub struct ExitInfo {
     pub code: i64,
     /// The kind as the kernel prints it, such as `runtime error`.
     pub reason: String,
-    /// The details.
     pub message: String,
 }

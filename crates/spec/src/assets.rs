@@ -34,11 +34,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind.
     pub const ALL: [Kind; 6] =
         [Kind::Workload, Kind::Machine, Kind::Experiment, Kind::Claim, Kind::Care, Kind::Kernel];
 
-    /// The folder.
     pub fn folder(self) -> &'static str {
         match self {
             Kind::Workload => "workloads",
@@ -72,7 +70,6 @@ pub struct Asset {
     pub stem: String,
     /// The folder that paths inside the file are relative to.
     pub base: PathBuf,
-    /// Its text.
     pub text: String,
 }
 
@@ -184,7 +181,6 @@ fn unknown(kind: Kind, name: &str) -> SpecError {
     SpecError::new(name, format!("unknown {}", kind.noun())).hint(meant)
 }
 
-/// The places that were searched, and how to list the known names.
 fn known_places(kind: Kind) -> String {
     let folder = kind.folder();
     // `list kernels` shows those that can be booted.

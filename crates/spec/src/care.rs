@@ -24,7 +24,6 @@ pub struct Care {
     pub schedulers: Vec<String>,
     /// The workloads, in the form of `--workload`.
     pub workloads: Vec<String>,
-    /// The deciding measures.
     pub decides: Criterion,
     /// The guarded measures.
     pub keeps: Vec<Criterion>,
@@ -35,7 +34,6 @@ pub struct Care {
 pub struct Criterion {
     /// Which of [`Care::workloads`].
     pub workload: usize,
-    /// The measure.
     pub measure: MeasureKey,
     /// Its meaning, in plain words.
     pub words: String,
@@ -45,7 +43,6 @@ pub struct Criterion {
     pub least: f64,
 }
 
-/// A care's file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CareFile {

@@ -104,7 +104,6 @@ fn names(value: Option<&toml::Value>) -> Option<Vec<String>> {
     list.iter().map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
-/// One number, or a list of at least one.
 fn numbers(value: &toml::Value) -> Option<Vec<i64>> {
     match value {
         toml::Value::Integer(number) => Some(vec![*number]),
@@ -142,7 +141,6 @@ pub fn from_option(text: &str) -> Result<Choice, SpecError> {
     Ok(Choice { name, base: PathBuf::new(), values, machines, origin })
 }
 
-/// The cells of an experiment.
 #[derive(Debug, Default)]
 pub struct Cells {
     /// The cells on the first machine, in the order of the choices, the last parameter varying

@@ -24,7 +24,6 @@ pub use ending::ends;
 pub use model::play::limits::ENDLESS;
 pub use numbers::{NAME_BYTES_MAX, TASKS_MAX};
 
-/// The result of a check.
 type Checked = Result<(), Refusal>;
 
 /// Checks a workload for a machine with that many CPUs.
@@ -77,7 +76,6 @@ fn fault<T>(
     Err(Refusal { path: path.into(), message: message.into(), hint: hint.into() })
 }
 
-/// The path of a task group.
 fn task_path(index: usize) -> String {
     format!("task[{index}]")
 }

@@ -41,7 +41,6 @@ pub struct ResolvedExperiment {
     pub relations: Relations,
 }
 
-/// An experiment file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ExperimentFile {

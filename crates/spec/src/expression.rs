@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 
 use super::near::advice;
 
-/// The values that names stand for.
 pub type Names = BTreeMap<String, i64>;
 
 /// How deep parentheses and signs may nest; deeper is an error, not a stack overflow.
@@ -24,7 +23,6 @@ const DEPTH_MAX: u32 = 64;
 pub struct Fault {
     /// The byte that it begins at.
     pub at: usize,
-    /// What is wrong.
     pub message: String,
     /// What to write instead.
     pub hint: Option<String>,
@@ -127,7 +125,6 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// The letters from here on that belong to a word.
     fn word(&mut self, belongs: impl Fn(char) -> bool) -> &'a str {
         let rest = &self.text[self.at..];
         let word = &rest[..rest.find(|letter| !belongs(letter)).unwrap_or(rest.len())];

@@ -24,11 +24,9 @@ pub struct Kind {
 
 /// Experiments, workloads, machines, cares, claims, rt-app's files.
 pub const DEFINITION: Kind = Kind { noun: "a definition", most: 4 << 20 };
-/// The tapes of a recording.
 pub const TAPES: Kind = Kind { noun: "a file of tapes", most: 128 << 20 };
 /// Traces of schedulers.
 pub const TRACE: Kind = Kind { noun: "a trace", most: 2 << 30 };
-/// Results of other programs.
 pub const RESULT: Kind = Kind { noun: "a result", most: 64 << 20 };
 /// Shared files, packed.
 pub const SHARED: Kind = Kind { noun: "a shared file", most: 128 << 20 };
@@ -59,7 +57,6 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether there is no such file.
     pub fn is_absence(&self) -> bool {
         matches!(self, Fault::System(error) if error.kind() == io::ErrorKind::NotFound)
     }

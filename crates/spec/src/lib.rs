@@ -53,7 +53,6 @@ pub struct SpecError {
     pub line: Option<usize>,
     /// The column in characters, from 1.
     pub column: Option<usize>,
-    /// What is wrong.
     pub message: String,
     /// What to write instead.
     pub hint: Option<String>,
@@ -66,13 +65,11 @@ impl SpecError {
         SpecError { file, line: None, column: None, message, hint: None }
     }
 
-    /// The same with advice.
     pub fn hint(mut self, hint: impl Into<String>) -> SpecError {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same with advice, if there is any.
     pub fn maybe_hint(mut self, hint: Option<String>) -> SpecError {
         self.hint = hint.or(self.hint);
         self

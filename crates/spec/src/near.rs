@@ -29,7 +29,6 @@ pub fn advice<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str> + Clone)
     (!all.is_empty()).then(|| format!("known are {}", quoted(&all, ", ")))
 }
 
-/// Names in quotes.
 pub fn quoted(names: &[&str], separator: &str) -> String {
     names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(separator)
 }

@@ -24,7 +24,6 @@ pub struct Boot<'a> {
     pub boot: u32,
     /// The kernel that all of them need; `None`: the running one (`live`).
     pub kernel: Option<&'a str>,
-    /// The machine of all of them.
     pub machine: &'a Machine,
     /// The trials, in the order of execution.
     pub trials: &'a [Trial],
@@ -50,7 +49,6 @@ pub fn size(experiment: &Experiment) -> u64 {
     (plan(&once, Seed(0)).len() as u64).saturating_mul(blocks).saturating_mul(per_boot)
 }
 
-/// The trials of an experiment.
 pub fn plan(experiment: &Experiment, seed: Seed) -> Vec<Trial> {
     let mut trials = Vec::new();
     let mut boot = 0;

@@ -11,7 +11,6 @@ use super::SpecError;
 use super::expression::{Names, evaluate};
 use super::near::{advice, quoted};
 
-/// The value of a knob.
 pub const KNOB_VALUES: &str = "write a whole number, true or false";
 
 /// Where the values of a file are: `task[2].steps[0].timer` → byte in the text.
@@ -23,7 +22,6 @@ pub struct Places {
 }
 
 impl Places {
-    /// No values yet.
     pub fn new(file: &str, text: &str) -> Places {
         Places { file: file.into(), text: text.into(), at: BTreeMap::new() }
     }
@@ -54,7 +52,6 @@ impl Places {
         }
     }
 
-    /// Whether the file has the value.
     pub fn has(&self, path: &str) -> bool {
         self.at.contains_key(path)
     }
@@ -261,7 +258,6 @@ fn one_line(message: &str) -> String {
     message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// The error for an unknown name.
 pub fn unknown_name(
     places: &Places,
     path: &str,

@@ -20,13 +20,11 @@ const CPUS: &str = "cpus";
 pub struct Parameter {
     /// The name that expressions use.
     pub name: String,
-    /// Its default value.
     pub default: i64,
     /// The comment lines above it.
     pub about: String,
 }
 
-/// A resolved workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedWorkload {
     /// The workload; every count is a number.
@@ -105,7 +103,6 @@ fn declared(asset: &Asset, cpus: u32) -> Result<(Document<'_>, Names), SpecError
     }
 }
 
-/// Whether expressions can name it.
 fn is_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_alphabetic())
         && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_')

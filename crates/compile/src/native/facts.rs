@@ -28,9 +28,7 @@ pub struct Map {
     pub place: SymbolRange,
     /// `BPF_MAP_TYPE_*`.
     pub kind: u32,
-    /// Bytes of a key.
     pub key_size: u32,
-    /// Bytes of a value.
     pub value_size: u32,
     /// Entries; for ring buffers bytes.
     pub max_entries: u32,
@@ -42,11 +40,8 @@ pub struct Map {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VariableKind {
-    /// An unsigned number, or an enumeration.
     Unsigned,
-    /// A signed number.
     Signed,
-    /// A Boolean.
     Bool,
     /// Anything else.
     Other,
@@ -55,11 +50,8 @@ pub enum VariableKind {
 /// A `const volatile` global.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variable {
-    /// The name.
     pub name: String,
-    /// Where it is.
     pub place: SymbolRange,
-    /// Its type.
     pub kind: VariableKind,
 }
 
@@ -68,7 +60,6 @@ pub struct Variable {
 pub struct Facts {
     /// The `struct sched_ext_ops` variables, by name.
     pub ops: BTreeMap<String, SymbolRange>,
-    /// The maps, by name.
     pub maps: Vec<Map>,
     /// The `const volatile` globals, by name.
     pub variables: Vec<Variable>,
@@ -119,7 +110,6 @@ fn refuse_other_programs(open: &OpenObject) -> Result<(), String> {
     Ok(())
 }
 
-/// The symbols of data, by name.
 fn symbols(native: &[u8]) -> Result<BTreeMap<String, SymbolRange>, String> {
     let file = object::File::parse(native).map_err(|error| format!("no ELF object: {error}"))?;
     let described = |symbol: object::Symbol| {

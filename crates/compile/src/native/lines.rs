@@ -6,12 +6,9 @@ use std::borrow::Cow;
 use addr2line::gimli::{self, EndianSlice, RunTimeEndian};
 use object::{Object, ObjectSection};
 
-/// A place in a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceLine {
-    /// The file, as given to the compiler.
     pub file: String,
-    /// The line.
     pub line: u32,
 }
 

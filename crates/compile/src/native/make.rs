@@ -147,7 +147,6 @@ fn line_of(stderr: &str, line: &str, label: &str) -> Option<u32> {
     })
 }
 
-/// The line of the text that first mentions a name.
 fn mention(text: &str, symbol: &str) -> Option<u32> {
     let name = kernel_name(symbol);
     let index = text.lines().position(|line| line.contains(name))?;

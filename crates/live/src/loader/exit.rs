@@ -19,7 +19,6 @@ pub struct ExitInfo {
     /// The kernel's `enum scx_exit_kind`: 64 … 67 are requested exits, 1024 and more are errors
     /// (1026: a task was not run in time).
     pub kind: u64,
-    /// The exit code, if there is one.
     pub code: i64,
     /// The kernel's reason, e.g. `runnable task stall`.
     pub reason: String,
@@ -43,11 +42,8 @@ pub const DUMP_BYTES: u32 = 32768;
 /// The places of the scheduler's `UEI_DEFINE` variables.
 #[derive(Clone, Debug)]
 pub struct ExitVariables {
-    /// The structure itself.
     pub structure: Variable,
-    /// Its members.
     pub members: Vec<Member>,
-    /// The dump's section.
     pub dump_section: String,
     /// `uei_dump_len`.
     pub dump_length: Option<Variable>,

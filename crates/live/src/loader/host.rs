@@ -21,7 +21,6 @@ pub enum Obstacle {
     Taken {
         /// What the kernel says about it: `enabled`.
         state: String,
-        /// Its name.
         ops: String,
     },
 }

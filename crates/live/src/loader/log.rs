@@ -46,7 +46,6 @@ fn listen(_level: PrintLevel, line: String) {
     said().push_str(&line);
 }
 
-/// A refusal by the verifier.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Refusal {
     /// The BPF program.

@@ -11,29 +11,23 @@ use model::KnobValue;
 pub enum VariableKind {
     /// A number; also an enumeration.
     Integer {
-        /// Whether it can be negative.
         signed: bool,
     },
-    /// A Boolean.
     Bool,
-    /// A structure of this name.
     Structure(String),
     /// Anything else.
     Other,
 }
 
-/// A global variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     /// The section, which is also the end of its map's name: `.rodata`.
     pub section: String,
-    /// The name.
     pub name: String,
     /// Its offset in the section, bytes.
     pub offset: usize,
     /// Its length, bytes.
     pub size: usize,
-    /// Its type.
     pub kind: VariableKind,
     /// The name of its type, `u64`.
     pub type_name: String,
@@ -42,7 +36,6 @@ pub struct Variable {
 /// A member of a structure: name, first byte, length in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// The name.
     pub name: String,
     /// Its offset, bytes.
     pub offset: usize,
@@ -137,11 +130,9 @@ fn bit_offset(attribute: libbpf_rs::btf::types::MemberAttr) -> usize {
 /// A knob: a `const volatile` number or Boolean of a scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Knob {
-    /// The name, unit last.
     pub name: String,
     /// `u64`, `bool`, …
     pub type_name: String,
-    /// Its default value.
     pub default: String,
 }
 

@@ -19,7 +19,6 @@ pub fn mailboxes(script: &Script) -> io::Result<Vec<Option<Pipe>>> {
     wanted.iter().map(|wanted| wanted.then(pipe).transpose()).collect()
 }
 
-/// Opens this number of pipes.
 pub fn pipes(count: usize) -> io::Result<Vec<Pipe>> {
     allow_files(2 * count as u64 + 512);
     (0..count).map(|_| pipe()).collect()

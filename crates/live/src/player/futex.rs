@@ -80,7 +80,6 @@ impl Lock {
         Ok(())
     }
 
-    /// Releases it.
     pub fn release(&self) {
         if self.state.swap(FREE, SeqCst) == WANTED {
             wake(&self.state, 1);
@@ -162,7 +161,6 @@ impl Barrier {
     }
 }
 
-/// A counting semaphore.
 #[repr(C)]
 pub struct Semaphore {
     value: AtomicU32,
@@ -172,7 +170,6 @@ pub struct Semaphore {
 }
 
 impl Semaphore {
-    /// Increments it, and returns what it was.
     pub fn post(&self) -> u32 {
         let before = self.value.fetch_add(1, SeqCst);
         if self.waiting.load(SeqCst) > 0 {

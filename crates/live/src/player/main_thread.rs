@@ -34,7 +34,6 @@ const LOOK_NS: u64 = 1_000_000_000;
 /// The interval at which remaining tasks are signalled.
 const INSIST_NS: u64 = 5_000_000;
 
-/// How to play.
 pub struct Options<'a> {
     /// The inputs of the script besides the workload. A real program gets its policy too.
     pub setting: Setting,

@@ -22,7 +22,6 @@ impl<'a> Periodic<'a> {
         Periodic { left: count, pause_ns, next_ns: 0, action }
     }
 
-    /// The trial begins.
     pub fn begin(&mut self, start_ns: u64) {
         self.next_ns = start_ns + self.pause_ns;
     }

@@ -12,7 +12,6 @@ use crate::player::usage;
 use crate::probes::{Probes, Readings};
 use crate::program::Finished;
 
-/// The result of playing.
 #[derive(Debug, Default)]
 pub struct Played {
     /// From the common start to the end of the trial, nanoseconds.
@@ -22,7 +21,6 @@ pub struct Played {
     pub completion_ns: Option<u64>,
     /// One for each of [`model::play::script::measured_groups`], without `program`.
     pub groups: Vec<GroupPlayed>,
-    /// The real program, if there is one.
     pub program: Option<Finished>,
     /// What the probes counted.
     pub readings: Option<Readings>,
@@ -34,10 +32,8 @@ pub struct Played {
     pub start_took_ns: u64,
 }
 
-/// The results of one group.
 #[derive(Clone, Debug, Default)]
 pub struct GroupPlayed {
-    /// The group's name.
     pub name: String,
     /// Tasks that ran, forked ones included.
     pub tasks: u64,
@@ -62,7 +58,6 @@ pub struct GroupPlayed {
     pub cpu_ns: Option<Vec<u64>>,
     /// CPU time of the forked processes that ended by themselves, without probes.
     pub forked_cpu_ns: u64,
-    /// Whether processes were forked into it.
     pub forked: bool,
     /// User and system time, voluntary and involuntary switches, as the kernel accounts them.
     pub usage: usage::Usage,
@@ -116,7 +111,6 @@ pub fn completion_ns(run: &RunState) -> Option<u64> {
     Some(ends.max()?.saturating_sub(control.start_ns.load(SeqCst)))
 }
 
-/// All groups' results.
 pub fn groups(run: &RunState) -> Vec<GroupPlayed> {
     (0..run.script.groups.len()).map(|number| group(run, number)).collect()
 }

@@ -56,7 +56,6 @@ pub const STACK_BYTES: usize = 128 * 1024;
 /// In place of a CPU time.
 pub const UNKNOWN: u64 = u64::MAX;
 
-/// The results of one task.
 #[repr(C, align(64))]
 pub struct TaskSlot {
     /// The thread's number in the kernel.
@@ -84,7 +83,6 @@ impl TaskSlot {
 
 /// A group's counts, and the attributes that its tasks set for themselves.
 pub struct GroupTally {
-    /// The threads' name.
     pub comm: CString,
     /// The CPUs that its tasks start on; `None`: all.
     pub cpus: Option<libc::cpu_set_t>,
@@ -96,7 +94,6 @@ pub struct GroupTally {
     pub turnaround: Recorder,
     /// `span_ns`.
     pub span: Recorder,
-    /// Counts.
     pub counts: Shared<Counts>,
 }
 
@@ -109,7 +106,6 @@ pub struct Counts {
     pub missed: AtomicU64,
     /// Spans that took longer than their limit.
     pub timeouts: AtomicU64,
-    /// Processes that were forked.
     pub forked: AtomicU64,
     /// Forked processes that played their steps to the end.
     pub ended: AtomicU64,
@@ -144,22 +140,16 @@ unsafe impl Shareable for Counts {}
 
 /// Everything that the tasks of one trial share, by the numbers of its script.
 pub struct RunState {
-    /// The script.
     pub script: Script,
     /// How CPU time is used.
     pub busy: BusyLoop,
     control: Shared<Control>,
     /// One for each task, but for forked processes.
     pub slots: Shared<TaskSlot>,
-    /// One for each group.
     pub groups: Vec<GroupTally>,
-    /// By number.
     pub locks: Shared<Lock>,
-    /// By number.
     pub conditions: Shared<Condition>,
-    /// By number.
     pub semaphores: Shared<Semaphore>,
-    /// By number.
     pub barriers: Shared<Barrier>,
     /// By number: the last release of each timer that tasks share; 0: none yet.
     pub releases: Shared<Release>,
@@ -224,7 +214,6 @@ impl RunState {
         &self.slots[group.first_task..group.first_task + group.starts_ns.len()]
     }
 
-    /// The one control block.
     pub fn control(&self) -> &Control {
         &self.control[0]
     }
@@ -296,7 +285,6 @@ impl GroupTally {
         self.counts().timeouts.fetch_add(u64::from(ns > limit_ns), SeqCst);
     }
 
-    /// The group's counts.
     pub fn counts(&self) -> &Counts {
         &self.counts[0]
     }

@@ -19,7 +19,6 @@ use crate::player::run_state::{Fault, GroupTally, RunState, TaskSlot};
 /// Why a task ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It has played all its steps.
     Played,
     /// It has reached `exit`; its current repetition is not complete.
     Left,
@@ -39,23 +38,16 @@ impl From<Stopped> for End {
 /// Bytes that a task reads or writes at once.
 pub const BUFFER: usize = 16 * 1024;
 
-/// A task that is playing.
 pub struct Task<'a> {
-    /// The state that all tasks share.
     pub run: &'a RunState,
-    /// Its group's number.
     pub group: usize,
-    /// Its number in the group.
     pub number: u32,
     /// The place of its results; a forked process has none.
     pub slot: Option<&'a TaskSlot>,
-    /// Its timers by their numbers.
     pub timers: [TimerState; MAX_TIMERS],
     /// Steps played so far.
     pub steps: u64,
-    /// Its own file, if it has one yet.
     pub file: Option<OwnedFd>,
-    /// Its own memory, if it has some yet.
     pub memory: Option<Memory>,
     /// `/dev/null`, if it has opened it.
     pub null: Option<OwnedFd>,
@@ -80,12 +72,10 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Its group as the script has it.
     pub fn plan(&self) -> &'a Group {
         &self.run.script.groups[self.group]
     }
 
-    /// Where its group counts.
     pub fn tally(&self) -> &'a GroupTally {
         &self.run.groups[self.group]
     }

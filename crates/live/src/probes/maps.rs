@@ -30,11 +30,9 @@ pub fn highest_number() -> usize {
 /// What the object is loaded for.
 #[derive(Clone, Copy)]
 pub struct Use {
-    /// Task numbers.
     pub slots: usize,
     /// CPUs that the machine may have.
     pub cpus: usize,
-    /// Groups of tasks.
     pub groups: usize,
     /// Whether events are kept.
     pub trace: bool,
@@ -129,7 +127,6 @@ pub fn message_target(section: &str) -> Option<(&str, bool)> {
     at_end.or_else(|| Some((section.strip_prefix("kprobe.session/")?, true)))
 }
 
-/// Whether a program tells of messages.
 pub fn tells_messages(program: &ProgramMut<'_>) -> bool {
     message_target(&program.section().to_string_lossy()).is_some()
 }

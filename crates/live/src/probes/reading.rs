@@ -29,7 +29,6 @@ pub struct GroupReadings {
     /// The longest time that a task was runnable without running; waits that had not ended are
     /// included.
     pub longest_wait_ns: u64,
-    /// Tasks of the group that ran.
     pub tasks: u64,
     /// The CPU time of each task, ascending; tasks whose number was given away again are missing.
     pub cpu_times_ns: Vec<u64>,
@@ -38,9 +37,7 @@ pub struct GroupReadings {
 /// The span of the counting, on the monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// The common start.
     pub start_ns: u64,
-    /// The end.
     pub finish_ns: u64,
 }
 

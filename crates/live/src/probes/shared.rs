@@ -51,7 +51,6 @@ impl<T: Copy> SharedMap<T> {
         Ok(SharedMap { start: start.cast(), entries, _values: PhantomData })
     }
 
-    /// How many values there are.
     pub fn len(&self) -> usize {
         self.entries
     }
@@ -63,21 +62,18 @@ impl<T: Copy> SharedMap<T> {
         unsafe { self.start.add(index) }
     }
 
-    /// Reads a value.
     pub fn get(&self, index: usize) -> T {
         assert!(index < self.entries, "a shared map has no value {index}");
         // SAFETY: inside the mapping, and any bytes are a `T`.
         unsafe { self.start.add(index).read_volatile() }
     }
 
-    /// Writes a value.
     pub fn set(&self, index: usize, value: T) {
         assert!(index < self.entries, "a shared map has no value {index}");
         // SAFETY: inside the mapping.
         unsafe { self.start.add(index).write_volatile(value) }
     }
 
-    /// All values.
     pub fn iter(&self) -> impl Iterator<Item = T> {
         (0..self.entries).map(|index| self.get(index))
     }

@@ -14,9 +14,7 @@ use crate::program::Running;
 
 /// The working folder of a trial's program. A scratch folder is deleted on drop.
 pub enum Folder {
-    /// The current folder.
     Ours,
-    /// A new, empty folder.
     Scratch(TempDir),
     /// A source tree.
     Sources(PathBuf),

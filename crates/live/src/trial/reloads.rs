@@ -19,7 +19,6 @@ pub struct Reloads<'a> {
     failure: Option<Outcome>,
 }
 
-/// The durations of all reloads.
 pub struct Reloaded {
     /// Whether the workload demands reloads.
     asked: bool,

@@ -74,7 +74,6 @@ pub fn await_disabled() -> bool {
 }
 
 impl UnderTest {
-    /// Notes from loading.
     pub fn notes(&self) -> Vec<String> {
         match &self.kind {
             LoadedFrom::File(loaded) => loaded.notes().to_vec(),

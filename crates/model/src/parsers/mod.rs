@@ -33,7 +33,6 @@ pub struct Reported {
     /// The number of frames, and of those that it dropped because it was late, for
     /// `deadlines` and `deadlines_missed`.
     pub deadlines: Option<(u64, u64)>,
-    /// The version that its output names.
     pub version: Option<String>,
 }
 

@@ -119,7 +119,6 @@ impl Timers {
     }
 }
 
-/// The number of a name, which is added when it is new.
 pub fn first_use(names: &mut Vec<String>, name: &str) -> usize {
     names.iter().position(|known| known == name).unwrap_or_else(|| {
         names.push(name.into());

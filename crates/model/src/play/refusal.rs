@@ -8,7 +8,6 @@ use std::fmt;
 pub struct Refusal {
     /// The value's place, e.g. `task[0].steps[2].loop.steps[0]`; empty: the whole workload.
     pub path: String,
-    /// What is wrong.
     pub message: String,
     /// What to write instead.
     pub hint: String,

@@ -19,13 +19,10 @@ pub struct Script {
     pub groups: Vec<Group>,
     /// When tasks are told to stop, after the common start.
     pub duration_ns: Option<u64>,
-    /// The channels by number.
     pub channels: Vec<Pipes>,
-    /// How many locks there are.
     pub locks: usize,
     /// How many conditions there are, those of `suspend` included.
     pub conditions: usize,
-    /// How many semaphores there are.
     pub semaphores: usize,
     /// How many tasks meet at each barrier.
     pub barriers: Vec<u32>,
@@ -47,7 +44,6 @@ pub struct Script {
 /// The pipes of one channel; all channels' pipes have consecutive numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pipes {
-    /// The number of its first pipe.
     pub first: usize,
     /// The number of its pipes, at least 1.
     pub count: u32,
@@ -77,7 +73,6 @@ pub struct Group {
     pub affinity: Vec<u32>,
     /// What its tasks do; not empty.
     pub ops: Vec<Op>,
-    /// Its timers by their numbers.
     pub timers: Vec<TimerPlan>,
     /// The number of its first task among all that start by themselves.
     pub first_task: usize,
@@ -182,7 +177,6 @@ impl Script {
         finite.map(|group| group.starts_ns.len()).sum()
     }
 
-    /// Whether any task forks.
     pub fn forks(&self) -> bool {
         self.groups.iter().any(|group| group.ops.iter().any(|op| matches!(op, Op::Fork { .. })))
     }

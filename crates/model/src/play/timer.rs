@@ -32,7 +32,6 @@ impl TimerPlan {
     }
 }
 
-/// What a group counts for its timers.
 pub trait Tally {
     /// A job has ended this long after its release.
     fn response(&mut self, ns: u64);
@@ -42,7 +41,6 @@ pub trait Tally {
     fn deadlines(&mut self, passed: u64, missed: u64);
 }
 
-/// A timer of one task.
 #[derive(Clone, Copy, Debug)]
 pub struct TimerState {
     /// The release that the task works on or waits for; its start, before the first.

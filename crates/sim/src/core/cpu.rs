@@ -52,13 +52,11 @@ pub struct Cpu {
     pub kicks: Vec<(u32, u64)>,
     /// Head of the watchdog's list: the sched_ext task that has waited longest.
     pub watch_head: u32,
-    /// Tail of that list.
     pub watch_tail: u32,
     /// The rotating start of searches for idle CPUs (`distribute_cpu_mask_prev`).
     pub cursor: u32,
     /// Real-time tasks.
     pub rt: RtQueue,
-    /// Deadline tasks.
     pub deadline: DeadlineQueue,
     /// The deadline server that protects sched_ext tasks from starvation.
     pub server: Server,

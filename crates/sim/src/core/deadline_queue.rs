@@ -12,7 +12,6 @@ pub struct DeadlineQueue {
 }
 
 impl DeadlineQueue {
-    /// The task with the earliest deadline.
     pub fn first(&self) -> Option<TaskId> {
         self.iter().next()
     }

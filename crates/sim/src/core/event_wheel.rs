@@ -15,7 +15,6 @@ const WORD: usize = 64;
 /// The events of a slot that a new one may come after. Without a limit, a thousand timers for the
 /// same instant would be a list of a thousand.
 const LONGEST: u32 = 16;
-/// "No event".
 const NONE: u32 = u32::MAX;
 /// The slot of an event that never comes.
 const NEVER: u64 = u64::MAX;
@@ -28,9 +27,7 @@ pub struct Wheel {
     filled: [u64; SLOTS / WORD],
     /// The words of `filled` that are not zero.
     words: u64,
-    /// Present and free events.
     events: Vec<Event>,
-    /// The first free one.
     free: u32,
     /// The earliest slot that an event may have.
     begin: u64,
@@ -119,7 +116,6 @@ impl Wheel {
         time >> SLOT_BITS <= self.first
     }
 
-    /// The earliest event.
     #[inline]
     pub fn first(&self) -> Option<&Event> {
         self.head(self.first)

@@ -9,7 +9,6 @@ use std::collections::BinaryHeap;
 
 use super::event_wheel::Wheel;
 
-/// What an event does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// A CPU's task has finished its current work. Index: CPU.
@@ -33,7 +32,6 @@ pub enum EventKind {
     End,
 }
 
-/// One event.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     /// Time of the event, ns.
@@ -47,7 +45,6 @@ pub struct Event {
     pub generation: u32,
     /// The event after it in its slot of the wheel.
     pub(super) next: u32,
-    /// What the event does.
     pub kind: EventKind,
 }
 
@@ -82,7 +79,6 @@ impl PartialEq for Event {
 
 impl Eq for Event {}
 
-/// The events to come.
 pub struct Events {
     near: Wheel,
     far: BinaryHeap<Event>,
@@ -98,12 +94,10 @@ impl Events {
         Events { near: Wheel::new(), far: BinaryHeap::new(), made: 0, seed: seed | 1 }
     }
 
-    /// Makes room for this many more events.
     pub fn reserve(&mut self, more: usize) {
         self.near.reserve(more);
     }
 
-    /// Adds one.
     pub fn push(&mut self, time: u64, kind: EventKind, index: u32, generation: u32) {
         self.made += 1;
         // Multiplicative hashing by the seed: a different, repeatable order for each seed.
@@ -135,7 +129,6 @@ impl Events {
         self.far.peek().is_some_and(|far| self.near.may_follow(far.time) && is_before(far))
     }
 
-    /// The earliest event.
     #[inline]
     pub fn first(&self) -> Option<&Event> {
         if self.is_far_first() { self.far.peek() } else { self.near.first() }

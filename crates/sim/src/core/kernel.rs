@@ -29,7 +29,6 @@ pub struct Core {
     pub(crate) workload: WorkloadState,
     /// What is measured: `measure`.
     pub(crate) recorder: Recorder,
-    /// The scheduler.
     pub(crate) ops: Rc<dyn Ops>,
 }
 

@@ -56,7 +56,6 @@ impl CpuMask {
         self.words.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
     }

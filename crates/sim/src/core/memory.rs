@@ -210,7 +210,6 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// An empty arena.
     pub fn new(layout: TaskLayout) -> Arena {
         let size = layout.size.next_multiple_of(64) as usize;
         Arena {

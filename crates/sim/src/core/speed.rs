@@ -24,14 +24,11 @@ pub struct Speeds {
     share: Vec<u64>,
     /// The cores' speed while `n + 1` of them are busy, per cent; the last counts for more.
     boost: Vec<u64>,
-    /// Busy threads of each core.
     busy_threads: Vec<u32>,
-    /// Cores with a busy thread.
     busy_cores: u32,
 }
 
 impl Speeds {
-    /// The speeds of a machine that idles.
     pub fn new(machine: &Machine, topology: &Topology) -> Speeds {
         let busy_share =
             |threads: u32| u64::from(if threads > 1 { machine.smt_percent } else { 100 });

@@ -9,7 +9,6 @@ pub struct Stat {
     /// CPU time between switches, ns. It includes kernel work before and after the task's own work,
     /// which the time that the scheduler sees ([`Task::cpu_ns`]) does not.
     pub ran_ns: u64,
-    /// Time since which it runs.
     pub runs_since: u64,
     /// Time of its wake-up; `u64::MAX`: no wake-up is in progress.
     pub waking_at: u64,

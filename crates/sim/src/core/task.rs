@@ -15,7 +15,6 @@ pub enum Class {
     Rt,
     /// All other policies, while a sched_ext scheduler is loaded.
     Ext,
-    /// The idle tasks.
     Idle,
 }
 
@@ -28,9 +27,7 @@ pub enum State {
     Runnable,
     /// Waiting for something.
     Sleeping,
-    /// Waiting for the disk.
     DiskSleep,
-    /// Ended.
     Dead,
 }
 
@@ -64,11 +61,9 @@ pub struct Task {
     pub cpu: u32,
     /// Running, sleeping, ended, ….
     pub state: State,
-    /// Its scheduling class.
     pub class: Class,
     /// Flags: [`QUEUED`] and those after it.
     pub scx: u8,
-    /// Whether the scheduler has it.
     pub ops_state: OpsState,
     /// [`Cpu::qseq`](super::cpu::Cpu::qseq) at its last hand-over to the scheduler.
     pub qseq: u64,
@@ -102,7 +97,6 @@ pub struct Task {
     pub nr_allowed: u32,
     /// `p->prio`: 0 … 98 real-time, 100 … 139 others, −1 deadline.
     pub prio: i32,
-    /// The policy with its parameters.
     pub policy: Policy,
     /// Remaining quantum of SCHED_RR, ticks.
     pub rr_ticks: u32,
@@ -112,7 +106,6 @@ pub struct Task {
     pub dl_deadline: u64,
     /// SCHED_DEADLINE: throttled because its budget is used up.
     pub dl_throttled: bool,
-    /// Whether it is exiting.
     pub exiting: bool,
     /// Index of its group in the workload; `u32::MAX`: none.
     pub group: u32,
@@ -140,7 +133,6 @@ pub fn scx_weight(policy: &Policy) -> u32 {
     ((weight * 100 + 512) / 1024).clamp(1, 10_000)
 }
 
-/// The class of a policy.
 pub fn class_of(policy: &Policy) -> Class {
     match policy.class {
         PolicyClass::Deadline => Class::Deadline,
@@ -170,7 +162,6 @@ pub fn policy_number(class: PolicyClass) -> u32 {
     }
 }
 
-/// The attributes of a new task.
 pub struct NewTask<'a> {
     /// Thread number (`pid`).
     pub pid: i32,
@@ -178,11 +169,9 @@ pub struct NewTask<'a> {
     pub tgid: i32,
     /// Its name; 15 bytes are kept.
     pub comm: &'a str,
-    /// Its policy.
     pub policy: Policy,
     /// Its allowed CPUs: an index into `Core::masks`.
     pub mask: u32,
-    /// The task that forked it.
     pub parent: Option<TaskId>,
     /// The CPU on which it is created.
     pub cpu: u32,

@@ -6,5 +6,4 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(pub u32);
 
-/// "No task" in lists.
 pub const NO_TASK: u32 = u32::MAX;

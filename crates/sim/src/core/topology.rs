@@ -30,11 +30,9 @@ pub struct Topology {
 pub enum Distance {
     /// The same CPU.
     Same,
-    /// The same core.
     Smt,
     /// The same last-level cache.
     Llc,
-    /// The same node.
     Node,
     /// Another node.
     Remote,

@@ -6,7 +6,6 @@ use crate::core::task_id::TaskId;
 /// An insertion in the dispatch buffer, which is flushed after `ops.dispatch`.
 #[derive(Clone, Copy, Debug)]
 pub struct Dispatch {
-    /// The task.
     pub task: TaskId,
     /// The task's `qseq` at the insertion; it is stale if the task was enqueued again.
     pub qseq: u64,

@@ -37,14 +37,11 @@ const FREE: Node = Node {
     ordered: false,
 };
 
-/// A queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
     /// Its number for schedulers; `DSQ_INVALID` once destroyed.
     pub id: u64,
-    /// Tasks in it.
     pub len: u32,
-    /// Its lock.
     pub lock: super::shared_lock::SharedLock,
     head: u32,
     tail: u32,
@@ -76,7 +73,6 @@ pub enum Mixed {
 #[derive(Default)]
 pub struct Queues {
     nodes: Vec<Node>,
-    /// The queues.
     pub queues: Vec<Queue>,
     cursors: Vec<Cursor>,
     open_cursors: u32,
@@ -93,7 +89,6 @@ impl Queues {
         self.nodes.push(FREE);
     }
 
-    /// A new, empty queue.
     pub fn add_queue(&mut self, id: u64) -> u32 {
         let empty = Queue {
             id,
@@ -123,7 +118,6 @@ impl Queues {
         self.nodes[task as usize].next
     }
 
-    /// Number of tasks in the queue.
     pub fn len(&self, queue: u32) -> u32 {
         self.queues[queue as usize].len
     }
@@ -292,7 +286,6 @@ impl Queues {
     }
 }
 
-/// Iterators.
 impl Queues {
     /// Starts an iterator over the tasks that are in the queue now.
     pub fn open_cursor(&mut self, queue: u32, reverse: bool) -> u32 {

@@ -64,7 +64,6 @@ impl ExtState {
         }
     }
 
-    /// Whether a scheduler is loaded.
     #[inline]
     pub(crate) fn is_loaded(&self) -> bool {
         self.loaded
@@ -81,18 +80,15 @@ impl ExtState {
         &self.exit_place
     }
 
-    /// All dispatch queues.
     #[inline]
     pub(crate) fn queues(&self) -> &Queues {
         &self.queues
     }
 
-    /// Makes room for this many tasks.
     pub(crate) fn reserve_tasks(&mut self, tasks: usize) {
         self.queues.reserve_tasks(tasks);
     }
 
-    /// Adds the next task.
     pub(crate) fn add_task(&mut self) {
         self.queues.add_task();
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The state of a scheduler's timer.
 
-/// A timer and its expiry.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SchedulerTimer {
     cpu: u32,
@@ -17,7 +16,6 @@ impl SchedulerTimer {
         generation
     }
 
-    /// Returns whether the timer was armed.
     pub(super) fn cancel(&mut self) -> bool {
         self.generation = self.generation.wrapping_add(1);
         std::mem::take(&mut self.armed)

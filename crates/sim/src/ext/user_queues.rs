@@ -25,7 +25,6 @@ impl UserQueues {
         found.filter(|&queue| queue != NONE)
     }
 
-    /// Gives a queue its number.
     pub fn add(&mut self, id: u64, queue: u32) {
         if id < TABLE {
             let size = self.table.len().max(id as usize + 1);

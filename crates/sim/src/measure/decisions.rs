@@ -9,7 +9,6 @@ use model::trace::{Preemption, Queue, What};
 use crate::core::{Core, NO_TASK, TaskId};
 use crate::flags::SLICE_INF;
 
-/// The hooks.
 impl Core {
     #[inline(always)]
     pub(crate) fn is_tracing(&self) -> bool {
@@ -152,7 +151,6 @@ impl Core {
         }
     }
 
-    /// The slice, for tasks that have one that ends.
     fn finite_slice(&self, task: TaskId) -> Option<u64> {
         let ext = self.machine.task(task).class == crate::core::task::Class::Ext;
         Some(self.slice(task)).filter(|&slice| ext && slice != SLICE_INF)

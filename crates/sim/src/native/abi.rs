@@ -83,13 +83,10 @@ pub struct ExitInfo {
     pub exit_code: i64,
     /// Always 0.
     pub flags: u64,
-    /// The kind in words.
     pub reason: *const c_char,
     /// No back trace.
     pub bt: *const u64,
-    /// Its length.
     pub bt_len: u32,
-    /// What happened.
     pub msg: *const c_char,
     /// What `ops.dump` wrote.
     pub dump: *const c_char,
@@ -100,7 +97,6 @@ pub struct ExitInfo {
 pub struct InitTask {
     /// The task is new, not found at load.
     pub fork: bool,
-    /// There are none.
     pub cgroup: *const c_void,
 }
 
@@ -125,11 +121,9 @@ pub struct SelectCpuAnd {
 /// `struct scx_bpf_dsq_insert_vtime_args`.
 #[repr(C)]
 pub struct InsertVtime {
-    /// The queue.
     pub dsq_id: u64,
     /// The slice, ns.
     pub slice: u64,
-    /// The key.
     pub vtime: u64,
     /// `SCX_ENQ_*`.
     pub enq_flags: u64,
@@ -140,7 +134,6 @@ pub struct InsertVtime {
 pub struct DsqIterator {
     /// The kernel's cursor.
     pub cursor: u32,
-    /// Whether it holds one.
     pub is_open: u32,
     /// For the next move.
     pub slice: u64,

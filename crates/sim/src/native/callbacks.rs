@@ -10,7 +10,6 @@ pub type Task = *mut u8;
 
 /// Functions of one task and a 64-bit word of flags.
 type WithFlags = unsafe extern "C" fn(Task, u64);
-/// Functions of one task.
 type OfTask = unsafe extern "C" fn(Task);
 /// Functions of one CPU.
 type OfCpu = unsafe extern "C" fn(i32);

@@ -32,7 +32,6 @@ struct Division {
     length: u64,
     /// Width of the operands, bits.
     bits: u32,
-    /// Value of the divisor.
     divisor: u64,
 }
 

@@ -48,7 +48,6 @@ pub const CALLBACKS: &[&str] = &[
     "a timer",
 ];
 
-/// The number of the running callback.
 pub static CALLBACK: AtomicU32 = AtomicU32::new(0);
 /// Number of callbacks so far.
 pub static CALLS: AtomicU64 = AtomicU64::new(0);

@@ -22,7 +22,6 @@ use super::cell;
 use super::isolate::{Ending, be_isolated, isolated_by};
 use super::supervision::answer;
 
-/// The server of this program.
 static SERVER: OnceLock<Server> = OnceLock::new();
 
 /// Starts the process that forks all later trials' processes. A program that will hold many trials
@@ -40,7 +39,6 @@ pub fn start_fork_server() -> io::Result<()> {
     Ok(())
 }
 
-/// The server, if it was started.
 pub fn started() -> Option<&'static Server> {
     SERVER.get()
 }
@@ -153,7 +151,6 @@ impl Service for Known {
 
 /// What a trial's process has to do.
 struct Order<'a> {
-    /// With its tapes.
     trial: Trial,
     scheduler: Option<&'a Native>,
     confinement: (&'static Cell, Limits),

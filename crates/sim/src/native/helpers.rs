@@ -215,7 +215,6 @@ type MapCallback = unsafe extern "C" fn(MapVariable, *mut u8, *mut u8, *mut u8) 
 /// Alignment of memory that the scheduler allocates, bytes.
 const ALIGNMENT: usize = 16;
 
-/// The map of a variable.
 unsafe fn map_of(variable: MapVariable) -> *mut Map {
     // SAFETY: the loader wrote the map's address to the variable.
     unsafe { variable.cast::<*mut Map>().read() }

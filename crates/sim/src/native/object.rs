@@ -36,7 +36,6 @@ impl Loaded {
         unsafe { &*self.export }
     }
 
-    /// The address of a symbol.
     pub fn at(&self, place: SymbolRange) -> *mut u8 {
         (self.image.range().0 + place.address) as *mut u8
     }

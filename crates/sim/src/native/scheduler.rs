@@ -103,7 +103,6 @@ impl NativeScheduler {
         &self.object
     }
 
-    /// The scheduler's callbacks.
     pub fn callbacks(&self) -> &Callbacks {
         &self.callbacks
     }
@@ -209,7 +208,6 @@ plain! {
     cpu_offline(; cpu: i32);
 }
 
-/// The others.
 impl NativeScheduler {
     pub fn init(&self, core: &mut Core) -> i32 {
         let Some(callback) = self.callbacks.init else { return 0 };

@@ -22,7 +22,6 @@ pub struct Timer {
     pub map: *mut u8,
     /// The key of the map's entry that contains the timer.
     pub key: Vec<u8>,
-    /// The value of that entry.
     pub value: *mut u8,
     /// What the timer calls when it expires, once it is set.
     pub callback: Option<TimerCallback>,

@@ -53,7 +53,6 @@ fn knobs(trial: &Trial) -> BTreeMap<String, KnobValue> {
 pub struct LabFault {
     /// The trial's identity.
     pub trial: String,
-    /// What happened.
     pub what: String,
 }
 
@@ -85,7 +84,6 @@ impl Answer {
         }
     }
 
-    /// The record of the trial that was asked.
     fn record(self, trial: &Trial) -> Record {
         let mut record = without(trial, self.outcome);
         (record.measured, record.trace) = (self.measured, self.trace);

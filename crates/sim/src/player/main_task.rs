@@ -27,7 +27,6 @@ const UNTIL_GONE_NS: u64 = 50_000;
 const PASTS_MAX: usize = 512;
 
 impl Core {
-    /// Makes the main task.
     pub(crate) fn add_main(&mut self) {
         let pid = self.take_pid();
         let new = NewTask {
@@ -64,7 +63,6 @@ impl Core {
         self.machine.costs = costs;
     }
 
-    /// The main task runs.
     pub(crate) fn run_main(&mut self, cpu: u32) {
         match self.workload.main_work {
             MainWork::Making => {

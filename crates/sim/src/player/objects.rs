@@ -23,7 +23,6 @@ pub struct Lock {
     pub waiters: Waiters,
 }
 
-/// A barrier.
 #[derive(Default)]
 pub struct Barrier {
     /// How many tasks have reached it.
@@ -32,10 +31,8 @@ pub struct Barrier {
     pub waiters: Waiters,
 }
 
-/// A semaphore.
 #[derive(Default)]
 pub struct Semaphore {
-    /// Its value.
     pub value: u64,
     /// How many tasks have gone to sleep and have not run since: while there are some, every post
     /// is a system call, also after they have been woken.

@@ -10,15 +10,11 @@ use crate::core::task_id::TaskId;
 /// Where a task is in its steps.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    /// Its group's number.
     pub group: u32,
-    /// Its number in the group.
     pub number: u32,
-    /// The operation that it is at.
     pub at: usize,
     /// How far it is inside the operation; 0 at its begin.
     pub phase: u8,
-    /// Rounds played.
     pub rounds: u64,
     /// Steps played, for the timers.
     pub steps: u64,
@@ -26,7 +22,6 @@ pub struct Progress {
     pub loops: Vec<u64>,
     /// Begin and limit of the spans that it is in, nanoseconds, the innermost last.
     pub spans: Vec<(u64, u64)>,
-    /// Its timers.
     pub timers: Vec<TimerState>,
     /// What is left of the operation, bytes or tasks.
     pub left: u64,
@@ -34,9 +29,7 @@ pub struct Progress {
     pub member: u32,
     /// Its start, ns of virtual time; until the common start, how long after that it will be.
     pub start_ns: u64,
-    /// The task that forked it.
     pub parent: Option<TaskId>,
-    /// Its living children.
     pub children: u32,
     /// Its ended children that it has not waited for.
     pub zombies: u32,
@@ -66,13 +59,11 @@ impl Progress {
 pub enum Gate {
     /// It has just been made.
     Made,
-    /// It has its attributes.
     Ready,
     /// It has not been woken for the common start.
     Closed,
     /// It sleeps until its own start.
     Delayed,
-    /// It plays.
     #[default]
     Passed,
 }
@@ -80,14 +71,12 @@ pub enum Gate {
 /// How far a task is with its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ending {
-    /// It has not begun.
     #[default]
     No,
     /// It gives its memory and files back.
     TidyUp,
     /// It leaves its session's group.
     LeaveGroup,
-    /// It notifies its parent.
     TellParent,
     /// It leaves its CPU for good.
     Leave,
@@ -96,7 +85,6 @@ pub enum Ending {
 /// What a step did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// It is done.
     Next,
     /// Its CPU work is set, and the step is done when that is done.
     WorkThenNext,
@@ -108,6 +96,5 @@ pub enum Flow {
     Yield,
     /// The task gives its CPU away; the step is called again when it runs next.
     YieldThenAgain,
-    /// The task has ended.
     End,
 }

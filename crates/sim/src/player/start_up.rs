@@ -31,7 +31,6 @@ const EXTRA_PID: i32 = 999;
 /// The name of a thread that has not given itself its own.
 pub(super) const PROGRAM: &str = "fairground";
 
-/// A group and a number in it.
 type Place = (usize, usize);
 
 /// What the starter does next.
@@ -49,11 +48,9 @@ enum Step {
     AwaitExtra,
 }
 
-/// The starter.
 pub struct Starter {
     /// Its task, while it lives.
     pub(super) task: Option<TaskId>,
-    /// The task that was made last.
     last: Option<TaskId>,
     step: Step,
 }
@@ -109,7 +106,6 @@ impl Core {
         self.wake_new(starter);
     }
 
-    /// A thread of the player.
     fn make_thread(&mut self, pid: i32, group: u32, comm: &str, cpu: u32) -> TaskId {
         let task = self.clone_thread((Policy::default(), 0), pid, group, comm, cpu);
         self.workload.starter.last = Some(task);
@@ -141,7 +137,6 @@ impl Core {
         task
     }
 
-    /// The starter runs.
     pub(super) fn run_starter(&mut self, cpu: u32, task: TaskId) {
         let flow = match self.workload.starter.step {
             Step::Sleep(SLEEPS) => self.make_next(cpu, (0, 0)),

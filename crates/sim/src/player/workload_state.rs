@@ -21,18 +21,15 @@ pub enum MainWork {
     Making,
     /// Let that one go.
     Joining,
-    /// Start all.
     Starting,
     /// Wake the next one.
     Waking,
-    /// End the trial.
     Ending,
 }
 
 /// The script and its playing.
 pub struct WorkloadState {
     pub(super) script: Script,
-    /// By the tasks' numbers.
     pub(super) progress: Vec<Progress>,
     pub(super) objects: Objects,
     /// The task that starts and ends the trial.
@@ -42,7 +39,6 @@ pub struct WorkloadState {
     pub(super) at_gate: Vec<TaskId>,
     /// Whether the time is over before it has woken all.
     pub(super) is_late: bool,
-    /// The task that makes the others.
     pub(super) starter: Starter,
     /// The common start, ns of virtual time; 0 before.
     pub(crate) start_ns: u64,
@@ -87,22 +83,18 @@ impl WorkloadState {
         })
     }
 
-    /// The groups of tasks.
     pub(crate) fn groups(&self) -> &[Group] {
         &self.script.groups
     }
 
-    /// Makes room for this many tasks.
     pub(crate) fn reserve_tasks(&mut self, tasks: usize) {
         room::reserve(&mut self.progress, tasks);
     }
 
-    /// Adds the next task.
     pub(crate) fn add_task(&mut self) {
         self.progress.push(Progress::default());
     }
 
-    /// How far a task is.
     #[inline]
     pub(crate) fn progress(&self, task: TaskId) -> &Progress {
         &self.progress[task.0 as usize]
@@ -114,7 +106,6 @@ impl WorkloadState {
         self.over
     }
 
-    /// How many tasks start by themselves.
     pub(crate) fn starting_tasks(&self) -> usize {
         self.script.starting_tasks()
     }
@@ -129,7 +120,6 @@ impl WorkloadState {
         self.script.duration_ns.map(|duration_ns| self.start_ns.saturating_add(duration_ns))
     }
 
-    /// Whether every finite task has ended.
     pub(crate) fn finite_tasks_ended(&self) -> bool {
         self.live_finite == 0
     }

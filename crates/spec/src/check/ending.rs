@@ -21,7 +21,6 @@ pub fn check(workload: &Workload) -> Checked {
     fault("", "the workload never ends", hint)
 }
 
-/// Whether the workload ends by itself.
 pub fn ends(workload: &Workload) -> bool {
     let finite = |group: &TaskGroup| !group.template && group.count > 0 && !endless(group);
     workload.duration_us.is_some()

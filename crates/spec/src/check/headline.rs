@@ -7,7 +7,6 @@ use model::metric::{MEASURES, PROGRAM, measure};
 use super::{Checked, fault};
 use crate::near::advice;
 
-/// The statistics of a distribution.
 const STATISTICS: [&str; 5] = ["p50", "p90", "p99", "p999", "max"];
 
 pub fn check(workload: &Workload) -> Checked {

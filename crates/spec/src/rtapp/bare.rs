@@ -15,7 +15,6 @@ const EVENT: &str = "suspend";
 
 /// A text in which every key has a value.
 pub struct Completed {
-    /// The text.
     pub text: String,
     /// Where each added value begins in it.
     starts: Vec<usize>,

@@ -28,14 +28,12 @@ pub struct Events<'a> {
     held: BTreeSet<String>,
     /// Whether there were events, also such that need no step.
     pub any: bool,
-    /// The steps.
     pub steps: Vec<Step>,
     /// Where each step is written.
     pub places: Vec<usize>,
 }
 
 impl<'a> Events<'a> {
-    /// No steps yet.
     pub fn new(task: &'a str, global: &'a Global) -> Events<'a> {
         let (steps, places) = (Vec::new(), Vec::new());
         Events { task, global, held: BTreeSet::new(), any: false, steps, places }
@@ -52,7 +50,6 @@ impl<'a> Events<'a> {
     }
 }
 
-/// Reads one event.
 pub fn read<'t, 'v>(
     fields: &Fields<'t, 'v>,
     (key, at): (&str, usize),

@@ -51,7 +51,6 @@ impl<'t> Json<'t> {
         Json { file, text }
     }
 
-    /// No positions yet.
     pub fn places(&self) -> Places {
         Places::new(self.file, self.text)
     }
@@ -104,7 +103,6 @@ pub struct Fields<'t, 'v> {
 }
 
 impl<'t, 'v> Fields<'t, 'v> {
-    /// The file for messages.
     pub fn file(&self) -> &str {
         self.json.file
     }
@@ -120,7 +118,6 @@ impl<'t, 'v> Fields<'t, 'v> {
         found.map_or(self.start, |property| property.range.start)
     }
 
-    /// The names of the fields that are left.
     pub fn keys(&self) -> Vec<&'v str> {
         self.left.iter().map(|property| property.name.as_str()).collect()
     }
@@ -146,7 +143,6 @@ impl<'t, 'v> Fields<'t, 'v> {
         found.map(|property| &property.value)
     }
 
-    /// Takes the field with a name.
     pub fn take(&mut self, key: &str) -> Option<&'v Value<'t>> {
         let index = self.left.iter().position(|property| property.name.as_str() == key)?;
         Some(&self.left.remove(index).value)
@@ -192,13 +188,11 @@ impl<'t, 'v> Fields<'t, 'v> {
         }
     }
 
-    /// A value as a whole number.
     pub fn as_integer(&self, value: &Value, key: &str) -> Result<i64, SpecError> {
         let number = value.as_number_lit().and_then(|literal| literal.value.parse().ok());
         number.ok_or_else(|| self.wrong(value, key, "a whole number"))
     }
 
-    /// A value as a string.
     pub fn as_text(&self, value: &'v Value<'t>, key: &str) -> Result<&'v str, SpecError> {
         let text = value.as_string_lit().map(|literal| literal.value.as_ref());
         text.ok_or_else(|| self.wrong(value, key, "a string"))

@@ -10,12 +10,10 @@ use crate::check::NAME_BYTES_MAX;
 /// Names that have a meaning in metrics.
 const TAKEN: [&str; 2] = ["all", PROGRAM];
 
-/// The names that are given so far.
 pub struct Names {
     given: BTreeSet<String>,
     /// The names that tasks will keep.
     kept: BTreeSet<String>,
-    /// How many names were made of a name and an ending.
     made: BTreeMap<String, u32>,
 }
 

@@ -36,7 +36,6 @@ pub struct Phase {
     steps: Vec<Step>,
     /// Where each step is written.
     places: Vec<usize>,
-    /// Whether it binds memory to nodes.
     pub binds_memory: bool,
 }
 
@@ -66,12 +65,10 @@ impl Phase {
         &mut self.steps
     }
 
-    /// The steps.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// The steps, each with its place.
     pub fn placed(&self) -> impl Iterator<Item = (&Step, usize)> {
         self.steps.iter().zip(self.places.iter().copied())
     }
@@ -115,7 +112,6 @@ fn rounds_of(rounds: i64) -> Option<u64> {
 
 /// The steps of a list that is put together, which notes where each is written.
 pub struct Assembled<'a> {
-    /// The steps.
     pub steps: Vec<Step>,
     /// The list's path, e.g. `task[0].steps`.
     pub path: String,

@@ -37,7 +37,6 @@ const KEYS: [&str; 16] = [
     "phases",
 ];
 
-/// A task as the file has it.
 pub struct Task<'v> {
     name: &'v str,
     at: usize,

@@ -15,9 +15,7 @@ type Key = (Option<usize>, String);
 /// What all uses of a timer say together.
 #[derive(Default)]
 struct Uses {
-    /// The threads that use it.
     threads: u64,
-    /// Whether one of the uses is absolute, which makes all of them so.
     absolute: bool,
 }
 

@@ -19,7 +19,6 @@ fn whole(text: &str) -> (Vec<TaskGroup>, Vec<String>) {
     (resolved.workload.tasks, resolved.notes)
 }
 
-/// The steps of the only task.
 #[track_caller]
 fn steps(events: &str) -> Vec<Step> {
     let (mut groups, notes) = tasks(&format!("\"t\": {{{events}}}"));

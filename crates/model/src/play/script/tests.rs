@@ -20,7 +20,6 @@ fn script(workload: Value) -> Result<Script, Refusal> {
     Script::new(&serde_json::from_value(workload).unwrap(), SETTING)
 }
 
-/// The refusal of a workload that has only this task.
 fn refusal(task: Value) -> String {
     let workload = json!({"name": "w", "duration_us": 5, "task": [task]});
     script(workload).expect_err("must be refused").to_string()

@@ -91,7 +91,6 @@ impl Hash {
         Ok(self.value(entry, cpu))
     }
 
-    /// Removes a key.
     pub fn delete(&mut self, key: &[u8]) -> i64 {
         let entry = self.find(key);
         if entry == NONE {
@@ -113,7 +112,6 @@ impl Hash {
         0
     }
 
-    /// Every entry.
     pub fn entries(&self, cpu: u32) -> Vec<(Vec<u8>, *mut u8)> {
         let used = |entry: &u32| self.links[*entry as usize].used > 0;
         let key_and_value = |entry| (self.key(entry).to_vec(), self.value(entry, cpu));

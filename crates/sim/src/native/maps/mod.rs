@@ -267,12 +267,10 @@ impl Map {
         errno::ENOENT
     }
 
-    /// Bytes of a key.
     pub fn key_size(&self) -> usize {
         self.key_size
     }
 
-    /// The ring buffer in it.
     pub fn ring(&mut self) -> Option<&mut Ring> {
         match &mut self.form {
             Form::Ring(ring) => Some(ring),

@@ -17,7 +17,6 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// No task has any.
     pub fn new(value_size: usize) -> Storage {
         Storage { pieces: Vec::new(), owned: Vec::new(), value_size }
     }
@@ -32,7 +31,6 @@ impl Storage {
         (self.pieces.as_ptr(), self.pieces.len() as u64)
     }
 
-    /// A task's value.
     pub fn find(&self, task: u32) -> Option<*mut u8> {
         let piece = self.owned.get((task / PIECE) as usize)?.as_ref()?;
         let slot = piece.at((task % PIECE) as usize);

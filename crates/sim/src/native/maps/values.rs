@@ -24,7 +24,6 @@ impl Values {
         (base != libc::MAP_FAILED).then(|| Values { base: base.cast(), bytes, stride })
     }
 
-    /// The first element.
     pub fn base(&self) -> *mut u8 {
         self.base
     }
