@@ -29,6 +29,6 @@ mod trial;
 
 pub use crate::core::kernel::{Core, Ops};
 pub use crate::core::memory::TaskLayout;
-pub use crate::core::task_id::TaskId;
+pub use crate::core::task::TaskId;
 pub use ops::{ExitInfo, OpsPresent};
 pub use trial::run_ops;

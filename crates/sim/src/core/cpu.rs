@@ -8,10 +8,10 @@
 //!
 //! DIVERGES: caches matter only at a migration, and CPUs have no hot-plug.
 
-use super::deadline_queue::DeadlineQueue;
+use super::deadline::DeadlineQueue;
 use super::rt_queue::RtQueue;
 use super::server::Server;
-use super::task_id::{NO_TASK, TaskId};
+use super::task::{NO_TASK, TaskId};
 
 /// A CPU. Only code that runs on it, or that holds its run-queue lock in the kernel, changes
 /// fields.

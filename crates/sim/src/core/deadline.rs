@@ -5,6 +5,8 @@
 //! task reclaims while they are active. A task that exits returns its bandwidth at once, not at its
 //! 0-lag time.
 
+use std::collections::BTreeSet;
+
 use model::Policy;
 use model::trace::{Preemption, Queue};
 
@@ -223,5 +225,34 @@ impl Core {
             self.because(to, Preemption::MoreImportant { pid: task.0 });
             self.machine.resched(to);
         }
+    }
+}
+
+/// The deadline tasks of a CPU in order of deadline, including the running task.
+#[derive(Default)]
+pub struct DeadlineQueue {
+    tasks: BTreeSet<(u64, TaskId)>,
+}
+
+impl DeadlineQueue {
+    pub fn first(&self) -> Option<TaskId> {
+        self.iter().next()
+    }
+
+    /// The earliest deadline; later than any deadline if the queue is empty.
+    pub(super) fn earliest(&self) -> u64 {
+        self.tasks.first().map_or(u64::MAX, |&(deadline, _)| deadline)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = TaskId> {
+        self.tasks.iter().map(|&(_, task)| task)
+    }
+
+    pub(super) fn insert(&mut self, deadline: u64, task: TaskId) {
+        self.tasks.insert((deadline, task));
+    }
+
+    pub(super) fn remove(&mut self, deadline: u64, task: TaskId) {
+        self.tasks.remove(&(deadline, task));
     }
 }

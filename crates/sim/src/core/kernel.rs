@@ -10,7 +10,7 @@ use model::Trial;
 
 use super::machine_state::MachineState;
 use super::memory::TaskLayout;
-use super::task_id::TaskId;
+use super::task::TaskId;
 use crate::ext::ext_state::ExtState;
 use crate::measure::recorder::Recorder;
 use crate::ops::{ExitInfo, OpsPresent};

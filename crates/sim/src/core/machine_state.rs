@@ -12,8 +12,8 @@ use super::mask::CpuMask;
 use super::memory::{Arena, TaskLayout};
 use super::speed::Speeds;
 use super::stat::Stat;
+use super::task::TaskId;
 use super::task::{Class, Task};
-use super::task_id::TaskId;
 use super::topology::Topology;
 
 /// CPUs, tasks and what they share.

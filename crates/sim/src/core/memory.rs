@@ -8,7 +8,7 @@
 use std::alloc::{Layout, handle_alloc_error};
 use std::ptr::null_mut;
 
-use super::task_id::TaskId;
+use super::task::TaskId;
 
 /// "This field does not exist": the core then keeps its value in a scratch word behind the block.
 pub const ABSENT: u32 = u32::MAX;

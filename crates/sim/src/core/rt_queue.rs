@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::task_id::TaskId;
+use super::task::TaskId;
 
 /// The priority of an idle CPU, on the scale of `p->prio`.
 pub const IDLE_PRIO: i32 = 140;

@@ -3,8 +3,14 @@
 
 use model::{Policy, PolicyClass};
 
-use super::task_id::{NO_TASK, TaskId};
 use crate::flags::DSQ_INVALID;
+
+/// A task's number inside the simulator. Idle tasks come first: the idle task of CPU *n* is number
+/// *n*.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId(pub u32);
+
+pub const NO_TASK: u32 = u32::MAX;
 
 /// The scheduling classes, highest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Finding a task for a CPU: `balance_one()` and its loop around `ops.dispatch`.
 
-use super::dispatch_buffer::Dispatch;
 use super::dsq::NONE;
+use super::ext_state::Dispatch;
 use crate::core::task::{Class, OpsState, QUEUED};
 use crate::core::{Core, TaskId};
 use crate::flags::*;

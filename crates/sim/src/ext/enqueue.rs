@@ -6,9 +6,8 @@
 
 use model::trace::Preemption;
 
-use super::direct_dispatch::Direct;
-use super::dispatch_buffer::Dispatch;
 use super::dsq::Mixed;
+use super::ext_state::{Direct, Dispatch};
 use crate::core::memory::put;
 use crate::core::task::{Class, DEFERRED, OpsState, QUEUED};
 use crate::core::{Core, TaskId};

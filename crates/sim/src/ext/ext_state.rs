@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The state of sched_ext: the loaded scheduler, its queues, and what a callback has asked for.
 
-use super::direct_dispatch::Direct;
-use super::dispatch_buffer::Dispatch;
 use super::dsq::Queues;
 use super::idle_masks::IdleMasks;
-use super::scheduler_timer::SchedulerTimer;
-use super::user_queues::UserQueues;
-use crate::core::task_id::TaskId;
+use super::queues::UserQueues;
+use super::timer::SchedulerTimer;
+use crate::core::task::TaskId;
 use crate::core::topology::Topology;
 use crate::flags::{DSP_DFL_MAX_BATCH, DSQ_BYPASS, DSQ_GLOBAL, DSQ_LOCAL, WATCHDOG_MAX_TIMEOUT};
 use crate::ops::{ExitInfo, OpsPresent};
@@ -109,4 +107,27 @@ fn builtin_queues(topology: &Topology) -> Queues {
         queues.add_queue(id);
     }
     queues
+}
+
+/// Whether an insertion is a direct dispatch (`direct_dispatch_task`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direct {
+    /// No: it goes to the dispatch buffer.
+    None,
+    /// Yes, for this task, which is being woken or enqueued.
+    Of(TaskId),
+    /// The task was directly dispatched already.
+    Done,
+}
+
+/// An insertion in the dispatch buffer, which is flushed after `ops.dispatch`.
+#[derive(Clone, Copy, Debug)]
+pub struct Dispatch {
+    pub task: TaskId,
+    /// The task's `qseq` at the insertion; it is stale if the task was enqueued again.
+    pub qseq: u64,
+    /// The target queue.
+    pub dsq_id: u64,
+    /// `SCX_ENQ_*`.
+    pub flags: u64,
 }

@@ -3,7 +3,7 @@
 
 use model::trace::Preemption;
 
-use super::direct_dispatch::Direct;
+use super::ext_state::Direct;
 use crate::core::task::{Class, State};
 use crate::core::{Core, NO_TASK, TaskId};
 use crate::flags::*;

@@ -15,10 +15,8 @@ macro_rules! call {
     }};
 }
 
-pub(crate) mod direct_dispatch;
 pub(crate) mod disable;
 pub(crate) mod dispatch;
-pub(crate) mod dispatch_buffer;
 pub(crate) mod dsq;
 pub(crate) mod enable;
 pub(crate) mod enqueue;
@@ -30,8 +28,5 @@ pub(crate) mod idle;
 pub(crate) mod idle_masks;
 pub(crate) mod kick;
 pub(crate) mod queues;
-pub(crate) mod scheduler_timer;
-pub(crate) mod shared_lock;
 pub(crate) mod timer;
-pub(crate) mod user_queues;
 pub(crate) mod watchdog;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kfuncs about dispatch queues, and the cost of the queues' locks.
 
+use std::collections::BTreeMap;
+
 use super::dsq::NONE;
-use super::shared_lock::SharedLock;
 use crate::core::task::OpsState;
 use crate::core::topology::Distance;
 use crate::core::{Core, TaskId};
@@ -195,5 +196,66 @@ impl Core {
         self.dispatch_to(here, queue, task, enq_flags | ordered);
         self.ext.nr_dispatched += 1;
         true
+    }
+}
+
+/// A lock that CPUs contend for, in order of arrival.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SharedLock {
+    free_at: u64,
+    last_cpu: Option<u32>,
+}
+
+impl SharedLock {
+    /// The CPU whose cache has the lock; `None` before the first CPU takes it.
+    pub(super) fn last_cpu(&self) -> Option<u32> {
+        self.last_cpu
+    }
+
+    /// A CPU waits for earlier ones, holds the lock and releases it. Returns the time of the
+    /// release.
+    pub(super) fn pass(&mut self, cpu: u32, now_ns: u64, hold_ns: u64) -> u64 {
+        self.free_at = self.free_at.max(now_ns) + hold_ns;
+        self.last_cpu = Some(cpu);
+        self.free_at
+    }
+}
+
+/// Numbers below this are found in a table, others in a map.
+const TABLE: u64 = 1 << 16;
+
+/// From a scheduler's number of a queue to the queue's index.
+#[derive(Default)]
+pub struct UserQueues {
+    table: Vec<u32>,
+    map: BTreeMap<u64, u32>,
+}
+
+impl UserQueues {
+    /// The queue with this number, if the scheduler has created it.
+    pub fn find(&self, id: u64) -> Option<u32> {
+        let found = match id {
+            0..TABLE => self.table.get(id as usize).copied(),
+            _ => self.map.get(&id).copied(),
+        };
+        found.filter(|&queue| queue != NONE)
+    }
+
+    pub fn add(&mut self, id: u64, queue: u32) {
+        if id < TABLE {
+            let size = self.table.len().max(id as usize + 1);
+            self.table.resize(size, NONE);
+            self.table[id as usize] = queue;
+        } else {
+            self.map.insert(id, queue);
+        }
+    }
+
+    /// Frees the number of a queue that exists.
+    pub fn remove(&mut self, id: u64) {
+        match id {
+            0..TABLE => self.table[id as usize] = NONE,
+            _ => drop(self.map.remove(&id)),
+        }
     }
 }

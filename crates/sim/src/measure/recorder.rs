@@ -8,7 +8,7 @@ use model::trace::TraceEvent;
 
 use super::trace_log::TraceLog;
 use crate::core::task::Task;
-use crate::core::task_id::TaskId;
+use crate::core::task::TaskId;
 
 /// A [`Histogram`] with dense buckets, to be filled.
 #[derive(Clone, Debug)]

@@ -3,8 +3,8 @@
 
 use model::trace::{Preemption, Queue, TraceEvent, What};
 
+use crate::core::task::TaskId;
 use crate::core::task::{State, Task};
-use crate::core::task_id::TaskId;
 
 /// Events in order of time. Task numbers are replaced by process numbers at the end.
 #[derive(Default)]

@@ -2,11 +2,10 @@
 //! The player: plays a workload's [`model::play::Script`] in virtual time.
 //!
 //! Read in this order: `workload_state` is its state, with each task's `progress` and what tasks
-//! share, `objects`; `play_loop` goes through the operations; `steps` and `synchronization` say
-//! what each does, `tapes` what recorded tasks do, `spans` how long they take; `lifecycle` forks
-//! and ends tasks; `start_up` makes the first ones and brings them to the gate; `main_task` starts
-//! all and ends the trial; `outlast` asks whether the scheduler
-//! has forgotten a task.
+//! share, `objects`; `play_loop` goes through the operations and measures how long they take;
+//! `steps` and `synchronization` say what each does, `tapes` what recorded tasks do; `lifecycle`
+//! forks and ends tasks; `start_up` makes the first ones and brings them to the gate; `main_task`
+//! starts all and ends the trial; `outlast` asks whether the scheduler has forgotten a task.
 
 pub(crate) mod lifecycle;
 pub(crate) mod main_task;
@@ -14,7 +13,6 @@ pub(crate) mod objects;
 mod outlast;
 pub(crate) mod play_loop;
 pub(crate) mod progress;
-mod spans;
 pub(crate) mod start_up;
 pub(crate) mod steps;
 mod synchronization;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use model::play::Script;
 
-use crate::core::task_id::TaskId;
+use crate::core::task::TaskId;
 
 /// Waiting tasks in order of arrival. Which one is woken first also depends on real-time
 /// priorities, as with a futex: see `Core::pop_waiter`.

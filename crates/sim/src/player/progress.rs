@@ -5,7 +5,7 @@ use model::play::TimerState;
 
 use super::tapes::TapeProgress;
 use crate::core::task::State;
-use crate::core::task_id::TaskId;
+use crate::core::task::TaskId;
 
 /// Where a task is in its steps.
 #[derive(Clone, Debug, Default)]

@@ -10,7 +10,7 @@ use super::objects::Objects;
 use super::progress::{Ending, Progress};
 use super::start_up::Starter;
 use crate::core::room;
-use crate::core::task_id::{NO_TASK, TaskId};
+use crate::core::task::{NO_TASK, TaskId};
 use crate::measure::recorder::GroupTally;
 
 /// What the main task does next.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! HASH and LRU_HASH, also per CPU.
 
-use super::constants::{EXIST, NOEXIST, errno};
 use super::values::Values;
+use super::{EXIST, NOEXIST, errno};
 
 const NONE: u32 = u32::MAX;
 

@@ -2,7 +2,6 @@
 //! BPF maps. Values have stable addresses, because schedulers keep pointers to them during a
 //! callback and timers beyond it.
 
-mod constants;
 mod hash;
 mod queue;
 mod ring;
@@ -11,13 +10,26 @@ mod values;
 
 use compile::native::Map as Fact;
 
-use constants::NOEXIST;
-pub use constants::errno;
 use hash::Hash;
 use queue::Queue;
 use ring::Ring;
 use storage::Storage;
 use values::Values;
+
+/// `EINVAL`, `ENOENT`, … as kfuncs return them.
+pub mod errno {
+    pub const ENOENT: i64 = -2;
+    pub const E2BIG: i64 = -7;
+    pub const EBUSY: i64 = -16;
+    pub const EEXIST: i64 = -17;
+    pub const EINVAL: i64 = -22;
+    pub const EOPNOTSUPP: i64 = -95;
+}
+
+/// `BPF_NOEXIST`: the key must be new.
+pub const NOEXIST: u64 = 1;
+/// `BPF_EXIST`: the key must exist; for a full queue: drop the oldest entry.
+pub const EXIST: u64 = 2;
 
 /// The part of a map that the object reads: `struct fairground_map` of the shim.
 #[repr(C)]

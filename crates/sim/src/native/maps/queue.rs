@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::constants::{EXIST, errno};
+use super::{EXIST, errno};
 
 /// Values without keys.
 pub struct Queue {

@@ -3,7 +3,7 @@
 
 use compile::native::{Map as Fact, SymbolRange};
 
-use super::constants::EXIST;
+use super::EXIST;
 use super::*;
 
 fn map(kind: u32, max_entries: u32) -> Box<Map> {

@@ -42,7 +42,7 @@ pub struct Queue {
     /// Its number for schedulers; `DSQ_INVALID` once destroyed.
     pub id: u64,
     pub len: u32,
-    pub lock: super::shared_lock::SharedLock,
+    pub lock: super::queues::SharedLock,
     head: u32,
     tail: u32,
     root: u32,
