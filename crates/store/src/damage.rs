@@ -10,7 +10,6 @@ use rusqlite::ffi::ErrorCode;
 pub struct Damage {
     /// `record` or `session`.
     pub what: &'static str,
-    /// Its number in the store.
     pub id: i64,
     /// The identity of its trial; empty for a session, and where that is what cannot be read.
     pub trial_id: String,

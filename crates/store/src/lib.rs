@@ -59,16 +59,12 @@ mod check;
 mod damage;
 mod error;
 pub mod exchange;
-#[cfg(test)]
-mod full_disk_tests;
 mod lock;
 mod read;
 mod schema;
-mod write;
-
-// The tests share `tests/sample`, which names this crate as other crates do.
 #[cfg(test)]
-extern crate self as store;
+mod tests;
+mod write;
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -96,17 +92,14 @@ pub struct Session {
     pub id: i64,
     /// The first session of the same plan that this one resumes; `None` when it starts anew.
     pub family: Option<i64>,
-    /// The experiment with everything resolved.
     pub experiment: model::Experiment,
     /// The identity of the plan: equal plans have equal trials in equal order.
     pub plan: String,
-    /// The seed of the plan.
     pub seed: model::Seed,
     /// The command line, so that reports can say how to repeat it.
     pub command: String,
     /// When it started, seconds since 1970.
     pub started_unix_s: u64,
-    /// The program's version.
     pub fairground: String,
     /// The origin of a shared session; `None`: measured by this store's owner.
     pub origin: Option<Origin>,
@@ -252,7 +245,6 @@ impl Store {
         self.connection.pragma_update(None, "foreign_keys", true)
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -17,7 +17,6 @@ use nix::libc;
 
 use crate::{Store, StoreError};
 
-/// How long to sleep between two attempts.
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// What the lock files' names have behind the store's name.
@@ -33,7 +32,6 @@ pub struct PlanLock {
     path: PathBuf,
 }
 
-/// The process that runs a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// Its number; on another machine's file system, as the file says.

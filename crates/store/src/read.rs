@@ -9,14 +9,11 @@ use rusqlite::{Row, named_params, types::Type};
 use crate::damage::{self, Damage};
 use crate::{SchedulerSource, Session, Store, StoreError};
 
-/// Selects records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Only this experiment's.
     pub experiment: Option<String>,
     /// Only those of this session and of the sessions that resume it.
     pub family: Option<i64>,
-    /// Only those of this session alone.
     pub session: Option<i64>,
     /// Only this trial's (a prefix of its identity suffices).
     pub trial_id: Option<String>,
@@ -43,12 +40,10 @@ macro_rules! parameters {
     };
 }
 
-/// What was read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Read {
     /// The records that are as they were appended.
     pub records: Vec<Record>,
-    /// Those that are not.
     pub damaged: Vec<Damage>,
 }
 
@@ -57,17 +52,11 @@ const ANSWERS: &str = " AND record IN (SELECT record FROM answers)";
 
 impl Store {
     /// The records that are whole, by family, then in the order of the plan.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn records(&self, filter: &Filter) -> Result<Vec<Record>, StoreError> {
         Ok(self.read(filter)?.records)
     }
 
     /// The records, by family, then in the order of the plan, and which of them are damaged.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn read(&self, filter: &Filter) -> Result<Read, StoreError> {
         let rows = self.rows(filter).map_err(|error| self.failed("read the records", error))?;
         let mut read = Read::default();
@@ -91,7 +80,6 @@ impl Store {
         chosen.collect()
     }
 
-    /// A record with all its parts.
     pub(crate) fn record(
         &self,
         id: i64,
@@ -184,9 +172,6 @@ impl Store {
     }
 
     /// The identities of the trials that have a record.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn trial_ids_done(&self, filter: &Filter) -> Result<BTreeSet<String>, StoreError> {
         let ids = || -> rusqlite::Result<BTreeSet<String>> {
             let sql = format!("SELECT DISTINCT trial_id {CHOSEN}");
@@ -198,9 +183,6 @@ impl Store {
     }
 
     /// The texts of schedulers, by name.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn sources(&self) -> Result<Vec<SchedulerSource>, StoreError> {
         let sources = || -> rusqlite::Result<Vec<SchedulerSource>> {
             let sql = "SELECT sha256, name, files FROM sources ORDER BY name, sha256";
@@ -218,17 +200,11 @@ impl Store {
     }
 
     /// Every session that is whole, oldest first.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn sessions(&self) -> Result<Vec<Session>, StoreError> {
         Ok(self.read_sessions()?.0)
     }
 
     /// Every session, oldest first, and which of them are damaged.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn read_sessions(&self) -> Result<(Vec<Session>, Vec<Damage>), StoreError> {
         let sessions = || -> rusqlite::Result<Vec<(i64, rusqlite::Result<Session>)>> {
             let mut select = self.connection.prepare_cached(
@@ -253,13 +229,11 @@ impl Store {
     }
 }
 
-/// Why a record was not read.
 pub(crate) enum Unread {
     Damaged(Damage),
     Failed(rusqlite::Error),
 }
 
-/// A row's number, and the row.
 pub(crate) type NumberedRow = (i64, rusqlite::Result<RecordRow>);
 
 fn session(row: &Row<'_>) -> rusqlite::Result<Session> {

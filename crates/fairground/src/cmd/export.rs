@@ -20,14 +20,12 @@ use store::exchange::formats;
 /// The longest name of a file without its ending, in bytes.
 const FILE_NAME_MAX: usize = 250;
 
-/// Options of `export`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
     what: What,
 }
 
-/// What to export, in which format.
 #[derive(Subcommand)]
 enum What {
     /// One line per number, with everything that it belongs to
@@ -91,7 +89,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             formats::csv::write(&chosen.records()?, &mut output::writer(output.as_ref())?)?;
         }
         What::Series(Records { chosen, output }) => {
-            formats::series::write(&chosen.records()?, &mut output::writer(output.as_ref())?)?;
+            formats::csv::write_series(&chosen.records()?, &mut output::writer(output.as_ref())?)?;
         }
         What::Json(Records { chosen, output }) => {
             json(&chosen.records()?, &mut output::writer(output.as_ref())?)?;

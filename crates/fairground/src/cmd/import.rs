@@ -23,7 +23,6 @@ use store::exchange::share::{self, Shared};
 /// The experiment of imported records that do not join another one.
 const EXPERIMENT: &str = "imported";
 
-/// Options of `import`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Shared files (`fairground share`), folders of chunks (`fairground plan --chunks`), results
@@ -115,7 +114,6 @@ fn is_about_trace(args: &Args) -> bool {
     }
 }
 
-/// Imports folders of chunks.
 fn campaigns(args: &Args) -> Result<ExitCode> {
     args.refuse_options("a folder of chunks")?;
     if let Some(other) = args.files.iter().find(|path| !campaign_folder::is_one(path)) {
@@ -215,7 +213,6 @@ fn refuse_fault(files: &[ImportedFile], record: &Record) -> Result<()> {
     record.fault().map_or(Ok(()), |fault| Err(refused(fault)))
 }
 
-/// The format that `--as` names.
 fn named(name: &str) -> Result<&'static Format, Fault> {
     imports::named(name).ok_or_else(|| {
         let hint =

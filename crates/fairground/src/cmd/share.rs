@@ -18,7 +18,6 @@ use crate::records::Chosen;
 use store::exchange::share::private::{Owner, is_sentence};
 use store::exchange::share::{About, ENDING, Shared};
 
-/// Options of `share`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Comma-separated values: one line per number, for spreadsheets, R and pandas.
+//! Comma-separated values for spreadsheets, R and pandas: one line per number, or one per interval
+//! of a series.
 //!
 //! A distribution gives a line for its count, its ends and some quantiles (`statistic`); a record
 //! without any number still gives one line, so that failed trials stay visible.
@@ -7,10 +8,10 @@
 use std::io::Write;
 
 use anyhow::Result;
-use model::{Histogram, Record};
+use model::{Histogram, Record, Series};
 
 /// The context columns of a line.
-pub(super) const CONTEXT: [&str; 14] = [
+const CONTEXT: [&str; 14] = [
     "experiment",
     "backend",
     "contestant",
@@ -27,17 +28,17 @@ pub(super) const CONTEXT: [&str; 14] = [
     "reason",
 ];
 
-/// The number columns of a line.
+/// The columns of a number.
 const NUMBER: [&str; 5] = ["measure", "group", "statistic", "value", "missing"];
+
+/// The columns of an interval of a series; times are from the common start.
+const INTERVAL: [&str; 5] = ["series", "begin_ns", "end_ns", "value", "missing"];
 
 /// The quantiles of a distribution, with their names.
 const QUANTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
 
-/// Writes all records.
-///
-/// # Errors
-/// If writing to `out` fails.
+/// Writes the numbers of all records.
 pub fn write(records: &[Record], out: &mut dyn Write) -> Result<()> {
     let mut table = csv::Writer::from_writer(out);
     table.write_record(CONTEXT.iter().chain(&NUMBER))?;
@@ -51,7 +52,7 @@ pub fn write(records: &[Record], out: &mut dyn Write) -> Result<()> {
 }
 
 /// The values of [`CONTEXT`].
-pub(super) fn context(record: &Record) -> Vec<String> {
+fn context(record: &Record) -> Vec<String> {
     let (trial, provenance) = (&record.trial, &record.provenance);
     let backend = serde_json::to_value(trial.backend).unwrap_or_default();
     vec![
@@ -100,4 +101,31 @@ fn statistics(histogram: &Histogram) -> Vec<[String; 5]> {
         lines.push(line("max", histogram.max.to_string()));
     }
     lines
+}
+
+/// Writes the series of all records; one that is missing gives one line with the reason.
+pub fn write_series(records: &[Record], out: &mut dyn Write) -> Result<()> {
+    let mut table = csv::Writer::from_writer(out);
+    table.write_record(CONTEXT.iter().chain(&INTERVAL))?;
+    for record in records {
+        let context = context(record);
+        for line in record.measured.series.iter().flat_map(intervals) {
+            table.write_record(context.iter().chain(&line))?;
+        }
+    }
+    Ok(table.flush()?)
+}
+
+fn intervals(series: &Series) -> Vec<[String; 5]> {
+    if let Some(why) = &series.missing {
+        let none = String::new;
+        return vec![[series.name.clone(), none(), none(), none(), why.clone()]];
+    }
+    let line = |(index, value): (usize, &f64)| {
+        let (begin_ns, end_ns) = series.interval(index);
+        let numbers = [begin_ns.to_string(), end_ns.to_string(), value.to_string()];
+        let [begin_ns, end_ns, value] = numbers;
+        [series.name.clone(), begin_ns, end_ns, value, String::new()]
+    };
+    series.values.iter().enumerate().map(line).collect()
 }

@@ -5,7 +5,6 @@ pub mod csv;
 pub mod ftrace;
 pub mod hgrm;
 pub mod perfetto;
-pub mod series;
 
 use std::collections::BTreeMap;
 

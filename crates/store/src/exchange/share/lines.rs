@@ -16,16 +16,17 @@ use super::{About, Shared};
 use crate::exchange::Refused;
 use crate::exchange::shell::is_plain_command;
 
-/// A line.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Line {
     /// The first line.
     About(About),
-    /// A scheduler's text.
     Source(SchedulerSource),
     /// A contestant, workload, machine or experiment, named by its content.
-    Definition { id: String, is: Box<RawValue> },
+    Definition {
+        id: String,
+        is: Box<RawValue>,
+    },
     /// One session of an experiment; its records follow.
     Session(SessionLine),
     /// A record of the session above.
@@ -71,10 +72,7 @@ const OF_TRIAL: [&str; 3] = ["contestant", "workload", "machine"];
 /// The lists of an experiment whose members are definitions.
 const OF_EXPERIMENT: [&str; 3] = ["contestants", "workloads", "machines"];
 
-/// Writes a file's content.
-///
-/// # Errors
-/// If a record could not be read back; the error names the trial.
+/// Fails if a record could not be read back; the error names the trial.
 pub fn write(shared: &Shared) -> Result<String> {
     let mut writer = LineWriter::default();
     writer.line(&Line::About(shared.about.clone()))?;

@@ -26,20 +26,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::exchange::Refused;
 
-/// The ending of shared files.
 pub const ENDING: &str = "fairground";
 
-/// A file's description.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
     /// The contributor; empty: unnamed.
     pub by: String,
-    /// The contributor's note.
     pub note: String,
-    /// The program that made it.
     pub fairground: String,
-    /// What was left out, as text.
     pub left_out: Vec<String>,
 }
 
@@ -55,10 +50,8 @@ impl About {
     }
 }
 
-/// A shared file's content.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shared {
-    /// Its description.
     pub about: About,
     /// The schedulers' texts, by name.
     pub sources: Vec<SchedulerSource>,
@@ -69,10 +62,6 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// The file's bytes.
-    ///
-    /// # Errors
-    /// If a record could not be read back.
     pub fn pack(&self) -> Result<Vec<u8>> {
         seal::pack(&lines::write(self)?)
     }
@@ -89,10 +78,6 @@ impl Shared {
         Ok(shared)
     }
 
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// If it cannot be read, or is refused; with the reason.
     pub fn read(path: &Path) -> Result<Shared> {
         let refused = |why: &dyn std::fmt::Display| {
             Refused(format!("{}: refused: {why}; nothing was imported", path.display()))
@@ -102,7 +87,6 @@ impl Shared {
         Shared::unpack(&bytes).map_err(|why| refused(&why).into())
     }
 
-    /// The contributor, as text.
     pub fn by(&self) -> String {
         match self.about.by.as_str() {
             "" => format!("anonymous {}", &self.seal[..6]),
@@ -110,12 +94,10 @@ impl Shared {
         }
     }
 
-    /// All records.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
         self.sessions.iter().flat_map(|(_, records)| records)
     }
 
-    /// Marks sessions and records with their origin.
     fn mark(&mut self) {
         let by = self.by();
         let note =

@@ -66,12 +66,10 @@ const HIDDEN: &str = "hidden";
 /// The names that identify the owner.
 #[derive(Clone, Debug, Default)]
 pub struct Owner {
-    /// The host's and the user's names.
     names: Vec<String>,
 }
 
 impl Owner {
-    /// Those of this process's machine.
     pub fn here() -> Owner {
         let host = nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into_owned();
         let short = host.split('.').next().unwrap_or_default().to_owned();
@@ -93,9 +91,6 @@ impl Owner {
     }
 
     /// Removes all private facts, and returns descriptions of them.
-    ///
-    /// # Errors
-    /// Never, as records have a JSON form.
     pub fn clean(&self, shared: &mut Shared) -> Result<Vec<String>> {
         let mut left_out = BTreeSet::new();
         for (session, records) in &mut shared.sessions {

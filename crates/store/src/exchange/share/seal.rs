@@ -21,20 +21,16 @@ const RATIO_MAX: u64 = 100;
 /// What every file may unpack to.
 const FREE: u64 = 1 << 20;
 
-/// The longest first line, in bytes.
 const SEAL_MAX: u64 = 1 << 10;
 
-/// The first bytes of gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// The first line.
 #[derive(Serialize, Deserialize)]
 struct Seal {
-    /// [`VERSION`].
     fairground_share: u32,
     /// SHA-256 of everything below this line, hexadecimal.
     sha256: String,
-    /// Its length in bytes.
     bytes: u64,
 }
 
@@ -42,7 +38,6 @@ struct Seal {
 pub struct Sealed {
     /// The content's SHA-256, hexadecimal.
     pub sha256: String,
-    /// The content.
     pub body: String,
 }
 
@@ -52,9 +47,6 @@ pub fn is_packed(start: &[u8]) -> bool {
 }
 
 /// Seals and packs a text; without a date, so that the same text gives the same bytes.
-///
-/// # Errors
-/// Never, because it writes to memory.
 pub fn pack(body: &str) -> Result<Vec<u8>> {
     let seal = Seal {
         fairground_share: VERSION,

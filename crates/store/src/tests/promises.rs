@@ -3,28 +3,12 @@
 //! lost.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::{all, filled, folder, sample};
+use crate::{Filter, SCHEMA_VERSION, Session, Store, StoreError};
 use rusqlite::Connection;
-use store::{Filter, SCHEMA_VERSION, Store, StoreError};
-
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a temporary folder")
-}
-
-fn filled(path: &Path, records: u32) -> i64 {
-    let store = Store::open(path).expect("a new store");
-    let session = store.begin(&crate::sample::session()).expect("a session");
-    for position in 0..records {
-        store.append(session, &crate::sample::record(position)).expect("a record");
-    }
-    session
-}
-
-fn all() -> Filter {
-    Filter { traces: true, ..Filter::default() }
-}
 
 #[test]
 fn records_that_come_together_are_each_there_once() {
@@ -32,10 +16,10 @@ fn records_that_come_together_are_each_there_once() {
     let path = folder.path().join("a.db");
     let session = filled(&path, 2);
     let store = Store::open(&path).expect("the store");
-    let together: Vec<_> = [1, 3, 2, 3].map(crate::sample::record).into();
+    let together: Vec<_> = [1, 3, 2, 3].map(sample::record).into();
     store.append_all(session, &together).expect("records");
     store.append_all(session, &[]).expect("nothing");
-    let expected: Vec<_> = (0..4).map(crate::sample::record).collect();
+    let expected: Vec<_> = (0..4).map(sample::record).collect();
     assert!(store.records(&all()).expect("records") == expected);
 }
 
@@ -45,7 +29,7 @@ fn records_come_back_exactly() {
     let path = folder.path().join("a.db");
     filled(&path, 5);
     let store = Store::open_readonly(&path).expect("the store");
-    let expected: Vec<_> = (0..5).map(crate::sample::record).collect();
+    let expected: Vec<_> = (0..5).map(sample::record).collect();
     assert_eq!(store.records(&all()).expect("records"), expected);
     let without = store.records(&Filter::default()).expect("records");
     assert!(without.iter().all(|record| record.trace.is_none()));
@@ -68,22 +52,19 @@ fn sessions_come_back_and_resumed_ones_form_a_family() {
     let path = folder.path().join("a.db");
     let first = filled(&path, 1);
     let store = Store::open(&path).expect("the store");
-    let resumed = store::Session { family: Some(first), ..crate::sample::session() };
+    let resumed = Session { family: Some(first), ..sample::session() };
     let second = store.begin(&resumed).expect("a session");
-    store.append(second, &crate::sample::record(1)).expect("a record");
-    let other = store.begin(&crate::sample::session()).expect("a session");
-    store.append(other, &crate::sample::record(2)).expect("a record");
+    store.append(second, &sample::record(1)).expect("a record");
+    let other = store.begin(&sample::session()).expect("a session");
+    store.append(other, &sample::record(2)).expect("a record");
 
     let families: Vec<_> =
         store.sessions().expect("sessions").into_iter().map(|s| (s.id, s.family)).collect();
     assert_eq!(families, [(first, None), (second, Some(first)), (other, None)]);
     let filter = Filter { family: Some(first), ..Filter::default() };
     let done = store.trial_ids_done(&filter).expect("identities");
-    assert_eq!(done, [0, 1].map(|p| crate::sample::record(p).trial.id()).into());
-    assert_eq!(
-        store.sessions().expect("sessions")[0],
-        store::Session { id: first, ..crate::sample::session() }
-    );
+    assert_eq!(done, [0, 1].map(|p| sample::record(p).trial.id()).into());
+    assert_eq!(store.sessions().expect("sessions")[0], Session { id: first, ..sample::session() });
 }
 
 #[test]
@@ -93,7 +74,7 @@ fn filters_choose() {
     filled(&path, 3);
     let store = Store::open_readonly(&path).expect("the store");
     let count = |filter: Filter| store.records(&filter).expect("records").len();
-    let id = crate::sample::record(2).trial.id();
+    let id = sample::record(2).trial.id();
     assert_eq!(count(Filter { experiment: Some("sample".into()), ..Filter::default() }), 3);
     assert_eq!(count(Filter { experiment: Some("other".into()), ..Filter::default() }), 0);
     assert_eq!(count(Filter { trial_id: Some(id[..8].into()), ..Filter::default() }), 1);
@@ -120,7 +101,7 @@ fn the_views_agree_with_the_model() {
     let path = folder.path().join("a.db");
     filled(&path, 1);
     let connection = Connection::open(&path).expect("the file");
-    let record = crate::sample::record(0);
+    let record = sample::record(0);
     let histogram = &record.measured.histograms[0];
     let mut select =
         connection.prepare("SELECT quantile, value FROM percentiles ORDER BY 1").expect("the view");
@@ -158,36 +139,47 @@ fn kill_loses_no_record_that_was_appended() {
         let records = store.records(&filter).expect("undamaged records");
         assert!(records.len() > acknowledged, "{} <= {acknowledged}", records.len());
         for (position, record) in records.iter().enumerate() {
-            assert_eq!(*record, crate::sample::record(position as u32));
+            assert_eq!(*record, sample::record(position as u32));
         }
     }
 }
 
-/// Starts the appender, kills it (SIGKILL) after `kill_after` records, and returns the last one's
-/// number.
+/// The program that is killed: this test alone, told by a variable where to append.
+const APPEND_TO: &str = "FAIRGROUND_TEST_APPEND_TO";
+
+/// Appends records until it is killed, and prints the number of each after it is safe.
+#[test]
+fn append_until_killed_if_told_where() {
+    let Some(path) = std::env::var_os(APPEND_TO) else { return };
+    let store = Store::open(Path::new(&path)).expect("the store");
+    let session = store.begin(&sample::session()).expect("a session");
+    for position in 0.. {
+        store.append(session, &sample::record(position)).expect("a record");
+        println!("\nappended {position}");
+    }
+}
+
+/// Kills the appender (SIGKILL) after `kill_after` records, and returns the last one's number.
 fn append_until_killed(path: &Path, kill_after: usize) -> usize {
-    let mut child = Command::new(example("append_forever"))
-        .arg(path)
+    let test = "tests::promises::append_until_killed_if_told_where";
+    let mut child = Command::new(std::env::current_exe().expect("this test's path"))
+        .args(["--exact", test, "--nocapture"])
+        .env(APPEND_TO, path)
         .stdout(Stdio::piped())
         .spawn()
         .expect("the appender starts");
     let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
     let mut last = 0;
     for line in lines {
-        last = line.expect("a line").parse().expect("a number");
+        let line = line.expect("a line");
+        let Some(position) = line.strip_prefix("appended ") else { continue };
+        last = position.parse().expect("a number");
         if last == kill_after {
             child.kill().expect("SIGKILL");
         }
     }
     child.wait().expect("its end");
     last
-}
-
-/// Cargo builds examples next to the tests.
-fn example(name: &str) -> PathBuf {
-    let test = std::env::current_exe().expect("this test's path");
-    let profile = test.ancestors().nth(2).expect("the profile's folder");
-    profile.join("examples").join(name)
 }
 
 #[test]

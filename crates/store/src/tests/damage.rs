@@ -3,25 +3,10 @@
 
 use std::path::Path;
 
+use super::{all, filled, folder, sample};
+use crate::{Session, Store, StoreError};
 use model::Metric;
 use rusqlite::Connection;
-use store::{Filter, Store, StoreError};
-
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a temporary folder")
-}
-
-fn filled(path: &Path, records: u32) {
-    let store = Store::open(path).expect("a new store");
-    let session = store.begin(&crate::sample::session()).expect("a session");
-    for position in 0..records {
-        store.append(session, &crate::sample::record(position)).expect("a record");
-    }
-}
-
-fn all() -> Filter {
-    Filter { traces: true, ..Filter::default() }
-}
 
 fn damage(path: &Path, sql: &str) {
     Connection::open(path).and_then(|file| file.execute_batch(sql)).expect("damage");
@@ -44,7 +29,7 @@ fn damaged_records_are_named_and_the_others_are_read() {
     let path = folder.path().join("a.db");
     damaged(&path);
     let read = Store::open_readonly(&path).and_then(|store| store.read(&all())).expect("read");
-    assert_eq!(read.records, [crate::sample::record(0), crate::sample::record(2)]);
+    assert_eq!(read.records, [sample::record(0), sample::record(2)]);
     let ids: Vec<i64> = read.damaged.iter().map(|damage| damage.id).collect();
     assert_eq!(ids, [2, 4]);
     let words = read.damaged[0].to_string();
@@ -74,7 +59,7 @@ fn a_check_names_damage_and_changes_nothing() {
     damaged(&path);
     damage(&path, "DROP INDEX metrics_by_record");
     let bytes = std::fs::read(&path).expect("bytes");
-    let checked = store::check(&path).expect("a look");
+    let checked = crate::check(&path).expect("a look");
     assert_eq!((checked.records, checked.sessions), (2, 1));
     let [trigger_or_index @ .., changed, no_json] = checked.damage.as_slice() else {
         panic!("{checked:?}")
@@ -96,7 +81,7 @@ fn numbers_that_cannot_be_kept_are_missing_and_zero_has_no_sign() {
     let path = folder.path().join("a.db");
     filled(&path, 0);
     let bad = [-0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e308, 5e-324];
-    let mut record = crate::sample::record(0);
+    let mut record = sample::record(0);
     record.measured.metrics = bad.map(|value| Metric::number("x", "all", value)).into();
     record.measured.series[0].values[0] = -0.0;
     record.measured.series[1].values[0] = f64::NAN;
@@ -117,13 +102,13 @@ fn a_trial_has_one_record_in_a_campaign() {
     let path = folder.path().join("a.db");
     filled(&path, 2);
     let store = Store::open(&path).expect("the store");
-    store.append(1, &crate::sample::record(1)).expect("again");
-    let resumed = store::Session { family: Some(1), ..crate::sample::session() };
+    store.append(1, &sample::record(1)).expect("again");
+    let resumed = Session { family: Some(1), ..sample::session() };
     let second = store.begin(&resumed).expect("a session");
-    store.append(second, &crate::sample::record(1)).expect("again");
+    store.append(second, &sample::record(1)).expect("again");
     assert_eq!(store.records(&all()).expect("records").len(), 2);
-    let other = store.begin(&crate::sample::session()).expect("a session");
-    store.append(other, &crate::sample::record(1)).expect("another campaign's");
+    let other = store.begin(&sample::session()).expect("a session");
+    store.append(other, &sample::record(1)).expect("another campaign's");
     assert_eq!(store.records(&all()).expect("records").len(), 3);
 }
 
@@ -134,10 +119,10 @@ fn a_store_that_is_deleted_is_noticed_at_the_next_record() {
     filled(&path, 1);
     let store = Store::open(&path).expect("the store");
     std::fs::remove_file(&path).expect("deleted");
-    let error = store.append(1, &crate::sample::record(1)).expect_err("noticed");
+    let error = store.append(1, &sample::record(1)).expect_err("noticed");
     assert!(matches!(error, StoreError::Gone { .. }), "{error}");
     filled(&path, 1);
-    let error = store.append(1, &crate::sample::record(1)).expect_err("another file");
+    let error = store.append(1, &sample::record(1)).expect_err("another file");
     assert!(matches!(error, StoreError::Gone { .. }), "{error}");
 }
 
@@ -153,7 +138,7 @@ fn messages_about_damage_have_no_sql_in_them() {
         Err(error) => error.to_string(),
     };
     assert!(!said.contains("no such table") && !said.contains("SELECT"), "{said}");
-    let damage = store::check(&path).expect("a look").damage;
+    let damage = crate::check(&path).expect("a look").damage;
     assert!(damage.iter().any(|what| what == "the table metrics is missing"), "{damage:?}");
 }
 
@@ -167,6 +152,6 @@ fn cut_off_files_never_panic() {
         let cut_off = folder.path().join(format!("{cut}.db"));
         std::fs::write(&cut_off, &bytes[..cut]).expect("a file");
         let _ = Store::open_readonly(&cut_off).and_then(|store| store.read(&all()));
-        let _ = store::check(&cut_off);
+        let _ = crate::check(&cut_off);
     }
 }

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A full disk: what was stored stays, and what does not fit leaves no trace.
 
-use std::path::Path;
-
-use crate::{Filter, Store, StoreError};
-
-#[path = "../tests/it/sample/mod.rs"]
-mod sample;
+use super::{all, filled, folder, sample};
+use crate::{Origin, SchedulerSource, Session, Store, StoreError};
 
 /// Lets the file grow by no more than `more` pages of 4 KiB.
 fn limit_pages(store: &Store, more: i64) -> rusqlite::Result<()> {
@@ -14,30 +10,14 @@ fn limit_pages(store: &Store, more: i64) -> rusqlite::Result<()> {
     store.connection.pragma_update(None, "max_page_count", pages + more)
 }
 
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a temporary folder")
-}
-
-/// A store with one session of one record.
-fn filled(path: &Path) {
-    let store = Store::open(path).expect("a new store");
-    let session = store.begin(&sample::session()).expect("a session");
-    store.append(session, &sample::record(0)).expect("a record");
-}
-
-fn all() -> Filter {
-    Filter { traces: true, ..Filter::default() }
-}
-
 #[test]
 fn shared_sessions_come_in_whole_or_not_at_all() {
     let folder = folder();
     let path = folder.path().join("a.db");
-    filled(&path);
-    let origin = store::Origin { by: "Ada".into(), seal: "5ea1".into() };
-    let session =
-        |family| store::Session { family, origin: Some(origin.clone()), ..sample::session() };
-    let source = store::SchedulerSource {
+    filled(&path, 1);
+    let origin = Origin { by: "Ada".into(), seal: "5ea1".into() };
+    let session = |family| Session { family, origin: Some(origin.clone()), ..sample::session() };
+    let source = SchedulerSource {
         sha256: model::trial::sha256_hex(b"ab"),
         name: "mine".into(),
         files: vec![("mine.bpf.c".into(), "a".into()), ("mine.h".into(), "b".into())],
@@ -65,7 +45,7 @@ fn shared_sessions_come_in_whole_or_not_at_all() {
 fn records_that_still_fit_are_kept() {
     let folder = folder();
     let path = folder.path().join("a.db");
-    filled(&path);
+    filled(&path, 1);
     let store = Store::open(&path).expect("the store");
     limit_pages(&store, 20).expect("a limit");
     let many: Vec<_> = (1..1000).map(sample::record).collect();
@@ -81,7 +61,7 @@ fn records_that_still_fit_are_kept() {
 fn a_full_disk_is_told_from_other_trouble() {
     let folder = folder();
     let path = folder.path().join("a.db");
-    filled(&path);
+    filled(&path, 1);
     let store = Store::open(&path).expect("the store");
     let session = store.begin(&sample::session()).expect("a session");
     limit_pages(&store, 1).expect("a limit");

@@ -8,8 +8,8 @@ use model::{
     Provenance, Record, SchedulerChoice, Seed, Series, Trace, Trial, Workload,
 };
 
-pub fn session() -> store::Session {
-    store::Session {
+pub fn session() -> crate::Session {
+    crate::Session {
         id: 0,
         family: None,
         experiment: experiment(),
