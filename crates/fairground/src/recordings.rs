@@ -41,9 +41,6 @@ pub fn graphs(records: &[Record], kept: &[SchedulerSource]) -> Vec<RecordedWorkl
 }
 
 /// What the tapes of a workload show, which are at hand.
-///
-/// # Errors
-/// They cannot be played.
 pub fn graph_of(workload: &Workload) -> Result<Graph, Refusal> {
     let tapes = play::tapes::tapes(workload)?;
     let players = workload.tasks.iter().filter(|group| group.steps == [Step::Tape]);

@@ -19,7 +19,6 @@ pub const BYTES_MAX: usize = 128 << 20;
 pub struct TapeText {
     /// SHA-256 of the text, hexadecimal.
     pub sha256: String,
-    /// The text.
     pub text: String,
 }
 

@@ -33,7 +33,6 @@ pub struct Moment<'a> {
     pub at_ns: u64,
 }
 
-/// A task in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named<'a> {
     pub comm: &'a str,
@@ -43,22 +42,33 @@ pub struct Named<'a> {
     pub prio: Option<i32>,
 }
 
-/// What an event says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling<'a> {
-    /// `sched_switch`.
-    Switch { out: Named<'a>, leaves: Leaves, next: Named<'a> },
+    Switch {
+        out: Named<'a>,
+        leaves: Leaves,
+        next: Named<'a>,
+    },
     /// A task has put bytes into a stream.
-    Send { task: Named<'a>, stream: u32, bytes: u32 },
+    Send {
+        task: Named<'a>,
+        stream: u32,
+        bytes: u32,
+    },
     /// A task has taken bytes out of a stream.
-    Take { task: Named<'a>, stream: u32, bytes: u32 },
+    Take {
+        task: Named<'a>,
+        stream: u32,
+        bytes: u32,
+    },
     /// `sched_waking`: seen on the waker's CPU.
     Waking(Named<'a>),
     /// `sched_wakeup`: where the task becomes runnable, perhaps not the waker's CPU.
     Wakeup(Named<'a>),
-    /// `sched_process_fork`.
-    Fork { parent: Named<'a>, child: Named<'a> },
-    /// `sched_process_exit`.
+    Fork {
+        parent: Named<'a>,
+        child: Named<'a>,
+    },
     Exit(Named<'a>),
     /// An interrupt's work begins.
     Enter(Context),

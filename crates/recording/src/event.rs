@@ -91,7 +91,6 @@ pub enum Leaves {
     Yields,
     /// It sleeps, for this reason.
     Sleeps(Reason),
-    /// It has ended.
     Ended,
 }
 
@@ -107,17 +106,14 @@ pub enum Reason {
     Futex,
     /// Data or room in a pipe or a local socket.
     Pipe,
-    /// The network.
     Network,
     /// A disk or another block device; uninterruptible sleep.
     Disk,
-    /// The end of a child.
     Child,
     /// Any of several things (`poll`): a message came.
     Message,
     /// Any of several things: an event (`eventfd`) or a signal came.
     Signal,
-    /// Something else.
     Other,
 }
 

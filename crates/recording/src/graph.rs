@@ -20,7 +20,6 @@ pub struct Graph {
 pub struct GroupUse {
     pub name: String,
     pub tasks: u32,
-    /// The CPU time of all of them.
     pub cpu_ns: u64,
     /// Waits for other tasks, messages that had come before included.
     pub waits: u64,
@@ -33,11 +32,8 @@ pub struct GroupUse {
 /// Wake-ups of tasks of one group by those of another one, or of the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Edge {
-    /// The wakers' group.
     pub from: String,
-    /// The group of the woken.
     pub to: String,
-    /// How often.
     pub wakes: u64,
 }
 

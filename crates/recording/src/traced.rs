@@ -21,7 +21,6 @@ pub struct Traced {
     pub threads: BTreeSet<u32>,
 }
 
-/// The numbers of the workload's threads.
 pub fn threads(trace: &Trace) -> BTreeSet<u32> {
     let known = trace.tasks.iter().filter(|task| !task.group.is_empty());
     let mut threads: BTreeSet<u32> = known.map(|task| task.pid).collect();

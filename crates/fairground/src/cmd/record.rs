@@ -35,7 +35,6 @@ const COST_GOAL_PERCENT: f64 = 3.0;
 /// What the kernel takes as a buffer's size.
 const BUFFER_BYTES: std::ops::RangeInclusive<u64> = 1 << 16..=1 << 30;
 
-/// Options of `record`.
 #[derive(clap::Args)]
 pub struct Args {
     /// How long; otherwise until the command ends, or until Ctrl-C
@@ -74,9 +73,6 @@ fn buffer(text: &str) -> Result<u32, String> {
 
 /// Records, and writes the recording. Exit code 1 if the command failed, 130 after a Ctrl-C that
 /// cut short what was asked for; the recording is written all the same.
-///
-/// # Errors
-/// When this machine or this user cannot record, or too many events were lost.
 pub fn run(args: Args) -> Result<ExitCode> {
     refuse(&args)?;
     let stop = interrupt::flag()?;
@@ -142,7 +138,6 @@ fn is_open(args: &Args) -> bool {
     args.length.is_none() && args.command.is_empty()
 }
 
-/// Why a recording is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
     Time,
@@ -151,7 +146,6 @@ enum Ended {
     Interrupted,
 }
 
-/// Reads events until the end.
 fn watch(
     args: &Args,
     recorder: &mut Recorder,
@@ -208,7 +202,6 @@ fn check(recording: &Recording, args: &Args) -> Result<()> {
     }
 }
 
-/// Takes the names out.
 fn make_anonymous(recording: &mut Recording) {
     for (index, task) in recording.tasks.iter_mut().enumerate() {
         task.name = format!("t{}", index + 1);

@@ -9,9 +9,6 @@ use crate::exit::bad_input;
 
 /// Refuses to begin anew if the last campaign with a recording of the same name had other tapes, or
 /// had them in another file.
-///
-/// # Errors
-/// Which file, with the SHA-256 of its tapes now and then.
 pub fn refuse_others(store: &Store, experiment: &Experiment) -> Result<()> {
     let sessions = store.sessions()?;
     let own: Vec<&Session> = sessions.iter().filter(|session| session.origin.is_none()).collect();

@@ -70,7 +70,6 @@ pub fn difference(before: &Attributes, now: &Attributes) -> Option<Attributes> {
     (changed != Attributes::default()).then_some(changed)
 }
 
-/// The name, without what follows its end.
 pub fn name(facts: &TaskFacts) -> String {
     let end = facts.comm.iter().position(|&byte| byte == 0).unwrap_or(facts.comm.len());
     String::from_utf8_lossy(&facts.comm[..end]).into_owned()

@@ -22,7 +22,6 @@ pub struct Frame {
     pub cpus: u32,
     /// The first instant, on the kernel's monotonic clock.
     pub start_ns: u64,
-    /// The last.
     pub end_ns: u64,
     /// Events for which there was no room.
     pub lost_events: u64,

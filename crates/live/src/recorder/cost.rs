@@ -14,7 +14,6 @@ use crate::probes::run_statistics;
 pub struct Cost {
     /// In the programs; `None` where the kernel does not count it for this user.
     pub programs_ns: Option<u64>,
-    /// In this process.
     pub own_ns: u64,
     /// How long it lasted.
     pub length_ns: u64,
@@ -36,7 +35,6 @@ impl Cost {
 const LOOKS: u32 = 20;
 const COUNTED_LOOKS: u32 = 4;
 
-/// Measures the cost.
 #[derive(Default)]
 pub struct Meter {
     looks: u32,
@@ -46,7 +44,6 @@ pub struct Meter {
     counted_ns: u64,
 }
 
-/// The kernel counts until this is dropped.
 struct Counting {
     _switch: OwnedFd,
     since: Instant,
@@ -54,7 +51,6 @@ struct Counting {
 }
 
 impl Meter {
-    /// The recording begins.
     pub fn start(&mut self) {
         self.own_before = own_time();
     }
@@ -77,7 +73,6 @@ impl Meter {
         }
     }
 
-    /// The recording is over.
     pub fn finish(&mut self, object: &Object, length_ns: u64, cpus: u32) -> Cost {
         self.end(object);
         let counted_ns = self.counted.as_nanos() as f64;

@@ -9,7 +9,6 @@ use super::wire::{NO_SYSCALL, SYSCALLS, file, leaves};
 /// What is known of a sleep when it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sleep {
-    /// The reason.
     For(Reason),
     /// One of several files, a signal, or a time: who wakes the task decides.
     ForAny,
@@ -70,7 +69,6 @@ const MEMORY: &[c_long] = &[
     libc::SYS_exit_group,
 ];
 
-/// Wait for a disk.
 const DISKS: &[c_long] = &[libc::SYS_sync, libc::SYS_io_getevents];
 
 /// Their first argument is a file that can make them wait.

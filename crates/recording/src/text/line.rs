@@ -12,7 +12,6 @@ use crate::collect::Moment;
 /// What a line is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line<'a> {
-    /// An event.
     Event(Raw<'a>),
     /// So many events were lost here.
     Lost(u64),

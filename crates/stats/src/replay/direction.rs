@@ -18,18 +18,14 @@ pub type Side = BTreeMap<String, Vec<Figures>>;
 /// What a side claims of the second scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Its figure is larger.
     Larger,
-    /// Its figure is smaller.
     Smaller,
 }
 
 /// A figure of two schedulers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// The two schedulers.
     pub schedulers: [String; 2],
-    /// Which figure.
     pub kind: Kind,
     /// The group; empty: all tasks.
     pub group: String,

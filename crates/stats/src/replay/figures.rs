@@ -33,13 +33,11 @@ pub struct GroupFigures {
 /// A figure that a program and its replay are compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// From start to end, ns.
     Wall,
     /// How often tasks left a CPU.
     Switches,
     /// How often tasks became runnable.
     Wakeups,
-    /// CPU time, ns.
     Cpu,
     /// The median wait for a CPU, ns.
     DelayP50,

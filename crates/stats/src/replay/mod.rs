@@ -24,7 +24,6 @@ pub use same::{Check, checks};
 pub struct Proof {
     /// The cell of the program, `hackbench groups=1`.
     pub cell: String,
-    /// The machine.
     pub machine: String,
     /// Where the program and its replay ran.
     pub backend: Backend,

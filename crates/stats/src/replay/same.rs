@@ -7,11 +7,9 @@ use crate::replay::figures::{Figures, Kind};
 /// A figure on both sides: medians over the trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// Which figure.
     pub kind: Kind,
     /// The group; empty: all tasks.
     pub group: String,
-    /// Of the program.
     pub program: f64,
     /// Of the replay; `None`: it lacks the group, or has too few samples.
     pub replay: Option<f64>,

@@ -18,7 +18,6 @@ use crate::{output, recordings, records};
 /// The fewest digits of a SHA-256 that name a recording.
 const DIGITS_MIN: usize = 6;
 
-/// Options of `export workload`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The workload of a recording, as tables have it; or the beginning of its tapes' SHA-256
@@ -33,9 +32,6 @@ pub struct Args {
 }
 
 /// Writes the files.
-///
-/// # Errors
-/// When the store has no such recording, or nobody has its tapes.
 pub fn run(args: &Args) -> Result<()> {
     let store = Store::open_readonly(&args.store)?;
     let mut trial = find(&store, &args.name)?;

@@ -30,9 +30,6 @@ use taping::{Recorded, Tapes};
 pub const EXPERIMENT: &str = "replays";
 
 /// Runs programs and their replays, and writes how near they are.
-///
-/// # Errors
-/// As `run`; and when the experiment runs on no kernel, or the baseline's trials give no tapes.
 pub fn run(mut args: Args) -> Result<ExitCode> {
     let options = &mut args.options.experiment;
     options.experiment.get_or_insert_with(|| EXPERIMENT.into());

@@ -40,7 +40,6 @@ fn beginning(file: &Path) -> Vec<u8> {
     spec::files::beginning(file, BEGINNING_BYTES).unwrap_or_default()
 }
 
-/// Makes a workload file of a trace.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let [file] = args.files.as_slice() else {
         return Err(bad_input("several traces: import one at a time, each into a file of its own"));

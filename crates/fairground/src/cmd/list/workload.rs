@@ -18,7 +18,6 @@ use crate::{output, recordings};
 /// The most pairs of groups that a table has.
 const EDGES_MAX: usize = 20;
 
-/// One workload.
 #[derive(Serialize)]
 pub struct Shown {
     name: String,
@@ -33,9 +32,6 @@ pub struct Shown {
 }
 
 /// Reads a workload.
-///
-/// # Errors
-/// It is unknown, or something in it is wrong.
 pub fn read(name: &str) -> Result<Shown> {
     let asset = assets::find(Kind::Workload, name, Path::new(""))?;
     let workload = spec::workload::resolve(&asset, &BTreeMap::new(), host_cpus())?.workload;
@@ -54,7 +50,6 @@ pub fn read(name: &str) -> Result<Shown> {
     })
 }
 
-/// The workload as text.
 pub fn text(shown: &Shown) -> String {
     let mut parts = vec![format!("{}: {}\n", shown.name, shown.about)];
     for (name, value) in &shown.parameters {

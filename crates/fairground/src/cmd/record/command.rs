@@ -12,7 +12,6 @@ use nix::unistd::Pid;
 use crate::command_line::quoted;
 use crate::exit::bad_input;
 
-/// A command that was started.
 pub struct Command {
     words: String,
     child: Child,
@@ -21,9 +20,6 @@ pub struct Command {
 
 impl Command {
     /// Starts it; `None`: there is none.
-    ///
-    /// # Errors
-    /// There is no such program, or it cannot be run.
     pub fn start(words: &[OsString]) -> Result<Option<Command>> {
         let Some((program, arguments)) = words.split_first() else { return Ok(None) };
         let child = std::process::Command::new(program).args(arguments).spawn();
@@ -35,9 +31,6 @@ impl Command {
     }
 
     /// Whether it has ended by itself.
-    ///
-    /// # Errors
-    /// When the kernel does not say.
     pub fn has_ended(&mut self) -> Result<bool> {
         self.status = self.child.try_wait().context("the command was lost")?;
         Ok(self.status.is_some())

@@ -28,7 +28,6 @@ impl Line {
         Line(bar)
     }
 
-    /// Shows how far it is.
     pub fn show(&self, elapsed: Duration, seen: &Progress, limit: u64) {
         if let Some(bar) = &self.0 {
             bar.set_message(progress(elapsed, seen, limit));

@@ -25,9 +25,6 @@ pub fn count<'a>(records: impl Iterator<Item = &'a Record>, texts: &[SchedulerSo
 }
 
 /// The texts of the tapes, from the store or from the files that were played.
-///
-/// # Errors
-/// A file is not here, or has other tapes now.
 pub fn texts<'a>(
     records: impl Iterator<Item = &'a Record>,
     kept: &[SchedulerSource],

@@ -14,23 +14,16 @@ use store::{Filter, Store};
 use super::taping::Recorded;
 use crate::{recordings, records};
 
-/// What was measured.
 pub struct Sides<'a> {
-    /// The store with the traces.
     pub store: &'a Path,
     /// Schedulers' files, and the kernels' own schedulers that they were written after.
     pub counterparts: &'a BTreeMap<String, String>,
-    /// The trials of programs.
     pub programs: &'a [Record],
-    /// The trials of replays.
     pub replays: &'a [Record],
 }
 
 impl Sides<'_> {
     /// A program's figures, by scheduler.
-    ///
-    /// # Errors
-    /// When a trace cannot be read.
     pub fn program(&self, of: &Recorded) -> Result<Side> {
         let is_its = |record: &&Record| {
             let trial = &record.trial;
@@ -42,18 +35,12 @@ impl Sides<'_> {
     }
 
     /// The figures of its replay on the kernel.
-    ///
-    /// # Errors
-    /// When a trace cannot be read.
     pub fn replay(&self, of: &Recorded) -> Result<Side> {
         self.side(self.replays_of(of, of.backend))
     }
 
     /// The figures of its replay in the simulator. A file stands for its counterpart too, which the
     /// simulator does not have.
-    ///
-    /// # Errors
-    /// When a trace cannot be read.
     pub fn model(&self, of: &Recorded) -> Result<Side> {
         let mut side = self.side(self.replays_of(of, Backend::MODEL))?;
         for (file, counterpart) in self.counterparts {

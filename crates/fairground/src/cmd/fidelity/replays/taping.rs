@@ -14,16 +14,13 @@ use super::sides::{trace, wall_ns};
 use crate::exit::bad_input;
 use crate::{output, recordings};
 
-/// A program's tapes.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     /// Its cell, as tables name it.
     pub cell: String,
-    /// The machine's name.
     pub machine: String,
     /// Where it was recorded.
     pub backend: Backend,
-    /// The workload file.
     pub file: PathBuf,
 }
 
@@ -37,9 +34,6 @@ pub enum Tapes {
 
 impl Tapes {
     /// The folder that is named, which is made; or one for the moment.
-    ///
-    /// # Errors
-    /// When it cannot be made.
     pub fn new(named: Option<&Path>) -> Result<Tapes> {
         let Some(folder) = named else { return Ok(Tapes::Scratch(tempfile::tempdir()?)) };
         std::fs::create_dir_all(folder).map_err(|error| {
@@ -57,9 +51,6 @@ impl Tapes {
     }
 
     /// Writes the files of each cell: what the contestant's first trial did that ended well.
-    ///
-    /// # Errors
-    /// When a trace cannot be read, or a file not be written.
     pub fn write(&self, store: &Path, records: &[Record], under: &str) -> Result<Vec<Recorded>> {
         let mut seen = BTreeSet::new();
         let mut written = Vec::new();
