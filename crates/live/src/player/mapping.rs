@@ -14,9 +14,22 @@ pub struct Memory {
 impl Memory {
     /// Maps this number of bytes. Async-signal-safe.
     pub fn map(bytes: u64) -> Result<Memory, Errno> {
+        Memory::map_with(bytes, 0)
+    }
+
+    /// Maps memory for stacks. Most of a stack is never used, so that all stacks together may be
+    /// larger than the free memory. Zero bytes need no mapping.
+    pub fn map_lazily(bytes: u64) -> Result<Memory, Errno> {
+        match bytes {
+            0 => Ok(Memory { start: ptr::null_mut(), bytes: 0 }),
+            _ => Memory::map_with(bytes, libc::MAP_NORESERVE | libc::MAP_STACK),
+        }
+    }
+
+    fn map_with(bytes: u64, flags: libc::c_int) -> Result<Memory, Errno> {
         let bytes = usize::try_from(bytes).map_err(|_| libc::ENOMEM)?;
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags;
         // SAFETY: a new mapping, where the kernel likes.
         let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0) };
         if start == libc::MAP_FAILED {
@@ -24,6 +37,13 @@ impl Memory {
         } else {
             Ok(Memory { start: start.cast(), bytes })
         }
+    }
+
+    /// The first bytes of all pieces of that size.
+    pub fn pieces(&self, bytes: usize) -> impl Iterator<Item = *mut u8> + use<> {
+        let start = self.start;
+        // SAFETY: each is inside the mapping.
+        (0..self.bytes / bytes).map(move |piece| unsafe { start.add(piece * bytes) })
     }
 
     pub fn start(&self) -> *const u8 {
@@ -41,7 +61,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: nobody else knows the mapping.
+        // SAFETY: nobody else knows the mapping. Of no bytes there is none.
         unsafe { libc::munmap(self.start.cast(), self.bytes) };
     }
 }

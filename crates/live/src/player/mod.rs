@@ -11,13 +11,12 @@
 //! imports one that imports it: what they rest on comes first.
 //!
 //! ```text
-//! attributes clock usage descriptors shared_memory mapping ─► busy futex ─► run_state ─► task
+//! attributes clock usage descriptors shared_memory mapping ─► stacks busy futex ─► run_state ─► task
 //!   ─► messages files memory children made_threads ─► tapes ─► steps ─► threads ─► main_thread
 //! ```
 //!
-//! [`periodic`] acts on the scheduler during the trial, e.g. reloads it. Nothing is printed
-//! between the common start and the end of the trial, and nothing allocated but for threads that
-//! tapes make.
+//! [`periodic`] acts on the scheduler during the trial, e.g. reloads it. Nothing is allocated
+//! or printed between the common start and the end of the trial.
 //!
 //! What is not here: what a workload means (`model::play`), the scheduler under test, metrics by
 //! name, files of results.
@@ -39,6 +38,7 @@ pub mod periodic;
 mod played;
 pub mod run_state;
 pub mod shared_memory;
+pub mod stacks;
 pub mod steps;
 pub mod tapes;
 pub mod task;

@@ -5,9 +5,8 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
-use std::sync::{Mutex, OnceLock};
-use std::thread::JoinHandle;
 
 use model::play::{Group, Script, Tally};
 use process::Pipe;
@@ -18,6 +17,7 @@ use crate::player::clock::own_cpu_ns;
 use crate::player::descriptors;
 use crate::player::futex::{Barrier, Condition, Lock, Semaphore};
 use crate::player::shared_memory::{Recorder, Shareable, Shared};
+use crate::player::stacks::MadeThreads;
 use crate::probes::Announcer;
 
 /// Communication between the main thread and all tasks. One exists.
@@ -49,9 +49,6 @@ pub struct Control {
 /// group of its maker. A tape can make threads that play tapes, so that the way to there cannot
 /// be an import.
 pub type MadeMain = fn(&RunState, (usize, u32), usize);
-
-/// Small, so that thousands of tasks fit; nothing that they do is deep.
-pub const STACK_BYTES: usize = 128 * 1024;
 
 /// In place of a CPU time.
 pub const UNKNOWN: u64 = u64::MAX;
@@ -157,8 +154,7 @@ pub struct RunState {
     pub pipes: Vec<Pipe>,
     /// By the number of a tape: the pipe in which its task sleeps, if it receives.
     mailboxes: Vec<Option<Pipe>>,
-    /// Threads that tapes make, by the numbers of their tapes; `None`: not made yet.
-    pub made_threads: Vec<Mutex<Option<JoinHandle<()>>>>,
+    pub made_threads: MadeThreads,
     pub made_main: MadeMain,
     /// The lists of CPUs that tasks change to, in the kernel's form.
     pub affinities: Vec<libc::cpu_set_t>,
@@ -189,7 +185,7 @@ impl RunState {
             releases: Shared::new(script.timers)?,
             pipes,
             mailboxes: descriptors::mailboxes(&script)?,
-            made_threads: script.made.iter().map(|_| Mutex::new(None)).collect(),
+            made_threads: MadeThreads::new(&script).map_err(io::Error::from_raw_os_error)?,
             made_main,
             affinities: script
                 .affinities
@@ -202,11 +198,22 @@ impl RunState {
             children: AtomicI32::new(0),
             script,
         };
+        if run.script.starting_tasks() < run.script.tasks() {
+            run.populate();
+        }
         let control = run.control();
         control.alive.store(run.script.starting_tasks() as u32, SeqCst);
         control.playing.store(run.script.tasks() as u32, SeqCst);
         control.finite_left.store(run.script.finite_tasks() as u32, SeqCst);
         Ok(run)
+    }
+
+    /// Brings the pages that threads touch which are made during the trial. Others have been there
+    /// long enough.
+    fn populate(&self) {
+        self.slots.populate();
+        self.semaphores.populate();
+        self.groups.iter().for_each(|group| group.turnaround.populate());
     }
 
     /// The places of a group's tasks, but for forked processes.

@@ -48,6 +48,18 @@ impl<T: Shareable> Shared<T> {
         }
         Ok(Shared { start: start.cast(), len, owner: PhantomData })
     }
+
+    /// Brings all of its pages, which come one by one otherwise, each when it is first touched.
+    pub fn populate(&self) {
+        populate(self.start.cast(), self.len * size_of::<T>());
+    }
+}
+
+/// Brings the pages of a mapping. A kernel that does not know how (before 5.14) refuses, and they
+/// come one by one.
+pub fn populate(start: *mut u8, bytes: usize) {
+    // SAFETY: the advice changes nothing in the pages.
+    unsafe { libc::madvise(start.cast(), bytes, libc::MADV_POPULATE_WRITE) };
 }
 
 impl<T: Shareable> Deref for Shared<T> {
@@ -87,6 +99,11 @@ impl Recorder {
     /// Fails when the kernel gives no memory.
     pub fn new() -> io::Result<Recorder> {
         Ok(Recorder { words: Shared::new(BUCKETS + bucket(LARGEST) + 1)? })
+    }
+
+    /// See [`Shared::populate`].
+    pub fn populate(&self) {
+        self.words.populate();
     }
 
     /// Counts one sample. Async-signal-safe.

@@ -14,7 +14,8 @@ use crate::custody;
 use crate::player::attributes;
 use crate::player::clock::now_ns;
 use crate::player::futex;
-use crate::player::run_state::{Fault, RunState, STACK_BYTES, TaskSlot, UNKNOWN};
+use crate::player::run_state::{Fault, RunState, TaskSlot, UNKNOWN};
+use crate::player::stacks::STACK_BYTES;
 use crate::player::task::{End, Flow, Task};
 use crate::player::{children, files, memory, steps, usage};
 
