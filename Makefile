@@ -85,10 +85,10 @@ test:
 	cargo build $(CARGO_FLAGS)
 	$(FAIRGROUND) kernel pull
 	examples=$$($(FAIRGROUND) kernel examples) && \
-	FAIRGROUND_LINUX=$$examples RUST_TEST_THREADS=$(TEST_THREADS) \
+	FAIRGROUND_LINUX=$$examples FAIRGROUND_TESTS=all RUST_TEST_THREADS=$(TEST_THREADS) \
 	scripts/test.sh $(CARGO_FLAGS) --workspace --lib --bins --examples \
 		--test it --test stopped --test stranger --test apart --test tidy --test book \
-		--no-fail-fast -- --include-ignored --skip full::
+		--no-fail-fast -- --skip full::
 
 # The rest: patched kernels, originals, several CPUs in virtual time, Slurm, packages, soak, fuzz.
 test-all:
@@ -96,12 +96,12 @@ test-all:
 	@scripts/sources.sh bzip2 || echo "without these sources the test that builds them is skipped"
 	cargo build $(CARGO_FLAGS)
 	$(FAIRGROUND) kernel pull
-	$(FAIRGROUND) emulator build
-	PATH="$${CARGO_HOME:-$$HOME/.cargo}/bin:$$PATH" RUST_TEST_THREADS=$(TEST_THREADS) \
+	$(FAIRGROUND) kernel emulator build
+	PATH="$${CARGO_HOME:-$$HOME/.cargo}/bin:$$PATH" FAIRGROUND_TESTS=all RUST_TEST_THREADS=$(TEST_THREADS) \
 	scripts/test.sh $(CARGO_FLAGS) --workspace --test it --test book --no-fail-fast \
-		-- --ignored full::
-	RUST_TEST_THREADS=$(TEST_THREADS) scripts/test.sh $(CARGO_FLAGS) -p fairground \
-		--test conformance --test oracles --no-fail-fast -- --include-ignored
+		-- full::
+	FAIRGROUND_TESTS=all RUST_TEST_THREADS=$(TEST_THREADS) scripts/test.sh $(CARGO_FLAGS) -p fairground \
+		--test conformance --test oracles --no-fail-fast
 
 # The book: tutorial, how-tos, method, reference. Reading it needs no network.
 docs:
@@ -152,7 +152,7 @@ bench: build
 # Damaged files for each reader until the time is over; MINUTES=60 SEED=7.
 fuzz:
 	@scripts/setup.sh build
-	FUZZ_MINUTES=$(MINUTES) FUZZ_SEED=$(SEED) cargo test $(CARGO_FLAGS) -p fairground --test it full::fuzz -- --ignored --nocapture
+	FAIRGROUND_TESTS=all FUZZ_MINUTES=$(MINUTES) FUZZ_SEED=$(SEED) cargo test $(CARGO_FLAGS) -p fairground --test it full::fuzz -- --nocapture
 
 # Takes a minute; docs/src/method/validation.md quotes its output.
 validate-statistics:

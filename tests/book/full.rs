@@ -10,8 +10,8 @@ use testing::need;
 use crate::root;
 
 #[test]
-#[ignore = "needs mdBook and a browser"]
 fn the_book_is_read_and_searched_without_a_network() {
+    testing::beyond_cargo_test!("needs mdBook and a browser");
     let mdbook = need!(testing::program("mdbook"));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let built = Command::new(mdbook)

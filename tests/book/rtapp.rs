@@ -14,8 +14,8 @@ use testing::rtapp_examples::{self, FOLDER};
 use crate::project;
 
 #[test]
-#[ignore = "needs rt-app"]
 fn the_chapter_on_rtapp_lists_its_examples() {
+    testing::beyond_cargo_test!("needs rt-app");
     let mut files = need!(rtapp_examples::files());
     files.retain(|file| !file.starts_with(format!("{FOLDER}/merge")));
     let mut table =

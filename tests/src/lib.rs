@@ -38,6 +38,18 @@ pub fn skip(why: impl Display) {
     let _ = writeln!(io::stderr(), "skipped: {}: {why}", thread.name().unwrap_or("a test"));
 }
 
+/// The first line of a test that takes more than a processor: `cargo test` alone skips it, and says
+/// so; `make test` and `make test-all` set `FAIRGROUND_TESTS`.
+#[macro_export]
+macro_rules! beyond_cargo_test {
+    ($needed:literal) => {
+        if std::env::var_os("FAIRGROUND_TESTS").is_none() {
+            $crate::skip(concat!($needed, "; `make test` and `make test-all` do it"));
+            return;
+        }
+    };
+}
+
 /// The path of a program that `PATH` has.
 pub fn program(name: &str) -> Result<PathBuf, String> {
     let folders = env::var_os("PATH").unwrap_or_default();

@@ -242,8 +242,8 @@ mod tests {
     use super::*;
 
     #[test]
-    #[ignore = "needs QEMU"]
     fn a_dropped_machine_is_gone_and_its_console_was_kept() {
+        testing::beyond_cargo_test!("needs QEMU");
         // Without a kernel there is nothing to boot, which QEMU reports on its error stream.
         let arguments = ["-kernel", "/nonexistent", "-display", "none"].map(str::to_owned);
         testing::need!(testing::program(PROGRAM));

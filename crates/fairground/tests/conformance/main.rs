@@ -29,8 +29,8 @@ fn kernel() -> Result<Kernel, String> {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn the_simulator_calls_back_in_the_kernels_order() {
+    testing::beyond_cargo_test!("boots a kernel");
     let kernel = need!(kernel());
     let only = std::env::var("CONFORMANCE_ONLY").unwrap_or_default();
     let mut scenarios = scenario::all();
@@ -56,8 +56,8 @@ fn the_simulator_calls_back_in_the_kernels_order() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn both_arms_measure_the_same() {
+    testing::beyond_cargo_test!("boots a kernel");
     let kernel = need!(kernel());
     let found = measures::both_arms(&kernel);
     measures::time_outs_are_equal(&found["spans"]);
@@ -70,8 +70,8 @@ fn both_arms_measure_the_same() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_trace_ends_although_others_starve() {
+    testing::beyond_cargo_test!("boots a kernel");
     measures::a_trace_ends_although_others_starve(&need!(kernel()));
 }
 

@@ -180,8 +180,8 @@ fn a_scheduler_that_stalls_now_is_caught() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_kernel_is_asked_too() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&["qemu-system-x86_64"]));
     let mut request = PullRequest::new("3000000", "30000000");
     request.set("vm-workloads", "wake_under_hogs\n");

@@ -153,8 +153,8 @@ fn on_kernel(kernel: &vm::Kernel, script: &str, bench: &Bench) -> String {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn on_an_old_kernel_the_simulator_works_and_loading_does_not() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&["mount"]));
     let old = need!(old_kernel());
     let shown = on_kernel(&old, FIRST, &Bench::new());

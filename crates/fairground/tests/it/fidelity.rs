@@ -27,8 +27,8 @@ name = "tiny.toml"
 const WITHIN_LEAST: f64 = 85.0;
 
 #[test]
-#[ignore = "boots a kernel"]
 fn most_numbers_of_a_small_experiment_agree() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
     bench.write("alike.toml", EXPERIMENT);
@@ -75,8 +75,8 @@ name = "tiny.toml"
 "#;
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_perfect_file_agrees_with_its_counterpart() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
     bench.write("twins.toml", TWINS);

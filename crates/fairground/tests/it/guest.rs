@@ -34,8 +34,8 @@ steps = [{ receive = { channel = "pipes", bytes = 100 } }]
 "#;
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_live_kernel_is_asked_which_scheduler_to_use() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&["sh", "cat", "tr", "sleep"]));
     let folder = Folder::new();
     let own = folder.write("own.toml", OWN);
@@ -97,8 +97,8 @@ fn commands(folder: &Folder, scheduler: &str) -> [String; 4] {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn the_printed_commands_switch_and_back() {
+    testing::beyond_cargo_test!("boots a kernel");
     let programs =
         ["mkdir", "mount", "touch", "unshare", "/lib/systemd/systemd", "systemd-run", "systemctl"];
     need!(guest(&[&["sh", "cat", "tr", "sleep"][..], &programs].concat()));
@@ -127,8 +127,8 @@ sleep 3
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn without_kvm_virtual_machines_count_instructions() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
     bench.write("own.toml", OWN);

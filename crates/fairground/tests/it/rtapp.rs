@@ -85,8 +85,8 @@ fn what_came_later_runs_in_the_simulator() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn what_came_later_runs_on_a_kernel() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     what_came_later_runs_on("vm");
 }

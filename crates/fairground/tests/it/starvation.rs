@@ -51,8 +51,8 @@ fn the_simulator_shows_starvation() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_real_kernel_shows_starvation() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     starves("vm");
     is_thrown_out("vm");

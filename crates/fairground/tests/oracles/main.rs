@@ -87,8 +87,8 @@ fn every_oracle_holds_in_the_simulator() {
 const ATTEMPTS: usize = 3;
 
 #[test]
-#[ignore = "boots a kernel"]
 fn every_oracle_of_one_cpu_holds_on_the_real_kernel() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(common::guest(&[]));
     let mut asked: Vec<Oracle> =
         all().into_iter().filter(|o| o.place == Where::Everywhere).collect();
@@ -110,8 +110,8 @@ fn every_oracle_of_one_cpu_holds_on_the_real_kernel() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn every_oracle_of_older_kernels_holds_on_one() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(common::guest(&[]));
     need!(common::old_kernel());
     let old: Vec<Oracle> = all().into_iter().filter(|o| o.place == Where::OldKernel).collect();

@@ -160,8 +160,8 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs a right to use BPF"]
     fn a_forked_process_has_no_bpf_maps() {
+        testing::beyond_cargo_test!("needs a right to use BPF");
         let flags = libbpf_sys::BPF_F_MMAPABLE;
         let options = libbpf_sys::bpf_map_create_opts {
             sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,

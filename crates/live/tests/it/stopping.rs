@@ -5,8 +5,8 @@ use live::probes::Probes;
 use testing::need;
 
 #[test]
-#[ignore = "needs a right to use BPF"]
 fn nothing_is_counted_after_the_stop() {
+    testing::beyond_cargo_test!("needs a right to use BPF");
     let probes = need!(Probes::attach(&["own".into()], false));
     // SAFETY: no arguments.
     let own = unsafe { libc::gettid() as u32 };

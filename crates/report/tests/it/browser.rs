@@ -22,8 +22,8 @@ fn sample() -> String {
 }
 
 #[test]
-#[ignore = "opens a browser"]
 fn charts_and_controls_work_without_a_complaint() {
+    testing::beyond_cargo_test!("opens a browser");
     let page = sample().replace("</body>", &format!("<script>{READER}</script></body>"));
     let (mut reader, path, _folder) = need!(opened(&page));
     reader.screen(500, 900, false);
@@ -58,8 +58,8 @@ fn charts_and_controls_work_without_a_complaint() {
 }
 
 #[test]
-#[ignore = "opens a browser"]
 fn a_picture_can_be_taken_in_light_and_dark() {
+    testing::beyond_cargo_test!("opens a browser");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("report.html");
     std::fs::write(&path, sample()).expect("written");

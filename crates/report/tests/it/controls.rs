@@ -55,14 +55,14 @@ fn use_all_of(records: &[Record]) {
 }
 
 #[test]
-#[ignore = "opens a browser"]
 fn every_control_can_be_used_at_any_time() {
+    testing::beyond_cargo_test!("opens a browser");
     use_all_of(&synthetic::experiment());
 }
 
 #[test]
-#[ignore = "opens a browser"]
 fn every_control_of_a_page_with_fewer_trials_can_be_used() {
+    testing::beyond_cargo_test!("opens a browser");
     let records = synthetic::experiment();
     use_all_of(&records[..records.len() / 2]);
 }

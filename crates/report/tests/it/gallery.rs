@@ -55,8 +55,8 @@ fn who_is_outnumbered_is_marked_and_nothing_runs() {
 }
 
 #[test]
-#[ignore = "opens a browser"]
 fn it_fits_a_desktop_and_a_phone() {
+    testing::beyond_cargo_test!("opens a browser");
     let page = gallery();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("index.html");

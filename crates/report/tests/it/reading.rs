@@ -29,8 +29,8 @@ const NAMELESS: &str = "[...document.querySelectorAll('figure')]
     .map((it) => it.id || it.dataset.title || it.className)";
 
 #[test]
-#[ignore = "opens a browser"]
 fn a_phone_shows_everything_and_fingers_hit_it() {
+    testing::beyond_cargo_test!("opens a browser");
     let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     for (width, height, phone) in [(390, 844, true), (1280, 900, false)] {
         reader.screen(width, height, phone);
@@ -51,8 +51,8 @@ fn a_phone_shows_everything_and_fingers_hit_it() {
 const OPEN: &str = "document.querySelector('#trial-table tr.open')?.id ?? null";
 
 #[test]
-#[ignore = "opens a browser"]
 fn keys_open_a_trial_and_its_address_opens_it_again() {
+    testing::beyond_cargo_test!("opens a browser");
     let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     reader.open(&path, "");
     reader.key("Tab");
@@ -105,8 +105,8 @@ fn keys_open_a_trial_and_its_address_opens_it_again() {
 }
 
 #[test]
-#[ignore = "opens a browser"]
 fn charts_follow_the_dark_and_their_numbers_can_be_saved() {
+    testing::beyond_cargo_test!("opens a browser");
     let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     reader.open(&path, "");
     reader.see_all();
@@ -139,8 +139,8 @@ fn charts_follow_the_dark_and_their_numbers_can_be_saved() {
 }
 
 #[test]
-#[ignore = "opens a browser"]
 fn paper_has_what_is_folded_and_the_screen_folds_it_again() {
+    testing::beyond_cargo_test!("opens a browser");
     let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     reader.open(&path, "");
     let folded = "document.querySelectorAll('main details:not([open])').length";
@@ -162,8 +162,8 @@ fn paper_has_what_is_folded_and_the_screen_folds_it_again() {
 }
 
 #[test]
-#[ignore = "opens a browser"]
 fn five_thousand_trials_are_a_small_page_for_the_browser() {
+    testing::beyond_cargo_test!("opens a browser");
     let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::five_thousand())));
     // Noted while the page comes in: what could be read when the charts were not yet there.
     let watch = "new MutationObserver(() => {

@@ -31,8 +31,8 @@ fn moved(reader: &mut Reader) -> f64 {
 }
 
 #[test]
-#[ignore = "opens a browser"]
 fn charts_wait_for_the_reader_and_then_nothing_moves() {
+    testing::beyond_cargo_test!("opens a browser");
     let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     watch_moves(&mut reader);
     for (width, height, phone) in [(1280, 900, false), (390, 844, true)] {
@@ -53,8 +53,8 @@ fn charts_wait_for_the_reader_and_then_nothing_moves() {
 }
 
 #[test]
-#[ignore = "opens a browser"]
 fn a_link_leads_to_what_was_not_there_yet_and_stays_on_it() {
+    testing::beyond_cargo_test!("opens a browser");
     let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     watch_moves(&mut reader);
     reader.screen(1280, 900, false);
@@ -102,8 +102,8 @@ const ON_PAPER: &str = "addEventListener('beforeprint', () => {
 });";
 
 #[test]
-#[ignore = "opens a browser"]
 fn paper_has_every_chart_in_the_colours_of_paper() {
+    testing::beyond_cargo_test!("opens a browser");
     let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     reader.screen(1280, 900, false);
     let dark = json!({ "features": [{ "name": "prefers-color-scheme", "value": "dark" }] });
@@ -134,8 +134,8 @@ fn sticking_out(reader: &mut Reader, within: &str, width: u32) -> Value {
 }
 
 #[test]
-#[ignore = "opens a browser"]
 fn no_table_is_wider_than_its_paper() {
+    testing::beyond_cargo_test!("opens a browser");
     let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::on_both_backends())));
     reader.open(&path, "");
     reader.evaluate("document.querySelectorAll('details').forEach((it) => { it.open = true; })");
@@ -150,8 +150,8 @@ fn no_table_is_wider_than_its_paper() {
 }
 
 #[test]
-#[ignore = "opens a browser"]
 fn a_saved_chart_says_its_title_and_whose_lines_they_are() {
+    testing::beyond_cargo_test!("opens a browser");
     let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     reader.open(&path, "");
     // Numbers need no chart; a picture is drawn when a reader saves it.

@@ -222,8 +222,8 @@ fn ending(native: Result<Native, String>, knobs: &[(&str, KnobValue)]) -> String
 }
 
 #[test]
-#[ignore = "needs the kernel's examples"]
 fn the_kernels_examples_run_or_are_refused_by_name() {
+    testing::beyond_cargo_test!("needs the kernel's examples");
     let linux = testing::need!(source());
     let path = |case: &Case| linux.join(case.0).join(format!("{}.bpf.c", case.1));
     let natives = compiled_all(&CASES.iter().map(path).collect::<Vec<_>>());

@@ -13,8 +13,8 @@ use testing::need;
 use testing::rtapp_examples::{self, FOLDER};
 
 #[test]
-#[ignore = "needs rt-app"]
 fn rtapps_own_examples_are_accepted_or_refused_with_a_reason() {
+    testing::beyond_cargo_test!("needs rt-app");
     let files = need!(rtapp_examples::files());
     let lines: Vec<String> = files.iter().map(|file| verdict(file)).collect();
     expect![[r#"

@@ -171,8 +171,8 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs cpio"]
     fn cpio_agrees() {
+        testing::beyond_cargo_test!("needs cpio");
         let spawned = Command::new("cpio")
             .args(["--list", "--quiet"])
             .stdin(Stdio::piped())

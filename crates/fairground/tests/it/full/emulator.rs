@@ -26,8 +26,8 @@ fn race(machine: &str) -> Vec<&str> {
 }
 
 #[test]
-#[ignore = "takes minutes"]
 fn without_the_emulator_nothing_runs_and_its_command_is_named() {
+    testing::beyond_cargo_test!("takes minutes");
     let bench = Bench::new();
     let rest = ["1", "--scheduler", "kernel:7", "--workload", "tiny.toml"];
     let race = [race("counted_4"), rest.to_vec()].concat();
@@ -43,8 +43,8 @@ fn without_the_emulator_nothing_runs_and_its_command_is_named() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
 fn several_cpus_give_the_same_bytes_twice_and_say_what_emulated_them() {
+    testing::beyond_cargo_test!("takes minutes");
     need!(guest(&[]));
     need!(emulator());
     for machine in ["counted_2", "counted_4"] {
@@ -71,8 +71,8 @@ fn gives_the_same_bytes_twice(machine: &str) {
 }
 
 #[test]
-#[ignore = "takes minutes"]
 fn work_takes_as_long_on_each_of_four_cpus_as_alone() {
+    testing::beyond_cargo_test!("takes minutes");
     need!(guest(&[]));
     need!(emulator());
     let bench = Bench::new();

@@ -39,8 +39,8 @@ fn build(bench: &Bench, definition: &str, name: &str) -> (bool, String) {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_base_and_an_original_are_built_and_boot() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&["flex", "bison", "bc", "pahole", "patch", "xz"]));
     let bench = Bench::new();
     bench.write("small.config", SMALL);
@@ -80,8 +80,8 @@ fn refusal(bench: &Bench, arguments: &[&str]) -> String {
 }
 
 #[test]
-#[ignore = "takes minutes"]
 fn mistakes_are_named_before_anything_is_unpacked() {
+    testing::beyond_cargo_test!("takes minutes");
     let bench = Bench::new();
     bench.write("bad.config", "CONFIG_HZ_250=y\nHZ=250\n");
     for (arguments, said) in [
@@ -102,8 +102,8 @@ fn mistakes_are_named_before_anything_is_unpacked() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
 fn every_definition_is_listed_with_its_file() {
+    testing::beyond_cargo_test!("takes minutes");
     let listed = stdout(&Bench::new().run(&["kernel", "build"]).success());
     for name in ["base-6.12", "bore-5.9.6", "bore-6.7.3", "echo", "bmq", "pds", "tt", "muqss"] {
         assert!(listed.lines().any(|line| line.starts_with(name)), "{name}: {listed}");

@@ -8,8 +8,8 @@ use crate::common::{Bench, project, stdout};
 use stats::decide::separation::Separation;
 
 #[test]
-#[ignore = "takes minutes"]
 fn any_two_schedulers_can_be_told_apart() {
+    testing::beyond_cargo_test!("takes minutes");
     let bench = Bench::new();
     let all: BTreeSet<String> = compile::builtin().into_iter().map(|source| source.name).collect();
     let experiment = std::fs::read_to_string(project("experiments/look_alikes.toml"));

@@ -51,8 +51,8 @@ fn named(folder: &Path, ending: &str) -> PathBuf {
 
 /// One test, because it takes a while to make the package.
 #[test]
-#[ignore = "makes a Debian package"]
 fn a_release_is_sound_and_a_fresh_system_can_use_it() {
+    testing::beyond_cargo_test!("makes a Debian package");
     let tools = ["cargo-deb", "cargo-cyclonedx", "mdbook", "lintian", "dpkg-shlibdeps", "xz"];
     need!(installed(&tools));
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -107,8 +107,8 @@ fn a_fresh_system_installs_it(package: &Path) {
 }
 
 #[test]
-#[ignore = "asks systemd"]
 fn the_service_is_what_systemd_understands() {
+    testing::beyond_cargo_test!("asks systemd");
     need!(installed(&["systemd-analyze"]));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let unit = std::fs::read_to_string(project("packaging/fairground-scheduler@.service"));

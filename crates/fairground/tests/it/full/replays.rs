@@ -56,8 +56,8 @@ fn share(cell: &str) -> f64 {
 /// player, the simulator or the kernel. When this was written, 9 of 9 figures were within, and 3 of 4
 /// differences pointed the same way, on the kernel and in the simulator.
 #[test]
-#[ignore = "boots a kernel"]
 fn a_replay_of_a_real_program_is_near_it() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&["sh", "head", "cksum"]));
     let bench = Bench::new();
     bench.write("pipelines.toml", PROGRAM);
@@ -82,8 +82,8 @@ fn a_replay_of_a_real_program_is_near_it() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
 fn what_cannot_be_recorded_is_refused_before_anything_runs() {
+    testing::beyond_cargo_test!("takes minutes");
     let bench = Bench::new();
     bench.write("pipelines.toml", PROGRAM);
     bench.write("truth.toml", EXPERIMENT);

@@ -159,8 +159,8 @@ fn expect_tidy(bench: &Bench, cluster: &Cluster) {
 }
 
 #[test]
-#[ignore = "needs Slurm"]
 fn a_campaign_is_the_same_as_at_home() {
+    testing::beyond_cargo_test!("needs Slurm");
     let cluster = need!(Cluster::start());
     let bench = bench();
     let run = [&slow_run("far.db")[..], &["--fleet", "slurm"]].concat();
@@ -170,8 +170,8 @@ fn a_campaign_is_the_same_as_at_home() {
 }
 
 #[test]
-#[ignore = "needs Slurm"]
 fn boots_are_the_same_as_at_home() {
+    testing::beyond_cargo_test!("needs Slurm");
     let cluster = need!(Cluster::start());
     need!(guest(&[]));
     let bench = Bench::new();
@@ -204,8 +204,8 @@ const BOOTS: [&str; 17] = [
 ];
 
 #[test]
-#[ignore = "needs Slurm"]
 fn a_killed_job_and_a_killed_node_lose_nothing() {
+    testing::beyond_cargo_test!("needs Slurm");
     let cluster = need!(Cluster::start());
     let bench = bench();
     let child = far(&bench, &cluster, &[]);
@@ -225,8 +225,8 @@ fn a_killed_job_and_a_killed_node_lose_nothing() {
 }
 
 #[test]
-#[ignore = "needs Slurm"]
 fn an_interrupted_campaign_goes_on() {
+    testing::beyond_cargo_test!("needs Slurm");
     let cluster = need!(Cluster::start());
     let bench = bench();
     // One chunk after the other, so that there is something left to interrupt on any host.
@@ -251,8 +251,8 @@ fn an_interrupted_campaign_goes_on() {
 }
 
 #[test]
-#[ignore = "needs Slurm"]
 fn a_chunk_that_never_comes_back_is_named() {
+    testing::beyond_cargo_test!("needs Slurm");
     need!(guest(&[]));
     let cluster = need!(Cluster::start());
     let bench = Bench::new();
@@ -272,8 +272,8 @@ fn a_chunk_that_never_comes_back_is_named() {
 }
 
 #[test]
-#[ignore = "needs Slurm"]
 fn without_slurm_nothing_begins() {
+    testing::beyond_cargo_test!("needs Slurm");
     let bench = Bench::new();
     let plan = simulated("./tiny.toml", "fifo", "6");
     let run = [&["run", "--fleet", "slurm"], &plan[..]].concat();

@@ -6,8 +6,8 @@ use crate::common::{Bench, guest, scheduler, stdout};
 use testing::need;
 
 #[test]
-#[ignore = "takes minutes"]
 fn every_scheduler_survives_in_the_simulator() {
+    testing::beyond_cargo_test!("takes minutes");
     let bench = Bench::new();
     let soak = bench.run(&["soak", "soak_short", "--on", "sim", "--store", "soak.db"]).success();
     let said = stdout(&soak);
@@ -19,8 +19,8 @@ fn every_scheduler_survives_in_the_simulator() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn every_scheduler_survives_on_the_real_kernel() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
     let arguments = ["soak", "soak_short", "--on", "vm", "--offline", "--store", "soak.db"];
@@ -39,8 +39,8 @@ const LONGEST_LOAD_NS: u64 = 4_000_000_000;
 
 /// On one CPU, where the time for it does not depend on the host.
 #[test]
-#[ignore = "boots a kernel"]
 fn every_scheduler_survives_reloads_under_load() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
     let soak = bench.run(&[
@@ -69,8 +69,8 @@ fn every_scheduler_survives_reloads_under_load() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
 fn who_forgets_a_task_or_a_cpu_is_named() {
+    testing::beyond_cargo_test!("takes minutes");
     let (never, forgetful) = (scheduler("never"), scheduler("forgetful"));
     let bench = Bench::new();
     let soak = bench.run(&[

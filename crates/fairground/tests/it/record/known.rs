@@ -177,8 +177,8 @@ impl Seen<'_> {
 }
 
 #[test]
-#[ignore = "records this kernel"]
 fn reasons_and_wakers_are_those_of_the_known_cases() {
+    testing::beyond_cargo_test!("records this kernel");
     need!(can_record());
     let (cast, recording, _) = recorded();
     assert_eq!(recording.lost_events, 0);
@@ -208,8 +208,8 @@ fn reasons_and_wakers_are_those_of_the_known_cases() {
 }
 
 #[test]
-#[ignore = "records this kernel"]
 fn switches_and_wake_ups_are_as_many_as_the_probes_count() {
+    testing::beyond_cargo_test!("records this kernel");
     need!(can_record());
     let (cast, recording, readings) = recorded();
     for ((name, number), group) in cast.iter().zip(&readings.groups) {
@@ -232,8 +232,8 @@ fn switches_and_wake_ups_are_as_many_as_the_probes_count() {
 }
 
 #[test]
-#[ignore = "records this kernel"]
 fn changes_of_nice_policy_and_affinity_are_noted_in_order() {
+    testing::beyond_cargo_test!("records this kernel");
     need!(can_record());
     let (cast, recording, _) = recorded();
     let changer = seen(recording, cast["changer"]);
@@ -255,8 +255,8 @@ fn changes_of_nice_policy_and_affinity_are_noted_in_order() {
 }
 
 #[test]
-#[ignore = "records this kernel"]
 fn only_what_is_asked_for_is_recorded_with_what_it_forks() {
+    testing::beyond_cargo_test!("records this kernel");
     need!(can_record());
     let mut children = Children::new();
     let mother = children.add(|| (0..10).for_each(|_| children::one_child()));

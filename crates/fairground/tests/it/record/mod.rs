@@ -46,21 +46,21 @@ mod full {
     use super::in_a_guest;
 
     #[test]
-    #[ignore = "boots a kernel"]
     fn known_cases_are_recorded_on_6_1() {
+        testing::beyond_cargo_test!("boots a kernel");
         in_a_guest("kernel:6.1");
     }
 
     #[test]
-    #[ignore = "boots a kernel"]
     fn known_cases_are_recorded_on_6_12() {
+        testing::beyond_cargo_test!("boots a kernel");
         in_a_guest("kernel:6.12");
     }
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn known_cases_are_recorded_on_7() {
+    testing::beyond_cargo_test!("boots a kernel");
     in_a_guest("kernel:7");
 }
 
@@ -95,8 +95,8 @@ fn bad_options_are_refused_before_anything_runs() {
 }
 
 #[test]
-#[ignore = "records this kernel"]
 fn a_command_is_recorded_to_its_end_and_its_failure_is_told() {
+    testing::beyond_cargo_test!("records this kernel");
     need!(known::can_record());
     let bench = Bench::new();
     let recorded =
@@ -111,8 +111,8 @@ fn a_command_is_recorded_to_its_end_and_its_failure_is_told() {
 }
 
 #[test]
-#[ignore = "records this kernel"]
 fn a_recording_is_a_workload_that_the_simulator_plays() {
+    testing::beyond_cargo_test!("records this kernel");
     need!(known::can_record());
     let bench = Bench::new();
     let loops = "for i in 1 2 3 4 5; do sleep 0.01; done";
@@ -127,8 +127,8 @@ fn a_recording_is_a_workload_that_the_simulator_plays() {
 }
 
 #[test]
-#[ignore = "records this kernel"]
 fn names_are_left_out_of_an_anonymous_recording() {
+    testing::beyond_cargo_test!("records this kernel");
     need!(known::can_record());
     let bench = Bench::new();
     let only = ["record", "--anonymous", "--only", "sh", "-o", "load.trace"];
@@ -138,8 +138,8 @@ fn names_are_left_out_of_an_anonymous_recording() {
 }
 
 #[test]
-#[ignore = "records this kernel"]
 fn an_interrupt_ends_it_and_keeps_what_was_recorded() {
+    testing::beyond_cargo_test!("records this kernel");
     need!(known::can_record());
     for (words, code) in [
         (&["record", "-o", "load.trace"][..], 0),
@@ -187,8 +187,8 @@ impl Begun {
 const BUSY: [&str; 3] = ["sh", "-c", "while :; do /bin/true; done"];
 
 #[test]
-#[ignore = "records this kernel"]
 fn a_full_memory_ends_it() {
+    testing::beyond_cargo_test!("records this kernel");
     need!(known::can_record());
     let bench = Bench::new();
     let short = ["record", "-o", "load.trace", "--limit", "100kB", "--for", "60s", "--"];
@@ -198,8 +198,8 @@ fn a_full_memory_ends_it() {
 }
 
 #[test]
-#[ignore = "records this kernel"]
 fn lost_events_are_counted_and_refused_with_the_option_that_helps() {
+    testing::beyond_cargo_test!("records this kernel");
     need!(known::can_record());
     let bench = Bench::new();
     let short = ["record", "--buffer", "60kB", "--for", "4s", "--"];

@@ -145,8 +145,8 @@ fn assert_same(one: &[Record], two: &[Record], what: &str) {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn every_kernel_boots_on_the_real_clock_and_its_guest_is_furnished() {
+    testing::beyond_cargo_test!("boots a kernel");
     let _turn = alone();
     for name in kernels::NAMES {
         let kernel = need!(kernel(name));
@@ -171,8 +171,8 @@ fn every_kernel_boots_on_the_real_clock_and_its_guest_is_furnished() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_panic_is_a_record_and_harms_no_other_trial() {
+    testing::beyond_cargo_test!("boots a kernel");
     let _turn = alone();
     let kernel = need!(kernel("7"));
     let machine = machine(Clock::Real, 2);
@@ -189,8 +189,8 @@ fn a_panic_is_a_record_and_harms_no_other_trial() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_guest_that_spins_is_killed_and_harms_no_other_trial() {
+    testing::beyond_cargo_test!("boots a kernel");
     let _turn = alone();
     let kernel = need!(kernel("6.1"));
     let machine = machine(Clock::Real, 2);
@@ -203,8 +203,8 @@ fn a_guest_that_spins_is_killed_and_harms_no_other_trial() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn stop_kills_the_machine_at_once() {
+    testing::beyond_cargo_test!("boots a kernel");
     let _turn = alone();
     let kernel = need!(kernel("6.1"));
     let machine = machine(Clock::Real, 1);
@@ -224,8 +224,8 @@ fn stop_kills_the_machine_at_once() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn failures_of_the_lab_are_errors() {
+    testing::beyond_cargo_test!("boots a kernel");
     let _turn = shared();
     let kernel = need!(kernel("6.1"));
     let machine = machine(Clock::Virtual, 1);

@@ -153,16 +153,16 @@ fn attack_all(readers: &[&Reader]) {
 }
 
 #[test]
-#[ignore = "takes minutes"]
 fn no_file_makes_the_program_panic_hang_or_break_its_promise() {
+    testing::beyond_cargo_test!("takes minutes");
     let readers: Vec<&Reader> = READERS.iter().filter(|reader| is_asked_for(reader)).collect();
     assert!(!readers.is_empty(), "FUZZ_READER names no reader");
     attack_all(&readers);
 }
 
 #[test]
-#[ignore = "takes minutes"]
 fn good_files_are_read() {
+    testing::beyond_cargo_test!("takes minutes");
     let bench = crate::common::Bench::new();
     for reader in READERS.iter().filter(|reader| reader.one_of < 5) {
         let seeds = reader.kind.seeds();

@@ -43,8 +43,8 @@ fn begin_and_kill(bench: &Bench, records: usize) {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_resumed_boot_has_the_bytes_of_one_that_was_not_interrupted() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
     let race = [&["run"], &RACE[..], &OFFLINE].concat();

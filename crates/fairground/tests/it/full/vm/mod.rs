@@ -36,8 +36,8 @@ steps = [{ run_us = 10 }, { sleep_us = 1000 }]
 "#;
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_guest_has_the_shape_of_its_machine_and_what_it_cannot_have_is_told() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
     // Counted instructions are emulated by one thread, whatever the CPUs.
@@ -57,8 +57,8 @@ fn a_guest_has_the_shape_of_its_machine_and_what_it_cannot_have_is_told() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn the_same_virtual_experiment_twice_is_byte_identical() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&["hackbench"]));
     let bench = Bench::new();
     let race = [
@@ -91,8 +91,8 @@ fn the_same_virtual_experiment_twice_is_byte_identical() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn whoever_misbehaves_is_named_and_the_others_are_unharmed() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&["sh"]));
     let bench = Bench::new();
     bench.write("doze.toml", DOZE);
@@ -155,8 +155,8 @@ name = "doze.toml"
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_strangers_file_runs_with_its_knobs() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
     fs::copy(scheduler("stranger"), bench.path("somebody.bpf.c")).expect("a copy");
@@ -175,8 +175,8 @@ fn a_strangers_file_runs_with_its_knobs() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_refusal_of_the_verifier_shows_line_and_last_words() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
     let file = scheduler("no_verify");
@@ -188,8 +188,8 @@ fn a_refusal_of_the_verifier_shows_line_and_last_words() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_kernel_without_sched_ext_is_not_booted_for_it() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
     let arguments = ["--scheduler", "vtime@6.12", "--workload", "tiny.toml", "--blocks", "1"];
@@ -221,8 +221,8 @@ fn has_sources() -> bool {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_guest_builds_a_package_and_serves_files() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&["make", "gcc", "tbench"]));
     if !has_sources() {
         return testing::skip("bzip2's sources are not here (`scripts/sources.sh bzip2`)");
@@ -244,8 +244,8 @@ fn a_guest_builds_a_package_and_serves_files() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn sources_that_are_not_here_or_not_for_a_guest_are_not_booted_for() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&["make", "gcc"]));
     let bench = Bench::new();
     let home = bench.path("home");
@@ -268,8 +268,8 @@ fn sources_that_are_not_here_or_not_for_a_guest_are_not_booted_for() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn what_a_guest_has_no_room_for_says_what_it_takes() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
     let large = fs::File::create(bench.path("large")).expect("a file");
@@ -285,8 +285,8 @@ fn what_a_guest_has_no_room_for_says_what_it_takes() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn one_trial_is_handed_to_a_machine_by_hand() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
     let plan =
@@ -299,8 +299,8 @@ fn one_trial_is_handed_to_a_machine_by_hand() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_trace_is_exported_for_other_tools() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
     let arguments = ["--scheduler", "rr", "--workload", "tiny.toml", "--blocks", "1", "--trace"];
@@ -315,8 +315,8 @@ fn a_trace_is_exported_for_other_tools() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_scheduler_that_load_holds_schedules_until_it_is_stopped() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
     // A guest's /tmp begins empty, so that the program must lie elsewhere; and its name must not

@@ -49,8 +49,8 @@ fn boots(bench: &Bench, home: &str, more: &[&str]) -> String {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_saved_boot_has_the_bytes_of_a_fresh_one() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
     let home = home(&bench);

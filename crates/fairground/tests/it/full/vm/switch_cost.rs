@@ -34,8 +34,8 @@ steps = [{ receive = { channel = "there", bytes = 1 } }, { send = { channel = "b
 "#;
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_switch_under_vtime_takes_no_more_instructions_than_under_scx_bpfland() {
+    testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&["scx_bpfland"]));
     let bench = Bench::new();
     bench.write("pairs.toml", PAIRS);

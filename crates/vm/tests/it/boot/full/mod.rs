@@ -6,8 +6,8 @@ use super::*;
 mod saved;
 
 #[test]
-#[ignore = "boots a kernel"]
 fn virtual_boots_give_identical_records_whichever_way_they_come() {
+    testing::beyond_cargo_test!("boots a kernel");
     let _turn = shared();
     for (name, cpus) in [("6.1", 1), ("6.12", 2), ("7", 1), ("7", 4)] {
         let kernel = need!(kernel(name));
@@ -40,8 +40,8 @@ fn virtual_boots_give_identical_records_whichever_way_they_come() {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_repeated_boot_gives_the_records_of_an_uninterrupted_one() {
+    testing::beyond_cargo_test!("boots a kernel");
     let _turn = shared();
     let kernel = need!(kernel("7"));
     let emulator = need!(emulator());

@@ -41,8 +41,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-#[ignore = "boots a kernel"]
 fn a_state_is_made_once_and_made_again_when_it_is_damaged() {
+    testing::beyond_cargo_test!("boots a kernel");
     let _turn = shared();
     let kernel = need!(kernel("7"));
     let emulator = need!(emulator());
@@ -76,8 +76,8 @@ fn a_state_is_made_once_and_made_again_when_it_is_damaged() {
 
 /// On the installed QEMU, which one CPU has where there is no emulator.
 #[test]
-#[ignore = "boots a kernel"]
 fn a_state_that_qemu_refuses_or_cannot_be_kept_costs_only_time() {
+    testing::beyond_cargo_test!("boots a kernel");
     let _turn = shared();
     let kernel = need!(kernel("6.12"));
     let folder = tempfile::tempdir().unwrap();
