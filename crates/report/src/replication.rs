@@ -13,9 +13,9 @@ mod verdict_counts;
 
 pub use claims_markdown::markdown;
 pub use claims_text::text;
-pub use judged::{At, Contrary, Judged, OTHERS_ASKED, Replication, Tested};
+pub use judged::{Judged, OTHERS_ASKED, Replication, Tested};
 pub(crate) use phrases::{
-    amount, consequence, contrary, expected, found, kernels, measured_on, published, reasons,
+    amount, consequence, expected, found, kernels, measured_on, published, reasons,
 };
 pub(crate) use published_numbers::{PublishedRow, columns, rows};
 pub(crate) use verdict_counts::VerdictCounts;

@@ -3,16 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::execution::locations::data_folder;
 use anyhow::Result;
 use model::claim::{Source, Test};
 use model::{Backend, Claim};
 use report::replication::OTHERS_ASKED;
 
-use super::{file, unbuilt};
+use super::definition;
 use crate::command_line::quoted;
 use crate::exit::bad_input;
+use crate::planned_experiment::experiment_on;
 use spec::assets::{self, Kind};
 use spec::near;
+use vm::kernels;
 
 /// The claims that the command line chooses.
 #[derive(Clone, Debug, Default)]
@@ -80,7 +83,7 @@ pub fn claims(wanted: &Wanted) -> Result<Vec<Chosen>> {
     }
     let mut chosen = Vec::new();
     for name in order {
-        let claim = file::read(&name)?;
+        let claim = definition::read(&name)?;
         let tests = named.remove(&name).unwrap_or_default();
         known(&name, &claim, &tests)?;
         if is_wanted(&claim, wanted) {
@@ -154,7 +157,7 @@ fn choice(name: &str, test: &Test, named: &BTreeSet<String>, wanted: &Wanted) ->
         return leave("the published size takes long, and runs only when it is asked for");
     }
     let session = Session { on: test.on, experiment: experiment.clone() };
-    match unbuilt::why_not(&session) {
+    match kernels_to_build(&session) {
         Some(why) => Choice::Leave(why, None),
         None => Choice::Run(session),
     }
@@ -174,4 +177,26 @@ pub fn sessions(chosen: &[Chosen]) -> BTreeMap<Session, Vec<String>> {
         }
     }
     sessions
+}
+
+/// Why a session cannot run because nobody has built its kernels yet, and what to do. Other kernels
+/// are downloaded when they are missing; these take their user an hour. `None` also where this
+/// cannot be told: what is wrong with the folder of kernels is said when one is to be booted.
+fn kernels_to_build(session: &Session) -> Option<String> {
+    if !session.on.boots_kernels() {
+        return None;
+    }
+    let experiment = experiment_on(&session.experiment, session.on).ok()?;
+    let named = experiment.contestants.iter().filter_map(|one| one.kernel.as_deref());
+    let own: BTreeSet<&str> = named.filter(|kernel| kernels::is_usable_name(kernel)).collect();
+    let built = match data_folder() {
+        _ if own.is_empty() => return None,
+        Ok(home) => kernels::list(&home).ok()?,
+        Err(_) => Vec::new(),
+    };
+    let is_here = |name: &&str| built.iter().any(|kernel| kernel.is_named && kernel.name == *name);
+    let missing: Vec<&str> = own.into_iter().filter(|name| !is_here(name)).collect();
+    let first = missing.first()?;
+    let noun = report::units::plural(missing.len() as u64, "kernel");
+    Some(format!("needs {noun} {}: fairground kernel build {first}", missing.join(", ")))
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The records of the sessions → a verdict on each claim.
 
+use std::collections::BTreeMap;
+
 use model::claim::Test;
 use model::{Expectation, Record};
 use report::replication::{Judged, Tested};
@@ -8,9 +10,10 @@ use stats::decide::replication::{
     Finding, Reproduction, beside, disagree, judge, of_claim, of_test,
 };
 
-use super::answers::Answers;
-use super::choose::{self, Choice, Chosen};
-use super::{contraries, look};
+use super::choose::{self, Choice, Chosen, Session};
+
+/// The records of each session, or why there are none.
+pub type Answers = BTreeMap<Session, Result<Vec<Record>, String>>;
 
 /// The verdict on a claim.
 pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {
@@ -22,14 +25,13 @@ pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {
         .map(|(test, choice)| tested(test, choice, answers))
         .collect();
     let tests: Vec<Tested> = tests.into_iter().map(|tested| with_command(tested, &name)).collect();
-    let contraries = contraries::all(&tests, answers);
     let verdicts: Vec<Reproduction> = tests.iter().map(|tested| tested.verdict).collect();
     let answers: Vec<_> = tests
         .iter()
         .map(|tested| (tested.test.on, tested.test.experiment.as_deref(), tested.verdict))
         .collect();
     let disagree = disagree(&answers);
-    Judged { verdict: of_claim(&verdicts), disagree, contraries, claim, tests }
+    Judged { verdict: of_claim(&verdicts), disagree, claim, tests }
 }
 
 /// Adds the command to a test that this machine cannot run, for another machine.
@@ -50,7 +52,6 @@ fn tested(test: &Test, choice: Choice, answers: &Answers) -> Tested {
         beside: Vec::new(),
         why: None,
         command: None,
-        looks: Vec::new(),
         kernels: Vec::new(),
         trials: 0,
     };
@@ -60,8 +61,8 @@ fn tested(test: &Test, choice: Choice, answers: &Answers) -> Tested {
         }
         Choice::Run(session) => session,
     };
-    let (id, records) = match answers.sessions.get(&session) {
-        Some(Ok((id, records))) => (*id, records),
+    let records = match answers.get(&session) {
+        Some(Ok(records)) => records,
         Some(Err(why)) => return Tested { why: Some(why.clone()), ..blank(Reproduction::NoData) },
         None => {
             return Tested { why: Some("it did not run".into()), ..blank(Reproduction::NoData) };
@@ -76,7 +77,6 @@ fn tested(test: &Test, choice: Choice, answers: &Answers) -> Tested {
         because: all(&test.because),
         beside: test.beside.iter().map(|numbers| beside(numbers, test.on, records)).collect(),
         why: test.not_testable.clone(),
-        looks: look::commands(test, id, records, answers),
         kernels: kernels(records.iter()),
         trials: records.len(),
         expect,

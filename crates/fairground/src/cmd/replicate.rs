@@ -6,15 +6,14 @@ use std::process::ExitCode;
 
 use crate::execution::locations;
 use anyhow::Result;
-use model::Seed;
 use model::claim::Source;
+use model::{Record, Seed};
 use report::replication::Replication;
 use stats::decide::replication::Reproduction;
 
-use crate::claims::answers::{Answer, Answers};
 use crate::claims::blocks::{self, Blocks};
 use crate::claims::choose::{self, Session, Wanted};
-use crate::claims::judge;
+use crate::claims::judge::{self, Answers};
 use crate::exit::{self, bad_input};
 use crate::experiment_options::Backends;
 use crate::measure::{self, Campaign, Ended, Execution, JudgedBy};
@@ -89,14 +88,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let counted = [(chosen.len(), "claim"), (planned.len(), "session"), (trials, "trial")];
     let counted = counted.map(|(count, noun)| report::units::count(count as u64, noun));
     output::tell(counted.join(", "));
-    let (store, seed) = (args.store.clone(), args.seed);
-    let mut answers = Answers { sessions: Default::default(), store, seed };
+    let mut answers = Answers::new();
     let mut failed = None;
     for ((session, claims), planned) in sessions.iter().zip(planned) {
         let (on, claims) = (session.on.word(), claims.join(", "));
         output::tell(format_args!("{} on {on}, for {claims}", session.experiment));
         let answer = match measure(&args, planned) {
-            Ok(Ended::Complete(id)) => answer(&args, id)?,
+            Ok(Ended::Complete(id)) => Ok(records(&args, id)?),
             Ok(Ended::Interrupted) => return Ok(exit::interrupted()),
             Err(error) => {
                 output::tell(format_args!("fairground: {error:#}; the other claims continue"));
@@ -105,14 +103,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
                 answer
             }
         };
-        answers.sessions.insert(session.clone(), answer);
+        answers.insert(session.clone(), answer);
     }
     let judged: Vec<_> = chosen.into_iter().map(|claim| judge::claim(claim, &answers)).collect();
     let replication = Replication {
         claims: judged,
         commands: vec![command_line::command()],
-        kernels: judge::kernels(answers.records()),
-        trials: answers.records().count(),
+        kernels: judge::kernels(answers.values().flatten().flatten()),
+        trials: answers.values().flatten().flatten().count(),
         generated: dates::today(),
     };
     show(&args, &replication)?;
@@ -168,10 +166,10 @@ fn measure(args: &Args, planned: PlannedExperiment) -> Result<Ended> {
     ui::watch(|hear| measure::run(campaign, hear))
 }
 
-fn answer(args: &Args, session: i64) -> Result<Answer> {
+fn records(args: &Args, session: i64) -> Result<Vec<Record>> {
     let records = Chosen::session(args.store.clone(), session).records()?;
     summary::misbehaviours(&records).iter().for_each(output::tell);
-    Ok(Ok((session, records)))
+    Ok(records)
 }
 
 /// Writes the page, and the Markdown if it is wanted; prints the claims.

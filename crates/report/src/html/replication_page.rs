@@ -10,8 +10,8 @@ use super::expectation_plot;
 use super::frame::{command, document, fact};
 use super::markup::heads;
 use crate::replication::{
-    Judged, PublishedRow, Replication, Tested, VerdictCounts, columns, consequence, contrary,
-    expected, found, kernels, measured_on, published, reasons, rows, sentence,
+    Judged, PublishedRow, Replication, Tested, VerdictCounts, columns, consequence, expected,
+    found, kernels, measured_on, published, reasons, rows, sentence,
 };
 
 const STYLE: &str = concat!(
@@ -137,9 +137,6 @@ fn row(judged: &Judged) -> Markup {
 fn disagreement(judged: &Judged) -> Markup {
     html! {
         @if judged.disagree { " " span class="badge disagree" { "backends disagree" } }
-        @if !judged.contraries.is_empty() {
-            " " span class="badge disagree" { "original and file disagree" }
-        }
     }
 }
 
@@ -169,9 +166,6 @@ fn card(judged: &Judged) -> Markup {
                 p { (claim.protocol) }
             }
             @for tested in &judged.tests { (test(tested)) }
-            @for difference in &judged.contraries {
-                p class="published" { (contrary(judged, *difference)) }
-            }
             @if let Some(words) = &claim.afterwards {
                 aside class="explanation" {
                     h4 {
@@ -239,12 +233,6 @@ fn test(tested: &Tested) -> Markup {
                 h4 { "The published reason" }
                 ul class="evidence" {
                     @for (expected, finding) in because { (evidence(expected, finding)) }
-                }
-            }
-            @if !tested.looks.is_empty() {
-                details {
-                    summary { "Look closer" }
-                    @for (what, shown) in &tested.looks { p { (what) ":" } (command(shown)) }
                 }
             }
         }

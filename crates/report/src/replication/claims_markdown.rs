@@ -3,13 +3,11 @@
 
 use std::fmt::Write;
 
-use model::Backend;
 use model::claim::Source;
 use stats::decide::replication::Reproduction;
 
 use super::judged::{Judged, OTHERS_ASKED, Replication, Tested};
-use super::phrases::{absence, found_in, kernels, published, reasons};
-use super::published_numbers::{columns, rows};
+use super::phrases::{absence, found_in, kernels, published};
 use super::verdict_counts::sentence;
 use crate::markdown::clean;
 
@@ -35,31 +33,7 @@ pub fn markdown(replication: &Replication) -> String {
             let _ = write!(text, "\n## {source}: {}\n\n{}", source.title(), table(&claims));
         }
     }
-    text + &beside(replication) + &afterwards(replication) + &untested(replication)
-}
-
-/// Measured and published numbers, a table for each test that has some.
-fn beside(replication: &Replication) -> String {
-    let mut text = String::new();
-    for judged in &replication.claims {
-        for tested in judged.tests.iter().filter(|tested| !rows(tested).is_empty()) {
-            let name = format!("{} on {}", judged.claim.id, tested.test.on.word());
-            let _ = write!(text, "\n**{}**: {}\n\n", clean(&name), clean(&judged.claim.protocol));
-            text += &beside_table(tested);
-        }
-    }
-    if text.is_empty() { text } else { format!("\n## Compared with the published numbers\n{text}") }
-}
-
-fn beside_table(tested: &Tested) -> String {
-    let columns: String = columns(tested).iter().map(|it| format!(" {} |", clean(it))).collect();
-    let line = "---|".repeat(self::columns(tested).len());
-    let mut text = format!("| cell | measure |{columns}\n|---|---|{line}\n");
-    for row in rows(tested) {
-        let numbers: String = row.numbers.iter().map(|it| format!(" {} |", clean(it))).collect();
-        let _ = writeln!(text, "| {} | {} |{numbers}", clean(&row.cell), clean(&row.measure));
-    }
-    text
+    text + &afterwards(replication) + &untested(replication)
 }
 
 /// Explanations found after measuring.
@@ -74,51 +48,29 @@ fn afterwards(replication: &Replication) -> String {
 }
 
 fn table(claims: &[&Judged]) -> String {
-    let backends = Backend::EXECUTING.map(Backend::word).join(" | ");
-    let rules = "|---".repeat(Backend::EXECUTING.len());
-    let mut text = format!(
-        "| claim | published | measured | originals | files | {backends} | why |\n\
-         |---|---|---|---|---{rules}|---|\n",
-    );
+    let mut text = String::from("| claim | published | measured | verdict |\n|---|---|---|---|\n");
     for judged in claims {
-        let claim = &judged.claim;
-        let on = |backend| judged.on(backend).map_or("–", |tested| tested.verdict.words());
-        let [originals, files] = verdicts(judged);
+        let Judged { claim, verdict, .. } = judged;
         let _ = writeln!(
             text,
-            "| [{id}]({id}.toml): {} | {} | {} | {} | {} | {} | {} |",
+            "| [{id}]({id}.toml): {} | {} | {} | {} |",
             clean(&claim.about),
             clean(&published(&claim.published)),
-            measured(judged),
-            originals,
-            files,
-            Backend::EXECUTING.map(on).join(" | "),
-            clean(&reasons(judged)),
+            clean(&measured(judged)),
+            verdict.words(),
             id = claim.id,
         );
     }
     text
 }
 
-/// The verdicts on originals and on our files; that of the claim is bold.
-fn verdicts(judged: &Judged) -> [String; 2] {
-    let by_originals = judged.speaks_for_originals();
-    [(judged.originals(), by_originals), (judged.files(), !by_originals)].map(
-        |(verdict, speaks)| match verdict.map(Reproduction::words) {
-            None => "–".into(),
-            Some(words) if speaks => format!("**{words}**"),
-            Some(words) => words.into(),
-        },
-    )
-}
-
-/// Every number of the test that decides the claim.
+/// The number that decides the claim; the report has the others.
 fn measured(judged: &Judged) -> String {
     let Some(speaker) = judged.speaker() else { return "–".into() };
-    let pairs = speaker.test.expect.iter().zip(&speaker.expect);
-    let lines: Vec<String> =
-        pairs.map(|(one, finding)| clean(&found_in(&speaker.test, one, finding))).collect();
-    format!("{}: {}", clean(&speaker.test.name), lines.join("; "))
+    let mut pairs = speaker.test.expect.iter().zip(&speaker.expect);
+    let decides = pairs.find(|(_, finding)| finding.verdict == speaker.verdict);
+    let found = decides.map(|(demand, finding)| found_in(&speaker.test, demand, finding));
+    format!("{}: {}", speaker.test.name, found.unwrap_or_default())
 }
 
 /// Requested tests that were not run, the reason, and the command. Tests that the user did not

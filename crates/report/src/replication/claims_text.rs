@@ -5,7 +5,7 @@ use model::claim::{Expectation, Test};
 use stats::decide::replication::{Finding, Reproduction};
 
 use super::judged::{Judged, Replication, Tested};
-use super::phrases::{consequence, contrary, expected, found_in, published};
+use super::phrases::{consequence, expected, found_in, published};
 use super::published_numbers::{columns, rows};
 use super::verdict_counts::sentence;
 use crate::terminal::layout::{Paint, hanging, wrapped};
@@ -25,9 +25,6 @@ fn claim(judged: &Judged, paint: Paint) -> String {
     text += &hanging(&judged.claim.about, "  ", "  ");
     text += &hanging(&format!("published: {}", published(&judged.claim.published)), "  ", "    ");
     judged.tests.iter().for_each(|one| text += &tested(one, paint));
-    for one in &judged.contraries {
-        text += &hanging(&contrary(judged, *one), "  ", "    ");
-    }
     if let Some(words) = &judged.claim.afterwards {
         text += &hanging(&format!("said afterwards: {words}"), "  ", "    ");
     }

@@ -34,28 +34,8 @@ pub struct Judged {
     pub verdict: Reproduction,
     /// Whether one backend finds the opposite of another.
     pub disagree: bool,
-    /// What originals and our files answer differently.
-    pub contraries: Vec<Contrary>,
     /// Its tests, in the order of [`Claim::tests`].
     pub tests: Vec<Tested>,
-}
-
-/// The same expectation in a test of originals and in one of our files, with different verdicts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Contrary {
-    /// On originals.
-    pub original: At,
-    /// On our files.
-    pub file: At,
-}
-
-/// A position among a claim's expectations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct At {
-    /// In [`Judged::tests`].
-    pub test: usize,
-    /// In [`Tested::expect`].
-    pub expect: usize,
 }
 
 /// A test with its result.
@@ -74,8 +54,6 @@ pub struct Tested {
     pub why: Option<String>,
     /// The command that runs it on this machine or elsewhere.
     pub command: Option<String>,
-    /// Commands that show more, each with a description.
-    pub looks: Vec<(&'static str, String)>,
     pub kernels: Vec<String>,
     pub trials: usize,
 }
@@ -84,11 +62,6 @@ impl Judged {
     /// The test that decides the claim: the first with data.
     pub(crate) fn speaker(&self) -> Option<&Tested> {
         self.tests.iter().find(|tested| tested.verdict.has_data())
-    }
-
-    /// Whether the verdict is that on originals.
-    pub(crate) fn speaks_for_originals(&self) -> bool {
-        self.speaker().map_or(self.files().is_none(), |speaker| speaker.test.originals)
     }
 
     /// The test of our files on one backend; `None` without any.

@@ -6,7 +6,7 @@ use model::metric::Unit;
 use stats::decide::replication::{Estimate, Finding, Reproduction};
 use stats::{Interval, MeasureKey};
 
-use super::judged::{At, Contrary, Judged, Tested};
+use super::judged::{Judged, Tested};
 use crate::units;
 
 /// A number of a claim's file in the form that it compares by: `1.05 ×`, `+4.00 ms`, `0.953`.
@@ -207,21 +207,8 @@ pub fn reasons(judged: &Judged) -> String {
     if judged.disagree {
         reasons.extend(disagreement(judged));
     }
-    reasons.extend(judged.contraries.iter().map(|one| contrary(judged, *one)));
     reasons.dedup();
     reasons.join("; ")
-}
-
-/// Both findings: `original and file disagree: completion: echo-6.12 1.21 × base-6.12 …: the
-/// opposite; vm: completion: echo 0.9 × eevdf …: as published`.
-pub fn contrary(judged: &Judged, Contrary { original, file }: Contrary) -> String {
-    let side = |At { test, expect }: At| {
-        let tested = &judged.tests[test];
-        let (demand, finding) = (&tested.test.expect[expect], &tested.expect[expect]);
-        let found = found_in(&tested.test, demand, finding);
-        format!("{}: {found}: {}", tested.test.name, consequence(demand, finding))
-    };
-    format!("original and file disagree: {}; {}", side(original), side(file))
 }
 
 /// The verdicts of tests on other backends.

@@ -3,7 +3,7 @@
 
 use stats::decide::replication::Reproduction;
 
-use super::judged::{Judged, Replication};
+use super::judged::Replication;
 use crate::units;
 
 /// The number of claims with each verdict, in the order of [`Reproduction::ALL`].
@@ -47,16 +47,10 @@ pub fn sentence(replication: &Replication) -> String {
     let noun = units::plural(all as u64, "claim");
     let first = format!("{reproduced} of {all} {noun} reproduced");
     let text = std::iter::once(first).chain(parts).collect::<Vec<_>>().join(", ");
-    let about = |who: &str, disagree: fn(&Judged) -> bool| match replication
-        .claims
-        .iter()
-        .filter(|one| disagree(one))
-        .count()
-    {
+    let disagree = replication.claims.iter().filter(|judged| judged.disagree).count();
+    let backends = match disagree {
         0 => String::new(),
-        several => format!(" {who} disagree about {several}."),
+        several => format!(" Backends disagree about {several}."),
     };
-    let backends = about("Backends", |one| one.disagree);
-    let originals = about("Originals and files", |one| !one.contraries.is_empty());
-    format!("{text}.{backends}{originals}")
+    format!("{text}.{backends}")
 }

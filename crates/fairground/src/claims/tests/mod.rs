@@ -60,26 +60,10 @@ name = "wake_under_hogs"
 hogs = [0, 3]
 "#;
 
-/// Kernels alone, none of them an original.
-const KERNELS: &str = r#"question = "Why?"
-on = "vm"
-
-[[scheduler]]
-kernel = "6.1"
-
-[[scheduler]]
-kernel = "7"
-
-[[workload]]
-name = "wake_under_hogs"
-hogs = [0, 3]
-"#;
-
 /// Reads a claim's file beside its experiments'; the folder's name is cut out of messages.
 fn from(text: &str) -> Result<model::Claim, SpecError> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("x.toml"), EXPERIMENT).unwrap();
-    fs::write(folder.path().join("kernels.toml"), KERNELS).unwrap();
     let file = folder.path().join("claim.toml");
     fs::write(&file, text).unwrap();
     let cut = format!("{}/", folder.path().display());
@@ -110,7 +94,6 @@ fn a_good_claim_names_its_cell_and_machine_in_full() {
 fn claims() {
     bad("source = \"S3\"", "source = \"S9\"", expect!["claim.toml:2:10: unknown value 'S9'; did you mean 'S0' or 'S1' or 'S2'?"]);
     bad("protocol = \"a picture\"\n", "", expect!["claim.toml:1:1: the field 'protocol' is missing; add a line 'protocol = …'"]);
-    bad("about = \"vtime lets a sleeper wait less than fifo does\"", "about = \" \"", expect!["claim.toml:1:1: 'about' is empty; write a sentence"]);
     bad("value = 4.5", "valeu = 4.5", expect!["claim.toml:9:1: unknown field 'valeu'; did you mean 'value'?"]);
     bad("source = \"S3\"", "source = \"S3\"\nname = \"it\"", expect!["claim.toml:3:1: unexpected field 'name'; delete the line: the file's name is the name, 'claim'"]);
     let (head, _) = GOOD.split_once("[[test]]").unwrap();
@@ -123,23 +106,10 @@ fn claims() {
 #[test]
 fn tests() {
     bad("name = \"vm\"", "name = \"sim\"", expect!["claim.toml:27:1: a second test 'sim'; give each its own name"]);
-    bad("name = \"vm\"", "name = \"a vm\"", expect!["claim.toml:27:1: 'a vm' is no name for a test; write letters, digits, '_' and '-', e.g. live_full"]);
     bad("on = \"sim\"", "on = \"simulator\"", expect!["claim.toml:14:6: unknown value 'simulator'; did you mean 'sim'?"]);
-    bad("not_testable = ", "experiment = \"x.toml\"\nnot_testable = ", expect!["claim.toml:30:1: both 'experiment' and 'not_testable'; delete one: either it is tested here, or there is a reason why not"]);
     bad("not_testable = \"it needs two machines\"\n", "", expect![[r#"claim.toml:27:1: the test has no experiment; add experiment = "…", or not_testable = "the reason""#]]);
-    bad("not_testable = \"it needs two machines\"", "not_testable = \"\"", expect!["claim.toml:29:1: the reason is empty; say what this backend lacks"]);
     bad("experiment = \"x.toml\"", "not_testable = \"no\"", expect![[r#"claim.toml:17:8: expectations of a test that cannot run; delete them, or write experiment = "…" instead of not_testable"#]]);
-    bad("experiment = \"x.toml\"", "experiment = \"x.toml\"\ncommand = \"do it\"", expect!["claim.toml:16:1: 'command' is for what cannot be tested here; delete the line: fairground knows how to run its experiments"]);
     bad("\n[[test.expect]]\n", "\n[[test.because]]\n", expect!["claim.toml:15:1: the test expects nothing; add a [[test.expect]]"]);
-}
-
-#[test]
-fn originals() {
-    let first = "on = \"sim\"\nexperiment = \"x.toml\"";
-    bad(first, &format!("originals = true\n{first}"), expect![[r#"claim.toml:15:1: originals are kernels, and sim boots none; write on = "vm", or delete originals = true"#]]);
-    bad(first, "on = \"vm\"\noriginals = true\nexperiment = \"x.toml\"", expect![[r#"claim.toml:16:1: the experiment has 'vtime', which is no kernel alone; write e.g. kernel = "bore-6.7.3" without file, program or policy; or delete originals = true"#]]);
-    bad(first, "on = \"vm\"\noriginals = true\nexperiment = \"kernels.toml\"", expect![[r#"claim.toml:15:1: the experiment has no original; its kernels are 6.1, 7; name a kernel that `fairground kernel build` makes, e.g. kernel = "bore-6.7.3"; or delete originals = true"#]]);
-    bad("on = \"vm\"\n", "on = \"vm\"\noriginals = true\n", expect!["claim.toml:29:1: 'sim' stands before a test of originals; move it up: tests with originals = true come first"]);
 }
 
 /// The list of experiments is cut out: a new file must not need an edit here.
@@ -161,29 +131,21 @@ fn expectations() {
     bad("of = \"vtime\"", "of = \"cfs-6.1\"", expect!["claim.toml:19:1: cfs-6.1 is a kernel's own scheduler, which the simulator does not have; name another contestant, or write another backend in the test's on"]);
     bad("over = \"fifo\"", "over = \"rr\"", expect!["claim.toml:21:1: unknown contestant 'rr'; known are 'vtime', 'fifo', 'cfs-6.1'"]);
     bad("over = \"fifo\"\n", "", expect![[r#"claim.toml:19:1: there is nothing to compare it with; add over = "…", over_cell, over_machine or over_measure; or by = "value" and than"#]]);
-    bad("over = \"fifo\"", "over = \"vtime\"", expect!["claim.toml:21:1: it is compared with itself; name another contestant or cell"]);
     bad("cell = \"wake_under_hogs hogs=3\"\n", "", expect![[r#"claim.toml:17:1: no cell is named, and the experiment has 2; add cell = "…": 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"#]]);
     bad("cell = \"wake_under_hogs hogs=3\"", "cell = \"wake_under_hogs hogs=4\"", expect!["claim.toml:20:1: unknown cell 'wake_under_hogs hogs=4'; known are 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"]);
     bad("cell = \"wake_under_hogs hogs=3\"", "cell = \"wake_under_hogs\"", expect!["claim.toml:20:1: 'wake_under_hogs' means 2 cells; name one: 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"]);
     bad("is = \"less\"", "machine = \"laptop_4\"\nis = \"less\"", expect!["claim.toml:23:1: unknown machine 'laptop_4'; the only one is 'uniprocessor'"]);
     bad("over = \"fifo\"", "over_measure = \"completion_ns all\"\nover_cell = \"wake_under_hogs hogs=0\"\nover_machine = \"big\"", expect!["claim.toml:23:1: unknown machine 'big'; the only one is 'uniprocessor'"]);
-    bad("over = \"fifo\"", "over_measure = \"cpu_share fair_waker\"", expect!["claim.toml:21:1: 'cpu_share fair_waker' has another unit than 'wakeup_latency_ns.p50 fair_waker'; compare like with like"]);
 }
 
 #[test]
 fn rules() {
-    bad("size = [0.01, 0.9]", "size = []", expect!["claim.toml:24:1: size is empty; write e.g. [1.05, 4.0]; inf has no end"]);
-    bad("size = [0.01, 0.9]", "size = [0.9]", expect!["claim.toml:24:1: size has 1 numbers; write two, e.g. [1.05, 4.0]"]);
-    bad("size = [0.01, 0.9]", "size = [0.9, 0.01]", expect!["claim.toml:24:1: size is reversed: 0.9 is above 0.01; write the smaller number first"]);
-    bad("size = [0.01, 0.9]", "size = [1.1, 4.0]", expect!["claim.toml:24:1: size lies on the wrong side of 1: 1.1 to 4; 'more' needs a size above, 'less' one below; or write the other"]);
-    bad("size = [0.01, 0.9]", "size = [-1, 0.9]", expect!["claim.toml:24:1: a ratio is never -1; write 0 or more"]);
-    bad("size = [0.01, 0.9]", "size = [0.01, nan]", expect!["claim.toml:24:1: a bound of size is no number; write e.g. [1.05, 4.0]"]);
+    bad("size = [0.01, 0.9]", "size = []", expect!["claim.toml:24:1: size is not two numbers in ascending order; write e.g. [1.05, 4.0]; inf has no end"]);
+    bad("size = [0.01, 0.9]", "size = [0.9, 0.01]", expect!["claim.toml:24:1: size is not two numbers in ascending order; write e.g. [1.05, 4.0]; inf has no end"]);
     bad("is = \"less\"", "is = \"lower\"", expect!["claim.toml:23:6: unknown value 'lower'; known are 'more', 'less', 'equal'"]);
     bad("by = \"ratio\"", "by = \"value\"", expect![[r#"claim.toml:22:1: by = "value" looks at one side alone; delete over and its like, or write by = "ratio" or "difference""#]]);
     bad("over = \"fifo\"\nby = \"ratio\"", "by = \"value\"", expect!["claim.toml:22:1: 'more' and 'less' need a number to compare with; add than = …, in the measure's unit"]);
-    bad("is = \"less\"", "is = \"equal\"\nthan = 3", expect!["claim.toml:24:1: 'equal' needs no than; write a size around it"]);
     bad("is = \"less\"\nsize = [0.01, 0.9]", "is = \"equal\"", expect!["claim.toml:23:1: 'equal' needs a size; add size = [0.98, 1.02]: from where to where both count as equal"]);
-    bad("is = \"less\"", "is = \"less\"\nthan = inf", expect!["claim.toml:24:1: than is no number; write a number"]);
 }
 
 #[test]
@@ -192,7 +154,4 @@ fn numbers_beside() {
     let bad = |text: &str, expected: expect_test::Expect| bad("[[test.expect]]", &beside(text), expected);
     bad("measure = \"completion all\"\n", expect!["claim.toml:18:1: unknown measure 'completion'; did you mean 'completion_ns'?"]);
     bad("measure = \"completion_ns all\"\n", expect![[r#"claim.toml:17:1: no cell is named, and the experiment has 2; add cell = "…": 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"#]]);
-    let cell = "measure = \"completion_ns all\"\ncell = \"wake_under_hogs hogs=3\"\n";
-    bad(&format!("{cell}published = {{ vtime = 1.0 }}\n"), expect![[r#"claim.toml:20:1: published numbers without a unit; add unit = "s", as it was printed"#]]);
-    bad(&format!("{cell}unit = \"s\"\npublished = {{ vtiem = 1.0 }}\n"), expect!["claim.toml:21:1: unknown contestant 'vtiem'; did you mean 'vtime'?"]);
 }

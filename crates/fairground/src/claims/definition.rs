@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A claim's file → [`model::Claim`]. What it names must exist in its experiments, and cells and
+//! machines are written out in full.
+
+use std::path::Path;
+
+use model::claim::{By, Is, Test};
+use model::metric::{MEASURES, measure};
+use model::{Backend, Claim, Expectation, Experiment, Machine, Workload};
+use spec::SpecError;
+use spec::assets::{self, Asset, Kind};
+use spec::capability;
+use spec::experiment::{matches, placed};
+use spec::source::{Document, Places, unknown_name};
+use stats::MeasureKey;
+
+use crate::planned_experiment::experiment_on;
+
+/// Reads a claim by name or path.
+///
+/// # Errors
+/// The first mistake in the file or in what it refers to, with its place and what to write instead.
+pub fn read(name: &str) -> Result<Claim, SpecError> {
+    read_asset(&assets::find(Kind::Claim, name, Path::new(""))?)
+}
+
+/// Reads a claim's file.
+///
+/// # Errors
+/// As for [`read`].
+pub fn read_asset(asset: &Asset) -> Result<Claim, SpecError> {
+    let mut document = Document::parse(&asset.label, &asset.text)?;
+    document.set_name(&asset.stem)?;
+    let mut claim: Claim = document.read()?;
+    let places = &document.places;
+    if claim.tests.is_empty() {
+        let hint = "add a [[test]] with name, on and experiment, or not_testable";
+        return Err(places.error("", "nothing tests the claim").hint(hint));
+    }
+    for index in 0..claim.tests.len() {
+        let path = format!("test[{index}]");
+        let (before, rest) = claim.tests.split_at_mut(index);
+        let test = &mut rest[0];
+        if before.iter().any(|earlier| earlier.name == test.name) {
+            let message = format!("a second test '{}'", test.name);
+            let error = places.error(&format!("{path}.name"), message);
+            return Err(error.hint("give each its own name"));
+        }
+        check_test(test, &path, places, &asset.base)?;
+    }
+    Ok(claim)
+}
+
+/// A test has an experiment with expectations, or a reason why there is none.
+fn check_test(test: &mut Test, path: &str, places: &Places, base: &Path) -> Result<(), SpecError> {
+    let error = |field: &str, text: &str, hint: &str| {
+        Err(places.error(&format!("{path}.{field}"), text).hint(hint))
+    };
+    let Some(name) = &test.experiment else {
+        return match &test.not_testable {
+            None => error(
+                "name",
+                "the test has no experiment",
+                "add experiment = \"…\", or not_testable = \"the reason\"",
+            ),
+            Some(_) if !test.expect.is_empty() => error(
+                "expect",
+                "expectations of a test that cannot run",
+                "delete them, or write experiment = \"…\" instead of not_testable",
+            ),
+            Some(_) => Ok(()),
+        };
+    };
+    if test.expect.is_empty() && test.beside.is_empty() {
+        return error("experiment", "the test expects nothing", "add a [[test.expect]]");
+    }
+    let found = assets::find(Kind::Experiment, name, base);
+    let asset =
+        found.map_err(|error| placed(error, name, places, &format!("{path}.experiment")))?;
+    let name = if assets::is_path(name) { asset.label } else { name.clone() };
+    let experiment = experiment_on(&name, test.on)?;
+    test.experiment = Some(name);
+    let asked = Asked { experiment: &experiment, on: test.on, places };
+    for (index, numbers) in test.beside.iter_mut().enumerate() {
+        let at = |field: &str| format!("{path}.beside[{index}].{field}");
+        numbers.measure = asked.measure(&numbers.measure, &at("measure"))?.to_string();
+        numbers.cell = Some(asked.cell(numbers.cell.as_deref(), &at("cell"))?.cell());
+        numbers.machine =
+            Some(asked.machine(numbers.machine.as_deref(), &at("machine"))?.name.clone());
+    }
+    for (index, expectation) in test.expect.iter_mut().enumerate() {
+        asked.complete(expectation, &format!("{path}.expect[{index}]"))?;
+    }
+    for (index, evidence) in test.because.iter_mut().enumerate() {
+        asked.complete(evidence, &format!("{path}.because[{index}]"))?;
+    }
+    Ok(())
+}
+
+/// An experiment on one backend, and the places for errors about it.
+struct Asked<'a> {
+    experiment: &'a Experiment,
+    on: Backend,
+    places: &'a Places,
+}
+
+impl<'a> Asked<'a> {
+    /// Checks an expectation, and writes its cells and machines out in full.
+    fn complete(&self, expectation: &mut Expectation, path: &str) -> Result<(), SpecError> {
+        let at = |field: &str| format!("{path}.{field}");
+        let key = self.measure(&expectation.measure, &at("measure"))?;
+        let cell = self.cell(expectation.cell.as_deref(), &at("cell"))?;
+        let machine = self.machine(expectation.machine.as_deref(), &at("machine"))?;
+        self.group(&key, cell, &at("measure"))?;
+        self.contestant(&expectation.of, cell, &at("of"))?;
+        let mut over_cell = cell;
+        if let Some(text) = &expectation.over_cell {
+            over_cell = self.cell(Some(text), &at("over_cell"))?;
+            expectation.over_cell = Some(over_cell.cell());
+        }
+        if let Some(text) = &expectation.over_measure {
+            let over_key = self.measure(text, &at("over_measure"))?;
+            self.group(&over_key, over_cell, &at("over_measure"))?;
+            expectation.over_measure = Some(over_key.to_string());
+        }
+        if let Some(text) = &expectation.over_machine {
+            self.machine(Some(text), &at("over_machine"))?;
+        }
+        let over = expectation.over.as_ref().unwrap_or(&expectation.of);
+        self.contestant(over, over_cell, &at("over"))?;
+        expectation.measure = key.to_string();
+        expectation.cell = Some(cell.cell());
+        expectation.machine = Some(machine.name.clone());
+        self.rule(expectation, path)
+    }
+
+    /// The rule can hold and can fail.
+    fn rule(&self, expectation: &Expectation, path: &str) -> Result<(), SpecError> {
+        let error = |field: &str, text: &str, hint: &str| {
+            Err(self.places.error(&format!("{path}.{field}"), text).hint(hint))
+        };
+        match (expectation.by, expectation.other()) {
+            (By::Value, Some(_)) => {
+                return error(
+                    "by",
+                    "by = \"value\" looks at one side alone",
+                    "delete over and its like, or write by = \"ratio\" or \"difference\"",
+                );
+            }
+            (By::Ratio | By::Difference, None) => {
+                return error(
+                    "of",
+                    "there is nothing to compare it with",
+                    "add over = \"…\", over_cell, over_machine or over_measure; or by = \"value\" \
+                     and than",
+                );
+            }
+            _ => {}
+        }
+        match expectation.is {
+            Is::Equal if expectation.size.is_none() => {
+                return error(
+                    "is",
+                    "'equal' needs a size",
+                    "add size = [0.98, 1.02]: from where to where both count as equal",
+                );
+            }
+            Is::More | Is::Less if expectation.neutral().is_none() => {
+                return error(
+                    "is",
+                    "'more' and 'less' need a number to compare with",
+                    "add than = …, in the measure's unit",
+                );
+            }
+            _ => {}
+        }
+        match expectation.size.as_deref() {
+            None => Ok(()),
+            Some([low, high]) if low <= high => Ok(()),
+            Some(_) => error(
+                "size",
+                "size is not two numbers in ascending order",
+                "write e.g. [1.05, 4.0]; inf has no end",
+            ),
+        }
+    }
+
+    fn measure(&self, text: &str, path: &str) -> Result<MeasureKey, SpecError> {
+        let fail = |message: String| self.places.error(path, message);
+        let key: MeasureKey = text.parse().map_err(|error| fail(format!("'{text}': {error}")))?;
+        let Some(known) = measure(&key.name) else {
+            let names: Vec<&str> = MEASURES.iter().map(|measure| measure.name).collect();
+            return Err(unknown_name(self.places, path, "measure", &key.name, &names));
+        };
+        match (known.distribution, key.statistic) {
+            (true, None) => Err(fail(format!("'{}' is a distribution", key.name))
+                .hint(format!("write which number of it, e.g. {}.p99 {}", key.name, key.group))),
+            (false, Some(_)) => Err(fail(format!("'{}' is one number", key.name))
+                .hint(format!("write {} {}", key.name, key.group))),
+            _ => Ok(key),
+        }
+    }
+
+    /// The group must be one of the workload's; a real program has what its parser finds.
+    fn group(&self, key: &MeasureKey, workload: &Workload, path: &str) -> Result<(), SpecError> {
+        let names = workload.tasks.iter().map(|task| task.name.as_str());
+        let totals = workload.totals.iter().map(|total| total.name.as_str());
+        let names: Vec<&str> = std::iter::once("all").chain(names).chain(totals).collect();
+        if workload.program.is_some() || names.contains(&key.group.as_str()) {
+            return Ok(());
+        }
+        Err(unknown_name(self.places, path, "group", &key.group, &names))
+    }
+
+    /// The cell that a text means, or the only one.
+    fn cell(&self, text: Option<&str>, path: &str) -> Result<&'a Workload, SpecError> {
+        let all = &self.experiment.workloads;
+        let names: Vec<String> = all.iter().map(Workload::cell).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let Some(text) = text else {
+            let [only] = all.as_slice() else { return Err(self.unnamed("cell", path, &names)) };
+            return Ok(only);
+        };
+        let found: Vec<&Workload> = all.iter().filter(|cell| matches(text, cell)).collect();
+        match found.as_slice() {
+            [only] => Ok(only),
+            [] => Err(unknown_name(self.places, path, "cell", text, &names)),
+            several => {
+                let names: Vec<String> = several.iter().map(|cell| cell.cell()).collect();
+                let message = format!("'{text}' means {} cells", names.len());
+                let hint = format!("name one: '{}'", names.join("', '"));
+                Err(self.places.error(path, message).hint(hint))
+            }
+        }
+    }
+
+    /// The machine of that name, or the only one.
+    fn machine(&self, text: Option<&str>, path: &str) -> Result<&'a Machine, SpecError> {
+        let has = |machine: &&Machine| self.experiment.has(self.on, machine);
+        let all: Vec<&Machine> = self.experiment.machines.iter().filter(has).collect();
+        let names: Vec<&str> = all.iter().map(|machine| machine.name.as_str()).collect();
+        match (text, all.as_slice()) {
+            (None, [only]) => Ok(only),
+            (None, _) => Err(self.unnamed("machine", path, &names)),
+            (Some(text), all) => {
+                let found = all.iter().find(|machine| machine.name == text).copied();
+                found.ok_or_else(|| unknown_name(self.places, path, "machine", text, &names))
+            }
+        }
+    }
+
+    /// The contestant must be one of the experiment's, and run in the cell on the backend.
+    fn contestant(&self, name: &str, workload: &Workload, path: &str) -> Result<(), SpecError> {
+        let all = &self.experiment.contestants;
+        let Some(contestant) = all.iter().find(|contestant| contestant.name == name) else {
+            let names: Vec<&str> = all.iter().map(|contestant| contestant.name.as_str()).collect();
+            return Err(unknown_name(self.places, path, "contestant", name, &names));
+        };
+        let Some(reason) = capability::why_not(self.on, contestant, workload) else {
+            return Ok(());
+        };
+        let hint = "name another contestant, or write another backend in the test's on";
+        Err(self.places.error(path, reason).hint(hint))
+    }
+
+    fn unnamed(&self, noun: &str, path: &str, names: &[&str]) -> SpecError {
+        let message = format!("no {noun} is named, and the experiment has {}", names.len());
+        let hint = format!("add {noun} = \"…\": '{}'", names.join("', '"));
+        self.places.error(path, message).hint(hint)
+    }
+}
