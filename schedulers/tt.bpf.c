@@ -89,10 +89,7 @@ struct tt_node {
 #define base_slice true
 #define last_buddy true
 #define next_buddy false
-/*
- * What TT stores: of a task its place in the list and its rank in the tree that CFS keeps, and of
- * each list the place of the newest task.
- */
+/* A task stores its place in the list and its rank in the tree; a list stores its newest place. */
 #define FAIR_TASK_FIELDS struct tt_node tt; s64 place, rank;
 #define RUNNING_FIELDS s64 newest;
 

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Oracles: what is known of a scheduler from its source and its literature, asserted of our file.
+//! One body, two arms: the simulator, and for what one CPU can show the real kernel under the
+//! virtual clock.
+//!
+//! `ORACLES_ONLY=o1` takes only those whose names begin so.
+
+mod arms;
+mod at_once;
+mod baby;
+mod bfs;
+mod bmq;
+mod bore;
+mod cacule;
+mod cfs;
+#[path = "../../crates/fairground/tests/it/common/mod.rs"]
+mod common;
+mod deadline;
+mod echo;
+mod echo_lists;
+mod eevdf;
+mod eevdf_features;
+mod eevdf_sleepers;
+mod linux24;
+mod look;
+mod muqss;
+mod o1;
+mod oracle;
+mod pds;
+mod rt;
+mod tt;
+mod tt_on_cfs;
+mod ule;
+mod vtime;
+
+use oracle::{Oracle, Where};
+use testing::need;
+
+/// All of them, by scheduler, that are asked for.
+fn all() -> Vec<Oracle> {
+    let only = std::env::var("ORACLES_ONLY").unwrap_or_default();
+    known().into_iter().filter(|oracle| oracle.name.starts_with(&only)).collect()
+}
+
+fn known() -> Vec<Oracle> {
+    let linux = [linux24::oracles(), o1::oracles(), vtime::oracles(), cfs::oracles()];
+    let eevdf = [eevdf::oracles(), eevdf_features::oracles()];
+    let ck = [bfs::oracles(), muqss::oracles(), bmq::oracles(), pds::oracles()];
+    let fairer = [bore::oracles(), cacule::oracles(), tt::oracles(), tt_on_cfs::oracles()];
+    let further = [echo::oracles(), echo_lists::oracles(), baby::oracles(), ule::oracles()];
+    let kernel = [rt::oracles(), deadline::oracles(), at_once::oracles()];
+    [
+        linux.concat(),
+        eevdf.concat(),
+        ck.concat(),
+        fairer.concat(),
+        further.concat(),
+        kernel.concat(),
+    ]
+    .concat()
+}
+
+/// Fails with every oracle that does not hold, not only the first.
+fn expect_all(answers: Vec<(Oracle, Result<(), String>)>) {
+    let mut failures = String::new();
+    for (oracle, result) in answers {
+        match result {
+            Ok(()) => println!("holds: {}", oracle.name),
+            Err(why) => failures += &format!("\n{}: {}\n  but {why}", oracle.name, oracle.claim),
+        }
+    }
+    assert!(failures.is_empty(), "{failures}");
+}
+
+#[test]
+fn every_oracle_holds_in_the_simulator() {
+    let oracles: Vec<Oracle> = all().into_iter().filter(|o| o.place != Where::OldKernel).collect();
+    let answers = arms::simulate(&oracles);
+    expect_all(oracles.into_iter().zip(answers).collect());
+}
+
+/// An oracle that does not hold is asked again, in a boot with fewer before it: a thread of the
+/// kernel that wakes in the wrong moment does not do so twice; a wrong policy is wrong each time.
+const ATTEMPTS: usize = 3;
+
+#[test]
+fn every_oracle_of_one_cpu_holds_on_the_real_kernel() {
+    testing::beyond_cargo_test!("boots a kernel");
+    need!(common::guest(&[]));
+    let mut asked: Vec<Oracle> =
+        all().into_iter().filter(|o| o.place == Where::Everywhere).collect();
+    for attempt in 1..=ATTEMPTS {
+        let answers = arms::boot(&asked);
+        let answers: Vec<_> = asked.into_iter().zip(answers).collect();
+        let (hold, fail): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(_, it)| it.is_ok());
+        expect_all(hold);
+        if fail.is_empty() {
+            return;
+        }
+        if attempt == ATTEMPTS {
+            expect_all(fail);
+            return;
+        }
+        fail.iter().for_each(|(oracle, why)| println!("again: {}: {why:?}", oracle.name));
+        asked = fail.into_iter().map(|(oracle, _)| oracle).collect();
+    }
+}
+
+#[test]
+fn every_oracle_of_older_kernels_holds_on_one() {
+    testing::beyond_cargo_test!("boots a kernel");
+    need!(common::guest(&[]));
+    need!(common::old_kernel());
+    let old: Vec<Oracle> = all().into_iter().filter(|o| o.place == Where::OldKernel).collect();
+    let answers = arms::boot(&old);
+    expect_all(old.into_iter().zip(answers).collect());
+}
+
+#[test]
+fn names_are_unique() {
+    let mut names: Vec<&str> = all().iter().map(|oracle| oracle.name).collect();
+    names.sort_unstable();
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+}
