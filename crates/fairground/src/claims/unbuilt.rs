@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::execution::locations::data_folder;
 use vm::kernels;
 
 use super::choose::Session;
+use crate::execution::locations::data_folder;
 use crate::planned_experiment;
 
 /// Whether a kernel has a name of its own: `kernel build` has made it or can make it.

@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::execution::locations;
 use anyhow::Result;
 use model::Seed;
 use model::claim::Source;
@@ -15,6 +14,8 @@ use crate::claims::answers::{Answer, Answers};
 use crate::claims::blocks::{self, Blocks};
 use crate::claims::choose::{self, Session, Wanted};
 use crate::claims::judge;
+use crate::execution::Settings;
+use crate::execution::locations;
 use crate::exit::{self, bad_input};
 use crate::experiment_options::Backends;
 use crate::measure::{self, Campaign, Ended, Execution, JudgedBy};
@@ -160,9 +161,8 @@ fn measure(args: &Args, planned: PlannedExperiment) -> Result<Ended> {
     let execution = Execution {
         store: args.store.clone(),
         resume: args.resume,
-        jobs: args.jobs,
-        offline: args.offline,
         fleet: None,
+        settings: Settings { jobs: args.jobs, offline: args.offline, ..Settings::default() },
     };
     let campaign = Campaign { planned, judged_by: JudgedBy::OwnRules, execution };
     ui::watch(|hear| measure::run(campaign, hear))
