@@ -57,7 +57,7 @@ fn session() -> Session {
     });
     Session {
         id: 0,
-        family: None,
+        campaign: None,
         experiment: serde_json::from_value(experiment).expect("an experiment"),
         plan: "bench".into(),
         seed: Seed(1),

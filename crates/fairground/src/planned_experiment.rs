@@ -9,13 +9,14 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::thread;
 
-use crate::execution::objects::Sources;
 use model::{Backend, Contestant, Experiment, Seed, Trial};
 
 use spec::experiment::ResolvedExperiment;
 use spec::plan;
 use spec::relations::Relations;
 use spec::{Host, Overrides, SpecError};
+
+use crate::execution::objects::Sources;
 
 /// An experiment together with its plan and the texts of its schedulers: all that is needed to
 /// measure it anywhere.

@@ -110,9 +110,9 @@ impl Chosen {
 
     fn read(&self, traces: bool) -> Result<(Vec<Session>, Vec<Record>)> {
         let store = Store::open_readonly(&self.store)?;
-        let (sessions, family) = self.chosen(&store)?;
+        let (sessions, campaign) = self.chosen(&store)?;
         let experiment = sessions.last().map(|session| session.experiment.name.clone());
-        let filter = Filter { experiment, family, traces, ..Filter::default() };
+        let filter = Filter { experiment, campaign, traces, ..Filter::default() };
         let records = read(&store, &filter)?;
         if records.is_empty() { Err(self.nothing()) } else { Ok((sessions, records)) }
     }
@@ -133,15 +133,15 @@ impl Chosen {
         if all.is_empty() { Err(self.nothing()) } else { Ok(all) }
     }
 
-    /// The sessions, oldest first, and their family if they are of one.
+    /// The sessions, oldest first, and their campaign if they are of one.
     fn chosen(&self, store: &Store) -> Result<(Vec<Session>, Option<i64>)> {
         let mut sessions = self.sessions(store)?;
         let last = sessions.last().map(Session::first).ok_or_else(|| self.nothing())?;
-        let family_only = self.session.as_deref() != Some("all");
-        if family_only {
+        let campaign_only = self.session.as_deref() != Some("all");
+        if campaign_only {
             sessions.retain(|session| session.first() == last);
         }
-        Ok((sessions, family_only.then_some(last)))
+        Ok((sessions, campaign_only.then_some(last)))
     }
 
     /// The sessions that the options allow, oldest first.

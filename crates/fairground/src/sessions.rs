@@ -10,7 +10,7 @@ use stats::view::history::{History, history as history_of};
 use store::Session;
 
 use crate::dates;
-use crate::stores::Sessions;
+use crate::stores::StoreSessions;
 
 /// A campaign with its records, as a history has it.
 pub struct PastCampaign {
@@ -24,14 +24,14 @@ pub struct PastCampaign {
 
 /// The campaigns in some stores, oldest first. In a store with campaigns of its own, imported ones
 /// do not count; in a store with imports only they count.
-pub fn campaigns(stores: &[Sessions]) -> Vec<PastCampaign> {
+pub fn campaigns(stores: &[StoreSessions]) -> Vec<PastCampaign> {
     let mut all: Vec<PastCampaign> = stores.iter().flat_map(of_store).collect();
     all.sort_by_key(|campaign| campaign.started_unix_s);
     all
 }
 
 /// The campaigns of one store, in the order of their first sessions.
-fn of_store(store: &Sessions) -> Vec<PastCampaign> {
+fn of_store(store: &StoreSessions) -> Vec<PastCampaign> {
     let has_own = store.sessions.iter().any(|(session, _)| session.origin.is_none());
     let mut campaigns: Vec<(i64, PastCampaign)> = Vec::new();
     for (session, records) in &store.sessions {
@@ -48,7 +48,7 @@ fn of_store(store: &Sessions) -> Vec<PastCampaign> {
 }
 
 /// A campaign with the records of its first session.
-fn begun(store: &Sessions, session: &Session, records: &[Record]) -> PastCampaign {
+fn begun(store: &StoreSessions, session: &Session, records: &[Record]) -> PastCampaign {
     let date = dates::date(session.started_unix_s);
     let (store, id, version) = (&store.label, session.id, &session.fairground);
     let kernels: BTreeSet<&str> =

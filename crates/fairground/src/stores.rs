@@ -6,7 +6,6 @@ use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::execution::locations;
 use anyhow::Result;
 use model::Record;
 use stats::Comparison;
@@ -14,6 +13,7 @@ use stats::records::merge::{Merged, Part, merge};
 use stats::view::consensus::{Contribution, Definitions, Question, definitions, questions};
 use store::{SchedulerSource, Session, Store};
 
+use crate::execution::locations;
 use crate::exit::{self, bad_input};
 use crate::records::{self, Chosen, stem};
 use crate::{dates, summary};
@@ -63,7 +63,7 @@ pub struct Source {
 }
 
 /// What one store has, session by session.
-pub struct Sessions {
+pub struct StoreSessions {
     /// What tables call the store.
     pub label: String,
     /// The sessions, oldest first, each with its own records.
@@ -75,7 +75,7 @@ impl Several {
     ///
     /// # Errors
     /// As for [`Several::open`].
-    pub fn all_sessions(&self) -> Result<Vec<Sessions>> {
+    pub fn all_sessions(&self) -> Result<Vec<StoreSessions>> {
         let (experiment, stores) = self.sorted()?;
         let experiment = match experiment {
             Some(name) => name,
@@ -91,7 +91,7 @@ impl Several {
             } else {
                 chosen.by_session(false).map_err(|error| with_what_it_has(error, store))?
             };
-            Ok(Sessions { label, sessions })
+            Ok(StoreSessions { label, sessions })
         };
         stores.iter().zip(labels(&stores)).map(read).collect()
     }

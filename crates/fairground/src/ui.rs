@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use crate::execution::sink::Hear;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Outcome, Progress, Trial, text};
 
+use crate::execution::sink::Hear;
 use crate::output;
 
 /// How many plain lines a plan gets at most.

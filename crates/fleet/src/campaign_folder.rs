@@ -107,7 +107,7 @@ impl CampaignFolder {
         let Campaign { experiment, plan, seed, command, .. } = campaign;
         let session = Session {
             id: 0,
-            family: None,
+            campaign: None,
             experiment,
             plan,
             seed,

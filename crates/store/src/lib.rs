@@ -91,7 +91,7 @@ pub struct Session {
     /// Its number in the store; ignored by [`Store::begin`].
     pub id: i64,
     /// The first session of the same plan that this one resumes; `None` when it starts anew.
-    pub family: Option<i64>,
+    pub campaign: Option<i64>,
     pub experiment: model::Experiment,
     /// The identity of the plan: equal plans have equal trials in equal order.
     pub plan: String,
@@ -108,7 +108,7 @@ pub struct Session {
 impl Session {
     /// The first session of those that resume each other: this one, if it started anew.
     pub fn first(&self) -> i64 {
-        self.family.unwrap_or(self.id)
+        self.campaign.unwrap_or(self.id)
     }
 }
 

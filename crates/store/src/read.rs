@@ -13,7 +13,7 @@ use crate::{SchedulerSource, Session, Store, StoreError};
 pub struct Filter {
     pub experiment: Option<String>,
     /// Only those of this session and of the sessions that resume it.
-    pub family: Option<i64>,
+    pub campaign: Option<i64>,
     pub session: Option<i64>,
     /// Only this trial's (a prefix of its identity suffices).
     pub trial_id: Option<String>,
@@ -33,7 +33,7 @@ macro_rules! parameters {
     ($filter:expr) => {
         named_params! {
             ":experiment": $filter.experiment,
-            ":family": $filter.family,
+            ":family": $filter.campaign,
             ":session": $filter.session,
             ":trial_id": $filter.trial_id,
         }
@@ -51,12 +51,12 @@ pub struct Read {
 const ANSWERS: &str = " AND record IN (SELECT record FROM answers)";
 
 impl Store {
-    /// The records that are whole, by family, then in the order of the plan.
+    /// The records that are whole, by campaign, then in the order of the plan.
     pub fn records(&self, filter: &Filter) -> Result<Vec<Record>, StoreError> {
         Ok(self.read(filter)?.records)
     }
 
-    /// The records, by family, then in the order of the plan, and which of them are damaged.
+    /// The records, by campaign, then in the order of the plan, and which of them are damaged.
     pub fn read(&self, filter: &Filter) -> Result<Read, StoreError> {
         let rows = self.rows(filter).map_err(|error| self.failed("read the records", error))?;
         let mut read = Read::default();
@@ -238,10 +238,10 @@ pub(crate) type NumberedRow = (i64, rusqlite::Result<RecordRow>);
 
 fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
     let id: i64 = row.get(0)?;
-    let family: i64 = row.get(1)?;
+    let first: i64 = row.get(1)?;
     Ok(Session {
         id,
-        family: (family != id).then_some(family),
+        campaign: (first != id).then_some(first),
         plan: row.get(2)?,
         seed: Seed(row.get::<_, String>(3)?.parse().map_err(|error| conversion(3, error))?),
         command: row.get(4)?,

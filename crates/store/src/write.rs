@@ -30,7 +30,7 @@ impl Store {
                      :experiment_json, :started_unix_s, :fairground, :origin)",
             named_params! {
                 ":session": id,
-                ":family": session.family.unwrap_or(id),
+                ":family": session.campaign.unwrap_or(id),
                 ":experiment": session.experiment.name,
                 ":plan": session.plan,
                 ":seed": session.seed.0.to_string(),
@@ -96,7 +96,7 @@ impl Store {
     }
 
     /// Appends sessions with their records, and schedulers' texts: all of it or nothing. A
-    /// session's family is the index of an earlier one in the list. Returns the sessions' numbers.
+    /// session's campaign is the index of an earlier one in the list. Returns the sessions' numbers.
     ///
     /// # Errors
     /// When the file is locked or full, or cannot be written; then nothing of it is there.
@@ -110,8 +110,9 @@ impl Store {
             sources.iter().try_for_each(|source| insert_source(&transaction, source))?;
             let mut ids = Vec::new();
             for (session, records) in sessions {
-                let first = session.family.and_then(|place| ids.get(usize::try_from(place).ok()?));
-                let session = Session { family: first.copied(), ..session.clone() };
+                let first =
+                    session.campaign.and_then(|place| ids.get(usize::try_from(place).ok()?));
+                let session = Session { campaign: first.copied(), ..session.clone() };
                 let id = self.insert_session(&session)?;
                 records.iter().try_for_each(|record| insert_whole(&transaction, id, record))?;
                 ids.push(id);

@@ -5,9 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::execution::locations::data_folder;
-use crate::execution::repeated::Earlier;
-use crate::execution::{self, Settings};
 use anyhow::Result;
 use compile::NoCompiler;
 use live::context::Context;
@@ -19,6 +16,9 @@ use spec::plan;
 use vm::kernels::{self as images, Kernel, Mirror};
 use vm::{NoKvm, emulator, installed, qemu};
 
+use crate::execution::locations::data_folder;
+use crate::execution::repeated::Earlier;
+use crate::execution::{self, Settings};
 use crate::planned_experiment::host_cpus;
 use crate::smallest;
 

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use crate::execution::locations::data_folder;
 use anyhow::Result;
 use live::active::active;
 use live::context::Context;
@@ -12,6 +11,7 @@ use live::topology::topology;
 use model::{Backend, Machine};
 
 use super::core_sharing;
+use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
 use crate::experiment_options::On;
 use crate::planned_experiment::host_cpus;

@@ -3,12 +3,12 @@
 
 use std::fs::OpenOptions;
 
-use crate::execution::locations::data_folder;
 use anyhow::{Context, Result};
 use model::Backend;
 use vm::kernels;
 
 use super::race::VM_KERNEL;
+use crate::execution::locations::data_folder;
 use crate::output;
 use spec::machine::HERE;
 

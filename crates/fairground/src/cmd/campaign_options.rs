@@ -4,8 +4,7 @@
 
 use std::path::PathBuf;
 
-use crate::execution::locations;
-
+use crate::execution::{Settings, locations};
 use crate::experiment_options::ExperimentOptions;
 use crate::measure::Execution;
 use crate::records::Chosen;
@@ -37,9 +36,8 @@ impl CampaignOptions {
         Execution {
             store: self.store.clone(),
             resume: self.resume,
-            jobs: self.jobs,
-            offline: self.offline,
             fleet: None,
+            settings: Settings { jobs: self.jobs, offline: self.offline, ..Settings::default() },
         }
     }
 

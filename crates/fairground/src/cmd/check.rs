@@ -6,11 +6,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::execution::locations::data_folder;
-use crate::execution::objects;
-use crate::execution::repeated::Earlier;
-use crate::execution::sink::Sink;
-use crate::execution::{Settings, interrupt};
 use anyhow::Result;
 use compile::Source;
 use model::{Backend, Outcome, Record, Seed};
@@ -18,6 +13,11 @@ use vm::installed;
 use vm::kernels::{self, Kernel};
 
 use crate::claims;
+use crate::execution::locations::data_folder;
+use crate::execution::objects;
+use crate::execution::repeated::Earlier;
+use crate::execution::sink::Sink;
+use crate::execution::{Settings, interrupt};
 use crate::exit;
 use crate::output;
 use crate::planned_experiment::{self, host_cpus};

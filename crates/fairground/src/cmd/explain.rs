@@ -4,15 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::execution::locations;
-use crate::execution::repeated::Earlier;
-use crate::execution::{self, Settings};
 use anyhow::{Context, Result};
 use model::{Record, Seed};
 use serde_json::json;
 use stats::explain::explain;
 use store::{Filter, Store};
 
+use crate::execution::{self, Settings};
 use crate::exit::{self, bad_input};
 use crate::experiment_options::On;
 use crate::output::{self, Format};
@@ -74,14 +72,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn run_now(args: &Args, scheduler: &str, workload: &str) -> Result<Option<Record>> {
     let planned = one_trial(args, scheduler, workload)?;
     planned.notes.iter().for_each(output::tell);
-    let settings = Settings {
-        home: locations::data_folder().ok(),
-        sources: planned.sources,
-        jobs: None,
-        offline: false,
-        earlier: Earlier::default(),
-        executable: None,
-    };
+    let settings = Settings { sources: planned.sources, ..Settings::default() };
     let trial = planned.trials.into_iter().next().context("a plan of one trial has one")?;
     execution::record_of(trial, &settings, &mut output::notes)
 }

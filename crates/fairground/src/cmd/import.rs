@@ -230,7 +230,7 @@ fn keep(args: &Args, records: &[Record]) -> Result<()> {
     let trials: Vec<_> = records.iter().map(|record| &record.trial).collect();
     let session = store.begin(&Session {
         id: 0,
-        family: None,
+        campaign: None,
         experiment: record::experiment(records, beside),
         plan: model::trial::hex16(&trials),
         seed: Seed(0),

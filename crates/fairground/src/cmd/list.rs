@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::execution::locations::data_folder;
 use anyhow::Result;
 use clap::ValueEnum;
 use model::{Backend, Workload};
@@ -17,6 +16,7 @@ use vm::installed;
 
 use super::kernel;
 use crate::claims;
+use crate::execution::locations::data_folder;
 use crate::exit;
 use crate::lineage;
 use crate::output::{self, Format};

@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::execution::{interrupt, objects};
 use anyhow::Result;
 use live::active::active;
 use live::loader::{self, ExitInfo, LoadError};
 use model::SchedulerChoice;
 
+use crate::execution::{interrupt, objects};
 use crate::exit::{self, bad_input};
 use crate::output;
 use crate::planned_experiment::contestant;

@@ -5,12 +5,12 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::execution::objects;
 use anyhow::Result;
 use fleet::{campaign_folder, cut};
 use model::Trial;
 use store::Session;
 
+use crate::execution::objects;
 use crate::exit::bad_input;
 use crate::experiment_options::ExperimentOptions;
 use crate::measure::claimable::ClaimableComparisons;
@@ -72,7 +72,7 @@ impl Args {
 fn write(planned: &PlannedExperiment, chunks: Vec<Vec<Trial>>, folder: &Path) -> Result<()> {
     let session = Session {
         id: 0,
-        family: None,
+        campaign: None,
         experiment: planned.experiment.clone(),
         plan: planned.plan_id(),
         seed: planned.seed,

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::execution::locations;
 use anyhow::Result;
 use model::{Backend, Clock};
 use report::terminal::recommendation_text::RecommendationContext;
@@ -19,6 +18,8 @@ use stats::rank::holm;
 use crate::advice::host::{self, Host};
 use crate::advice::race::{self, Race, Wish};
 use crate::advice::{ask, commands, place};
+use crate::execution::Settings;
+use crate::execution::locations;
 use crate::exit::{self, bad_input};
 use crate::experiment_options::On;
 use crate::measure::{self, Blocks, Campaign, Comparing, Ended, Execution, JudgedBy};
@@ -218,9 +219,8 @@ fn campaign(args: &Args, race: &Race, budget: Duration) -> Campaign {
         execution: Execution {
             store: args.store.clone(),
             resume: args.resume,
-            jobs: None,
-            offline: args.offline,
             fleet: None,
+            settings: Settings { offline: args.offline, ..Settings::default() },
         },
     }
 }

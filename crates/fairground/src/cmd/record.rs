@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::execution::interrupt;
 use anyhow::{Context, Result, bail};
 use live::recorder::{Cost, Only, Progress, Recorder, Settings, needs};
 use recording::event::{Recording, What};
@@ -21,6 +20,7 @@ use recording::workload::{self, Choice};
 mod command;
 mod line;
 
+use crate::execution::interrupt;
 use crate::exit::{self, bad_input};
 use crate::{command_line, duration, output, recordings, size};
 use command::Command;

@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::execution::locations;
 use anyhow::Result;
 use model::claim::Source;
 use model::{Record, Seed};
@@ -14,6 +13,7 @@ use stats::decide::replication::Reproduction;
 use crate::claims::blocks::{self, Blocks};
 use crate::claims::choose::{self, Session, Wanted};
 use crate::claims::judge::{self, Answers};
+use crate::execution::{Settings, locations};
 use crate::exit::{self, bad_input};
 use crate::experiment_options::Backends;
 use crate::measure::{self, Campaign, Ended, Execution, JudgedBy};
@@ -158,9 +158,8 @@ fn measure(args: &Args, planned: PlannedExperiment) -> Result<Ended> {
     let execution = Execution {
         store: args.store.clone(),
         resume: args.resume,
-        jobs: args.jobs,
-        offline: args.offline,
         fleet: None,
+        settings: Settings { jobs: args.jobs, offline: args.offline, ..Settings::default() },
     };
     let campaign = Campaign { planned, judged_by: JudgedBy::OwnRules, execution };
     ui::watch(|hear| measure::run(campaign, hear))

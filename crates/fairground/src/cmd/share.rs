@@ -83,12 +83,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
     write(&args, &shared)
 }
 
-/// Sessions whose family is a place in the list, as in shared files.
+/// Sessions whose campaign is a place in the list, as in shared files.
 fn places(mut sessions: Vec<(Session, Vec<Record>)>) -> Vec<(Session, Vec<Record>)> {
     let ids: Vec<i64> = sessions.iter().map(|(session, _)| session.id).collect();
     for (session, _) in &mut sessions {
-        let place = session.family.and_then(|first| ids.iter().position(|id| *id == first));
-        session.family = place.map(|place| place as i64);
+        let place = session.campaign.and_then(|first| ids.iter().position(|id| *id == first));
+        session.campaign = place.map(|place| place as i64);
     }
     sessions
 }

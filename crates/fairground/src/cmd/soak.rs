@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use crate::execution::locations::data_folder;
 use anyhow::Result;
 use model::{Backend, Record, SchedulerChoice};
 use stats::view::survival;
 
 use super::campaign_options::CampaignOptions;
+use crate::execution::locations::data_folder;
 use crate::exit;
 use crate::experiment_options::{Backends, On};
 use crate::measure::{self, Campaign, Ended, JudgedBy};

@@ -4,16 +4,13 @@
 
 mod chunk;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::execution::locations;
-use crate::execution::repeated::Earlier;
-use crate::execution::{self, Settings};
 use anyhow::Result;
 use model::Trial;
 
+use crate::execution::{self, Settings};
 use crate::exit::{self, bad_input};
 use crate::experiment_options::On;
 use crate::output;
@@ -55,14 +52,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if let Some(on) = args.on {
         trial.backend = on.into();
     }
-    let settings = Settings {
-        home: locations::data_folder().ok(),
-        sources: BTreeMap::new(),
-        jobs: None,
-        offline: args.offline,
-        earlier: Earlier::default(),
-        executable: None,
-    };
+    let settings = Settings { offline: args.offline, ..Settings::default() };
     let Some(record) = execution::record_of(trial, &settings, &mut output::notes)? else {
         return Ok(exit::interrupted());
     };

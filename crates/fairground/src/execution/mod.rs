@@ -58,6 +58,19 @@ pub struct Settings {
     pub executable: Option<PathBuf>,
 }
 
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            home: locations::data_folder().ok(),
+            sources: Sources::new(),
+            jobs: None,
+            offline: false,
+            earlier: Earlier::default(),
+            executable: None,
+        }
+    }
+}
+
 impl Settings {
     /// The data folder, for trials that need what is in it.
     ///

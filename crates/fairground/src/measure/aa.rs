@@ -11,7 +11,7 @@ use store::{Filter, Store};
 
 use super::Ended;
 use super::claimable::ClaimableComparisons;
-use super::session::{Continues, Remarks, Sessions};
+use super::session::{CampaignRunner, Continues, Remarks};
 use crate::dates;
 use crate::planned_experiment::PlannedExperiment;
 use spec::plan;
@@ -30,7 +30,7 @@ const DAY_S: u64 = 86_400;
 /// When the store cannot be read, or the lab fails.
 pub fn run_aa_trials(
     planned: &mut PlannedExperiment,
-    sessions: &mut Sessions<'_>,
+    sessions: &mut CampaignRunner<'_>,
 ) -> Result<Option<Ended>> {
     if planned.experiment.design.exploratory {
         return Ok(None);
@@ -102,8 +102,8 @@ fn known(path: &Path, trials: &PlannedExperiment) -> Result<Option<Vec<Record>>>
         session.plan == plan && session.origin.is_none() && session.started_unix_s >= recent
     });
     let Some(session) = session else { return Ok(None) };
-    let family = Some(session.first());
-    let records = store.records(&Filter { family, ..Filter::default() })?;
+    let campaign = Some(session.first());
+    let records = store.records(&Filter { campaign, ..Filter::default() })?;
     let done: BTreeSet<String> = records.iter().map(|record| record.trial.id()).collect();
     let all_done = trials.trials.iter().map(Trial::id).all(|id| done.contains(&id));
     Ok(all_done.then_some(records))

@@ -4,12 +4,12 @@
 
 use std::time::{Duration, Instant};
 
-use crate::execution::boots;
 use anyhow::Result;
 
 use super::block_count::{self, Estimate};
-use super::session::{Continues, Remarks, Sessions};
+use super::session::{CampaignRunner, Continues, Remarks};
 use super::{Ended, visible};
+use crate::execution::boots;
 use crate::planned_experiment::PlannedExperiment;
 use spec::plan;
 
@@ -52,7 +52,7 @@ pub fn run(
     budget: &Budget,
     planned: PlannedExperiment,
     effect_percent: Option<f64>,
-    sessions: &mut Sessions<'_>,
+    sessions: &mut CampaignRunner<'_>,
 ) -> Result<Ended> {
     let execution = &sessions.execution;
     let resumed =
@@ -74,14 +74,14 @@ pub fn run(
 fn after_first_block(
     budget: &Budget,
     planned: PlannedExperiment,
-    sessions: &mut Sessions<'_>,
+    sessions: &mut CampaignRunner<'_>,
 ) -> Result<Option<Fixed>> {
     let (first, before) = (planned.clone().with_blocks(1), Instant::now());
     let Ended::Complete(campaign) = sessions.run(&first, Continues::AsAsked, Remarks::Notes)?
     else {
         return Ok(None);
     };
-    let block = share_of_cpus(&first, before.elapsed(), sessions.execution.jobs);
+    let block = share_of_cpus(&first, before.elapsed(), sessions.execution.settings.jobs);
     let left = budget.time.saturating_sub(budget.began.elapsed());
     let most = budget.limits.map_or(u32::MAX, |(_, most)| most);
     let blocks = block_count::that_fit(block, left).min(most);

@@ -28,13 +28,14 @@ pub mod visible;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::execution::sink::Hear;
 use anyhow::Result;
 use fleet::slurm::SlurmOptions;
 use model::Design;
 
+use crate::execution::Settings;
+use crate::execution::sink::Hear;
 use crate::planned_experiment::PlannedExperiment;
-use session::{Continues, Remarks, Sessions};
+use session::{CampaignRunner, Continues, Remarks};
 
 /// An experiment and everything that is needed to measure it.
 #[derive(Clone, Debug)]
@@ -94,12 +95,10 @@ pub struct Execution {
     pub store: PathBuf,
     /// Whether to run only the trials that the last campaign with the same plan has left.
     pub resume: bool,
-    /// Trials at a time; `None`: as many as do not disturb each other.
-    pub jobs: Option<usize>,
-    /// Whether missing kernels must not be downloaded.
-    pub offline: bool,
     /// The cluster that runs the trials; `None`: this machine.
     pub fleet: Option<SlurmOptions>,
+    /// What running trials here may use, without what the plan and the store have.
+    pub settings: Settings,
 }
 
 /// How a campaign has ended, if the lab did not fail.
@@ -118,7 +117,7 @@ pub enum Ended {
 /// compile, or when the lab itself fails.
 pub fn run(campaign: Campaign, hear: &mut Hear<'_>) -> Result<Ended> {
     let Campaign { planned, judged_by, execution } = campaign;
-    let mut sessions = Sessions::new(execution, hear)?;
+    let mut sessions = CampaignRunner::new(execution, hear)?;
     match judged_by {
         JudgedBy::OwnRules => sessions.run(&planned, Continues::AsAsked, Remarks::Notes),
         JudgedBy::Comparison(design) => compare(&design, planned, &mut sessions),
@@ -129,7 +128,7 @@ pub fn run(campaign: Campaign, hear: &mut Hear<'_>) -> Result<Ended> {
 fn compare(
     comparing: &Comparing,
     mut planned: PlannedExperiment,
-    sessions: &mut Sessions<'_>,
+    sessions: &mut CampaignRunner<'_>,
 ) -> Result<Ended> {
     let began = Instant::now();
     comparing.blocks.declare(&mut planned.experiment.design);

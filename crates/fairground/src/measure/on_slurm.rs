@@ -4,12 +4,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::execution::sink::Sink;
-use crate::execution::{Settings, boots, objects};
 use anyhow::{Context, Result};
 use fleet::slurm::{self, Receiver, SlurmCampaign, SlurmOptions};
 use model::{Progress, Trial};
 
+use crate::execution::sink::Sink;
+use crate::execution::{Settings, boots, objects};
 use crate::planned_experiment::PlannedExperiment;
 
 /// Runs the trials of a plan that have no record yet. `store` and the number of the campaign's

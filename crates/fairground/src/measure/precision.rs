@@ -5,7 +5,7 @@ use anyhow::Result;
 use stats::sample_size::precision::{Next, next};
 use store::Session;
 
-use super::session::{Continues, Remarks, Sessions};
+use super::session::{CampaignRunner, Continues, Remarks};
 use super::{Ended, block_count};
 use crate::planned_experiment::PlannedExperiment;
 use crate::summary;
@@ -15,7 +15,11 @@ use crate::summary;
 ///
 /// # Errors
 /// When a scheduler does not compile, and when the lab fails.
-pub fn run(percent: f64, planned: PlannedExperiment, sessions: &mut Sessions<'_>) -> Result<Ended> {
+pub fn run(
+    percent: f64,
+    planned: PlannedExperiment,
+    sessions: &mut CampaignRunner<'_>,
+) -> Result<Ended> {
     let blocks = block_count::needed(&planned);
     let (mut planned, mut continues) = (planned.with_blocks(blocks), Continues::AsAsked);
     loop {

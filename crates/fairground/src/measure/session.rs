@@ -5,18 +5,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::execution::emulators;
-use crate::execution::locations;
-use crate::execution::objects::{self, Prepared};
-use crate::execution::repeated::Earlier;
-use crate::execution::sink::{Hear, Sink};
-use crate::execution::{Settings, interrupt};
 use anyhow::Result;
 use model::{Backend, Progress, Trial};
 use store::{Filter, Holder, PlanLock, Session, Store};
 
 use super::claimable::ClaimableComparisons;
 use super::{Ended, Execution, on_slurm, recorded};
+use crate::execution::emulators;
+use crate::execution::locations;
+use crate::execution::objects::{self, Prepared};
+use crate::execution::repeated::Earlier;
+use crate::execution::sink::{Hear, Sink};
+use crate::execution::{Settings, interrupt};
 use crate::planned_experiment::PlannedExperiment;
 use crate::records::Chosen;
 use crate::{command_line, dates};
@@ -42,7 +42,7 @@ pub enum Continues {
 }
 
 /// Runs one session after another for the same campaign.
-pub struct Sessions<'a> {
+pub struct CampaignRunner<'a> {
     /// What they may use.
     pub execution: Execution,
     hear: &'a mut Hear<'a>,
@@ -60,13 +60,13 @@ struct Task {
     earlier: Earlier,
 }
 
-impl<'a> Sessions<'a> {
+impl<'a> CampaignRunner<'a> {
     /// Prepares for Ctrl-C, which ends the session that is running.
     ///
     /// # Errors
     /// When the kernel refuses signal handlers.
-    pub fn new(execution: Execution, hear: &'a mut Hear<'a>) -> Result<Sessions<'a>> {
-        Ok(Sessions { execution, hear, stop: interrupt::flag()? })
+    pub fn new(execution: Execution, hear: &'a mut Hear<'a>) -> Result<CampaignRunner<'a>> {
+        Ok(CampaignRunner { execution, hear, stop: interrupt::flag()? })
     }
 
     /// Runs the trials of a plan that have no record yet in the campaign that it continues.
@@ -86,12 +86,12 @@ impl<'a> Sessions<'a> {
         // Until the end: what is left to run must not change.
         let Some(_lock) = self.lock(&store, planned)? else { return Ok(Ended::Interrupted) };
         let session = self.session(&store, planned, continues)?;
-        let left = left(&store, planned, session.family)?;
-        let earlier = earlier_records(&store, session.family)?.with_tapes_of(&planned.trials);
+        let left = left(&store, planned, session.campaign)?;
+        let earlier = earlier_records(&store, session.campaign)?.with_tapes_of(&planned.trials);
         store.keep_sources(&objects::texts(planned.sources.values()))?;
         let id = store.begin(&session)?;
         self.remark(planned, remarks);
-        let campaign = session.family.unwrap_or(id);
+        let campaign = session.campaign.unwrap_or(id);
         let task = Task { campaign, left, prepared, store, session: id, earlier };
         let ended = self.execute(planned, task);
         if self.stop.load(Ordering::SeqCst) && ended.is_ok() {
@@ -149,7 +149,7 @@ impl<'a> Sessions<'a> {
         }
         Ok(Session {
             id: 0,
-            family: campaign,
+            campaign,
             experiment: planned.experiment.clone(),
             plan,
             seed: planned.seed,
@@ -175,14 +175,8 @@ impl<'a> Sessions<'a> {
         let Task { campaign, left, prepared, store, session, earlier } = task;
         let trials = planned.trials.len();
         (self.hear)(&Progress::Planned { trials, done: trials - left.len() });
-        let settings = Settings {
-            home: locations::data_folder().ok(),
-            sources: planned.sources.clone(),
-            jobs: self.execution.jobs,
-            offline: self.execution.offline,
-            earlier,
-            executable: None,
-        };
+        let sources = planned.sources.clone();
+        let settings = Settings { sources, earlier, ..self.execution.settings.clone() };
         let path = store.path().to_owned();
         let mut keep = move |new: &[model::Record]| Ok(store.append_all(session, new)?);
         let mut hear = |progress: &Progress<'_>| (self.hear)(progress);
@@ -217,7 +211,7 @@ fn earlier(store: &Store, plan: &str) -> Result<Option<i64>> {
 fn earlier_records(store: &Store, campaign: Option<i64>) -> Result<Earlier> {
     match campaign {
         Some(_) => {
-            let filter = Filter { family: campaign, ..Filter::default() };
+            let filter = Filter { campaign, ..Filter::default() };
             Ok(Earlier::new(store.records(&filter)?))
         }
         None => Ok(Earlier::default()),
@@ -227,7 +221,7 @@ fn earlier_records(store: &Store, campaign: Option<i64>) -> Result<Earlier> {
 /// The trials that have no record in the campaign.
 fn left(store: &Store, planned: &PlannedExperiment, campaign: Option<i64>) -> Result<Vec<Trial>> {
     let done = match campaign {
-        Some(_) => store.trial_ids_done(&Filter { family: campaign, ..Filter::default() })?,
+        Some(_) => store.trial_ids_done(&Filter { campaign, ..Filter::default() })?,
         None => BTreeSet::new(),
     };
     Ok(planned.trials.iter().filter(|trial| !done.contains(&trial.id())).cloned().collect())

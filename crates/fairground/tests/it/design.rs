@@ -119,7 +119,7 @@ fn blocks_are_added_until_the_shift_is_known() {
     let all = sessions(&bench);
     let (first, last) = (&all[0], &all[all.len() - 1]);
     assert_eq!(first.experiment.blocks, 6);
-    assert_eq!(last.family, Some(first.id));
+    assert_eq!(last.campaign, Some(first.id));
     let blocks = last.experiment.blocks;
     assert_eq!(bench.records("fairground.db").len(), 2 * blocks as usize, "none ran twice");
     assert!(stdout(&run).contains("known to ±0.2 %, or"), "{}", stdout(&run));

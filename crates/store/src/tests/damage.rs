@@ -103,7 +103,7 @@ fn a_trial_has_one_record_in_a_campaign() {
     filled(&path, 2);
     let store = Store::open(&path).expect("the store");
     store.append(1, &sample::record(1)).expect("again");
-    let resumed = Session { family: Some(1), ..sample::session() };
+    let resumed = Session { campaign: Some(1), ..sample::session() };
     let second = store.begin(&resumed).expect("a session");
     store.append(second, &sample::record(1)).expect("again");
     assert_eq!(store.records(&all()).expect("records").len(), 2);

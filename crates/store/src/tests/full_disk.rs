@@ -16,7 +16,8 @@ fn shared_sessions_come_in_whole_or_not_at_all() {
     let path = folder.path().join("a.db");
     filled(&path, 1);
     let origin = Origin { by: "Ada".into(), seal: "5ea1".into() };
-    let session = |family| Session { family, origin: Some(origin.clone()), ..sample::session() };
+    let session =
+        |campaign| Session { campaign, origin: Some(origin.clone()), ..sample::session() };
     let source = SchedulerSource {
         sha256: model::trial::sha256_hex(b"ab"),
         name: "mine".into(),
@@ -34,7 +35,7 @@ fn shared_sessions_come_in_whole_or_not_at_all() {
     let ids = store.take_in(&sessions, std::slice::from_ref(&source)).expect("taken in");
     assert_eq!(ids, [2, 3]);
     let kept = store.sessions().expect("sessions");
-    assert_eq!((kept[2].family, &kept[2].origin), (Some(2), &Some(origin.clone())));
+    assert_eq!((kept[2].campaign, &kept[2].origin), (Some(2), &Some(origin.clone())));
     assert_eq!(store.records(&all()).expect("records").len(), 3);
     // The same text again is no second one.
     store.keep_sources(std::slice::from_ref(&source)).expect("kept");

@@ -47,21 +47,21 @@ fn reading_leaves_no_trace() {
 }
 
 #[test]
-fn sessions_come_back_and_resumed_ones_form_a_family() {
+fn sessions_come_back_and_resumed_ones_form_a_campaign() {
     let folder = folder();
     let path = folder.path().join("a.db");
     let first = filled(&path, 1);
     let store = Store::open(&path).expect("the store");
-    let resumed = Session { family: Some(first), ..sample::session() };
+    let resumed = Session { campaign: Some(first), ..sample::session() };
     let second = store.begin(&resumed).expect("a session");
     store.append(second, &sample::record(1)).expect("a record");
     let other = store.begin(&sample::session()).expect("a session");
     store.append(other, &sample::record(2)).expect("a record");
 
     let families: Vec<_> =
-        store.sessions().expect("sessions").into_iter().map(|s| (s.id, s.family)).collect();
+        store.sessions().expect("sessions").into_iter().map(|s| (s.id, s.campaign)).collect();
     assert_eq!(families, [(first, None), (second, Some(first)), (other, None)]);
-    let filter = Filter { family: Some(first), ..Filter::default() };
+    let filter = Filter { campaign: Some(first), ..Filter::default() };
     let done = store.trial_ids_done(&filter).expect("identities");
     assert_eq!(done, [0, 1].map(|p| sample::record(p).trial.id()).into());
     assert_eq!(store.sessions().expect("sessions")[0], Session { id: first, ..sample::session() });
@@ -135,7 +135,7 @@ fn kill_loses_no_record_that_was_appended() {
         let acknowledged = append_until_killed(&path, kill_after);
         let store = Store::open(&path).expect("the store opens after a kill");
         let last = store.sessions().expect("sessions").len() as i64;
-        let filter = Filter { family: Some(last), traces: true, ..Filter::default() };
+        let filter = Filter { campaign: Some(last), traces: true, ..Filter::default() };
         let records = store.records(&filter).expect("undamaged records");
         assert!(records.len() > acknowledged, "{} <= {acknowledged}", records.len());
         for (position, record) in records.iter().enumerate() {

@@ -11,7 +11,7 @@ use model::{
 pub fn session() -> crate::Session {
     crate::Session {
         id: 0,
-        family: None,
+        campaign: None,
         experiment: experiment(),
         plan: "0123456789abcdef".into(),
         seed: Seed(u64::MAX),

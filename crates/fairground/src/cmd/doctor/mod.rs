@@ -7,12 +7,12 @@ mod store;
 
 use std::process::ExitCode;
 
-use crate::execution::locations::data_folder;
 use anyhow::Result;
 use live::sharing::Sharing;
 
 use crate::abilities::{Finding, Seen, findings};
 use crate::advice::core_sharing;
+use crate::execution::locations::data_folder;
 use crate::exit;
 use crate::output::{self, Format};
 

@@ -69,7 +69,7 @@ fn unfinished(file: &Path) -> Vec<String> {
 /// plans otherwise than the one that made it.
 fn missing(store: &Store, session: &Session) -> Option<String> {
     let trials = plan_of(&session.experiment, session.seed, &session.plan)?;
-    let filter = Filter { family: Some(session.first()), ..Filter::default() };
+    let filter = Filter { campaign: Some(session.first()), ..Filter::default() };
     let done = store.trial_ids_done(&filter).ok()?;
     let left = trials.iter().filter(|trial| !done.contains(&trial.id())).count();
     let (id, name) = (session.id, &session.experiment.name);

@@ -14,13 +14,13 @@ pub(super) fn take_in(folder: &Path, path: &Path) -> Result<()> {
     let campaign = CampaignFolder::read(folder)?;
     let store = Store::open(path)?;
     let first = earlier(&store, &campaign.session)?;
-    let filter = Filter { family: first, ..Filter::default() };
+    let filter = Filter { campaign: first, ..Filter::default() };
     let known = if first.is_some() { store.trial_ids_done(&filter)? } else { Default::default() };
     let is_new = |record: &&model::Record| !known.contains(&record.trial.id());
     let new: Vec<_> = campaign.records.iter().filter(is_new).cloned().collect();
     if !new.is_empty() {
         store.keep_sources(&campaign.schedulers)?;
-        let id = store.begin(&Session { family: first, ..campaign.session.clone() })?;
+        let id = store.begin(&Session { campaign: first, ..campaign.session.clone() })?;
         store.append_all(id, &new)?;
     }
     tell(folder, &campaign, new.len());

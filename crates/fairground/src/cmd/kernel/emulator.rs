@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::execution::interrupt;
 use anyhow::Result;
 use clap::Subcommand;
 use vm::emulator::{self, Emulator};
 use vm::kernels::build::steps::Site;
 
+use crate::execution::interrupt;
 use crate::{building, output};
 
 /// Options of `kernel emulator`.

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::execution::locations::data_folder;
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use serde::Serialize;
 use vm::kernels::{self, Kernel, Own};
 use vm::saved;
 
+use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
 use crate::output::{self, Format};
 

@@ -131,7 +131,7 @@ fn compare(
 ) -> Result<Vec<(String, Comparison, Definitions)>> {
     let mut campaigns: BTreeMap<usize, (Vec<Session>, Vec<Record>)> = BTreeMap::new();
     for (place, (session, records)) in shared.sessions.iter().enumerate() {
-        let first = session.family.and_then(|first| usize::try_from(first).ok()).unwrap_or(place);
+        let first = session.campaign.and_then(|first| usize::try_from(first).ok()).unwrap_or(place);
         let campaign = campaigns.entry(first).or_default();
         campaign.0.push(session.clone());
         campaign.1.extend(records.iter().cloned());

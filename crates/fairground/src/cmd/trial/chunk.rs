@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::execution::repeated::Earlier;
-use crate::execution::sink::Keep;
-use crate::execution::{self, Settings, locations, objects};
 use anyhow::{Context, Result};
 use fleet::chunk::Chunk;
 use fleet::records_file::{self, RecordsFile, Tail};
 use model::{Record, Trial};
 
 use super::Args;
+use crate::execution::repeated::Earlier;
+use crate::execution::sink::Keep;
+use crate::execution::{self, Settings, objects};
 use crate::exit::{self, bad_input};
 use crate::output;
 
@@ -45,14 +45,8 @@ fn execute(chunk: &Chunk, earlier: Earlier, args: &Args, keep: &mut Keep<'_>) ->
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     let sources = chunk.sources(folder.path())?;
     let prepared = objects::prepare_part(&chunk.trials, &chunk.carried, &sources)?;
-    let settings = Settings {
-        home: locations::data_folder().ok(),
-        sources,
-        jobs: args.jobs,
-        offline: args.offline,
-        earlier,
-        executable: None,
-    };
+    let (jobs, offline) = (args.jobs, args.offline);
+    let settings = Settings { sources, jobs, offline, earlier, ..Settings::default() };
     execution::records_of(&chunk.trials, &prepared, &settings, keep, &mut output::notes)
 }
 

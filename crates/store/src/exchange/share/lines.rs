@@ -37,7 +37,8 @@ enum Line {
 #[serde(deny_unknown_fields)]
 struct SessionLine {
     /// The place, from 0, of the session that this one resumes.
-    family: Option<i64>,
+    #[serde(rename = "family")]
+    campaign: Option<i64>,
     /// A definition; its contestants, workloads and machines are definitions too.
     experiment: String,
     plan: String,
@@ -121,7 +122,7 @@ impl LineWriter {
         }
         self.define(&mut experiment)?;
         self.line(&Line::Session(SessionLine {
-            family: session.family,
+            campaign: session.campaign,
             experiment: experiment.as_str().unwrap_or_default().into(),
             plan: session.plan.clone(),
             seed: session.seed,
@@ -225,12 +226,12 @@ impl Reader {
             return Err("its command is no call of this program".into());
         }
         let before = self.shared.sessions.len() as i64;
-        if line.family.is_some_and(|family| !(0..before).contains(&family)) {
+        if line.campaign.is_some_and(|first| !(0..before).contains(&first)) {
             return Err("it resumes a session that does not stand above".into());
         }
         let session = Session {
             id: before,
-            family: line.family,
+            campaign: line.campaign,
             experiment: deserialised::<Experiment>(experiment)?,
             plan: line.plan,
             seed: line.seed,

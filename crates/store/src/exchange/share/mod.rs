@@ -55,7 +55,7 @@ pub struct Shared {
     pub about: About,
     /// The schedulers' texts, by name.
     pub sources: Vec<SchedulerSource>,
-    /// The sessions with their records. A session's family is the index of an earlier one.
+    /// The sessions with their records. A session's campaign is the index of an earlier one.
     pub sessions: Vec<(Session, Vec<Record>)>,
     /// The seal of the file that it was read from.
     pub seal: String,
