@@ -4,12 +4,11 @@
 //!
 //! What several forms of a report share:
 //! [`units`] formats numbers, [`sentence`] marks the names in a sentence, `cells` finds the cells
-//! that differ only in the backend, `leaders` names the best contestants under each workload, `reading` has what all forms read
-//! from a comparison,
-//! [`answer`] states the result in sentences, [`explain`] states why tasks waited, [`lineage`]
-//! orders schedulers by descent, [`recorded`] states what a recorded workload does,
-//! [`replication`] states which published findings hold, and [`switching`] states how to switch to
-//! a scheduler.
+//! that differ only in the backend, `leaders` names the best contestants under each workload,
+//! `reading` has what all forms read from a comparison, [`answer`] states the result in sentences,
+//! [`explain`] states why tasks waited, [`lineage`] orders schedulers by descent, [`recorded`]
+//! states what a recorded workload does, [`replication`] states which published findings hold, and
+//! [`switching`] states how to switch to a scheduler.
 //!
 //! The forms: [`html`] has one module per section of the page (`…_section`), [`terminal`] one per
 //! kind of text (`…_text`), [`markdown`], [`agreement_markdown`], [`effects_markdown`] and
