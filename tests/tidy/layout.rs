@@ -120,10 +120,16 @@ fn known<'a>(
     names.map(|(name, _)| name.as_str()).filter(|name| manifests.contains_key(*name))
 }
 
+const BUILD_SCRIPT: [&str; 2] =
+    ["crates/compile/src/build.rs:", "crates/compile/src/build_native.rs:"];
+
 #[test]
 fn measuring_and_computing_never_print() {
     let prints = ["println!(", "eprintln!(", "print!(", "eprint!("];
-    expect_none(find_in_sources(SILENT, &prints, "emit an event or return a value"));
+    let mut complaints = find_in_sources(SILENT, &prints, "emit an event or return a value");
+    // A build script talks to Cargo by printing.
+    complaints.retain(|complaint| !BUILD_SCRIPT.iter().any(|own| complaint.starts_with(own)));
+    expect_none(complaints);
 }
 
 #[test]
