@@ -11,8 +11,9 @@
 //! imports one that imports it: what they rest on comes first.
 //!
 //! ```text
-//! attributes clock usage descriptors shared_memory mapping ─► stacks busy futex ─► run_state ─► task
-//!   ─► messages files memory children made_threads ─► tapes ─► steps ─► threads ─► main_thread
+//! attributes clock usage descriptors shared_memory mapping ─► stacks busy futex ─► run_state
+//!   ─► task ─► messages files memory children made_threads ─► tapes ─► steps ─► threads
+//!   ─► main_thread
 //! ```
 //!
 //! [`periodic`] acts on the scheduler during the trial, e.g. reloads it. Nothing is allocated

@@ -17,8 +17,8 @@ use crate::player::{attributes, made_threads};
 
 /// What is not worth a look at the clock.
 const NEAR_NS: u64 = 20_000;
-/// What a thread does after its last operation costs about as much: it looks at its clock, leaves its
-/// results, and sleeps. The recorded end is in the last recorded time.
+/// What a thread does after its last operation costs about as much: it looks at its clock, leaves
+/// its results, and sleeps. The recorded end is in the last recorded time.
 const END_NS: u64 = 10_000;
 /// Where more than this is left to compute, a part of it is kept for after a look.
 const LONG_NS: u64 = 10_000_000;

@@ -320,8 +320,8 @@ mod tests {
     #[test]
     fn a_wait_for_ever_is_refused_with_its_line() {
         let lonely = "task 1 a\nr5 w1\ntask 2 b\nr1";
-        let why = "line 1: tape 0 waits for tape 1 at its operation 2, and would wait for ever; import \
-                   the trace again";
+        let why = "line 1: tape 0 waits for tape 1 at its operation 2, and would wait for ever; \
+                   import the trace again";
         assert_eq!(refusal(lonely, 2), why);
         let circle = "task 1 a\nw1 p1\ntask 2 b\nw0 p0";
         assert!(refusal(circle, 2).starts_with("line 1: tape 0 waits for tape 1"));
