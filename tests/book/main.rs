@@ -11,9 +11,7 @@ mod fields;
 mod full;
 mod lines;
 mod page;
-#[path = "../project.rs"]
-mod project;
 mod reference;
 mod rtapp;
 
-pub use project::{expect_none, files, is_blessing, root};
+pub use testing::project::{self, expect_none, files, is_blessing, root};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the tests of several crates share: what a machine may lack, a browser, rt-app's examples.
+//! What the tests of several crates share: what a machine may lack, a browser, rt-app's examples,
+//! the project's files.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 use std::{env, io, thread};
 
 pub mod chromium;
+pub mod project;
 pub mod rtapp_examples;
 
 /// What a test needs and a machine may lack: `let kernel = need!(kernel());`. A machine that lacks it

@@ -9,10 +9,8 @@ mod layout;
 mod licences;
 mod names;
 mod portable;
-#[path = "../project.rs"]
-mod project;
 mod schedulers;
 mod text;
 mod tiers;
 
-pub use project::{File, expect_none, files, root};
+pub use testing::project::{File, expect_none, files, root};

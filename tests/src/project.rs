@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The project's files, for the tests that read them.
 
-// `tidy` and `book` each use a part of this.
-#![allow(dead_code)]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -29,7 +26,7 @@ impl File {
 
 /// The project's root.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the project's root")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the project's root")
 }
 
 /// Every file that git tracks or would track.
