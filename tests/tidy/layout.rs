@@ -9,8 +9,9 @@ use crate::{File, expect_none, files, root};
 const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
     ("live", &["compile", "recording", "process"]),
     ("sim", &["compile", "process"]),
-    // A chunk carries schedulers' texts, its records go where those of local trials go.
-    ("fleet", &["compile", "store"]),
+    // A chunk is a file that carries schedulers' texts, its records go where those of local trials
+    // go.
+    ("fleet", &["compile", "spec", "store"]),
     // The compiler reads a stranger's text.
     ("compile", &["process"]),
     // A report is a function of a comparison, whose type the statistics define, and draws the graph

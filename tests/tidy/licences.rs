@@ -51,7 +51,8 @@ fn metadata() -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// Crates that only build scripts use are tools, as the compiler is: nothing of them is linked.
+/// Crates that only build scripts or tests use are tools, as the compiler is: the binary links
+/// nothing of them.
 fn linked(metadata: &Value) -> BTreeSet<&str> {
     let mut linked = BTreeSet::new();
     let members = list(&metadata["workspace_members"]);
@@ -62,9 +63,8 @@ fn linked(metadata: &Value) -> BTreeSet<&str> {
         }
         let node = list(&metadata["resolve"]["nodes"]).find(|node| text(node, "id") == id);
         let dependencies = list(&node.expect("a node of each crate")["deps"]);
-        let linked = dependencies.filter(|dependency| {
-            list(&dependency["dep_kinds"]).any(|kind| kind["kind"] != "build")
-        });
+        let linked = dependencies
+            .filter(|dependency| list(&dependency["dep_kinds"]).any(|kind| kind["kind"].is_null()));
         open.extend(linked.map(|dependency| text(dependency, "pkg")));
     }
     linked

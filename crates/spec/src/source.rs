@@ -177,13 +177,12 @@ fn listed(names: &Names) -> String {
     names.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Calls `seen` for each value below a table, from the outside in: with its path, the key it has in
-/// a table, the byte of that key or else of the value, and the value itself.
-pub(crate) fn walk_table<'v>(
-    path: &str,
-    table: &mut DeTable<'v>,
-    seen: &mut dyn FnMut(&str, Option<&str>, usize, &mut Spanned<DeValue<'v>>),
-) {
+/// What [`walk_table`] calls: with a value's path, the key it has in a table, the byte of that key
+/// or else of the value, and the value itself.
+type Visit<'a, 'v> = dyn FnMut(&str, Option<&str>, usize, &mut Spanned<DeValue<'v>>) + 'a;
+
+/// Calls `seen` for each value below a table, from the outside in.
+pub(crate) fn walk_table<'v>(path: &str, table: &mut DeTable<'v>, seen: &mut Visit<'_, 'v>) {
     for (key, value) in table {
         let name: &str = key.get_ref();
         let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
@@ -193,11 +192,7 @@ pub(crate) fn walk_table<'v>(
     }
 }
 
-fn walk<'v>(
-    path: &str,
-    value: &mut Spanned<DeValue<'v>>,
-    seen: &mut dyn FnMut(&str, Option<&str>, usize, &mut Spanned<DeValue<'v>>),
-) {
+fn walk<'v>(path: &str, value: &mut Spanned<DeValue<'v>>, seen: &mut Visit<'_, 'v>) {
     match value.get_mut() {
         DeValue::Table(table) => walk_table(path, table, seen),
         DeValue::Array(items) => {

@@ -4,10 +4,10 @@
 //!
 //! Only records count. What Slurm says about its tasks decides when to stop waiting for them.
 
+mod commands;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,10 +16,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use model::{Clock, Record, Trial, tape_text};
 use store::SchedulerSource;
 
+use self::commands::{SQUEUE_FORMAT, TaskState, job_number, output, parse_sacct, parse_squeue};
 use crate::campaign_folder::{RECORDS, TRIALS, record_files};
 use crate::chunk::Chunk;
+use crate::cut;
 use crate::records_file::{self, Tail};
-use crate::{cut, refuse};
 
 /// Chunks of a plan if the user does not say how long they are.
 const CHUNKS: usize = 100;
@@ -38,9 +39,6 @@ const FILES_PAUSE: Duration = Duration::from_millis(250);
 const QUEUE_PAUSE: Duration = Duration::from_secs(2);
 /// The longest wait for cancelled tasks.
 const END_PAUSE: Duration = Duration::from_secs(40);
-
-/// The format of `squeue --array`: name, state, reason, nodes.
-const SQUEUE_FORMAT: &str = "--format=%i|%T|%r|%N";
 
 /// The value of `--fleet`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,14 +136,6 @@ struct Task {
     number: usize,
     trials: Vec<Trial>,
     log: PathBuf,
-}
-
-/// How Slurm describes a task.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct TaskState {
-    has_ended: bool,
-    /// Slurm's own words, and the node if there is one.
-    words: String,
 }
 
 struct Follower<'a> {
@@ -377,81 +367,6 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
-/// What one of Slurm's commands prints.
-fn output(program: &str, arguments: &[&str]) -> Result<String> {
-    let mut command = Command::new(program);
-    // Formats that the user has set for themselves would change what is printed.
-    for name in ["SQUEUE_FORMAT", "SQUEUE_FORMAT2", "SQUEUE_STATES", "SINFO_FORMAT", "SACCT_FORMAT"]
-    {
-        command.env_remove(name);
-    }
-    let output = match command.args(arguments).stdin(Stdio::null()).output() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(refuse(format!(
-                "{program} is not installed; Slurm's commands are in the package slurm-client"
-            )));
-        }
-        output => output.with_context(|| format!("cannot run {program}"))?,
-    };
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
-        bail!("{program}: {}", said.trim_start_matches(&format!("{program}: ")));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-fn parse_squeue(text: &str) -> Result<BTreeMap<String, TaskState>> {
-    let mut tasks = BTreeMap::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let fields: Vec<&str> = line.trim().split('|').collect();
-        let [id, state, reason, node] = fields[..] else {
-            bail!("squeue printed a line of another form: {line}");
-        };
-        let reason = Some(reason).filter(|reason| !matches!(*reason, "" | "None"));
-        let mut words = reason.map_or(state.to_owned(), |reason| format!("{state}, {reason}"));
-        if !node.is_empty() {
-            words += &format!(" on {node}");
-        }
-        let has_ended = has_ended(state, reason.unwrap_or_default());
-        tasks.insert(id.to_owned(), TaskState { has_ended, words });
-    }
-    Ok(tasks)
-}
-
-/// Whether a task will not run again by itself. One whose start has failed is put back and held: it
-/// would wait for ever.
-fn has_ended(state: &str, reason: &str) -> bool {
-    const ALIVE: [&str; 12] = [
-        "PENDING",
-        "CONFIGURING",
-        "REQUEUED",
-        "REQUEUE_FED",
-        "RESV_DEL_HOLD",
-        "RUNNING",
-        "COMPLETING",
-        "SUSPENDED",
-        "STOPPED",
-        "SIGNALING",
-        "STAGE_OUT",
-        "RESIZING",
-    ];
-    !ALIVE.contains(&state) || (state == "PENDING" && reason.contains("launch failed"))
-}
-
-/// The number of the job in what `sbatch --parsable` prints: `17`, or `17;cluster`.
-fn job_number(text: &str) -> Option<&str> {
-    let number = text.trim().split(';').next()?;
-    (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(number)
-}
-
-/// The first line of `sacct --parsable2 --noheader --format=State,ExitCode,NodeList`, in words.
-fn parse_sacct(text: &str) -> Option<String> {
-    let fields: Vec<&str> = text.lines().next()?.trim().split('|').collect();
-    let [state, exit, nodes] = fields[..] else { return None };
-    Some(format!("{state}, exit code {exit}, on {nodes}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -475,36 +390,5 @@ mod tests {
         assert!(text.contains(r"cd '/data/it'\''s' || exit 3"), "{text}");
         assert!(text.contains("chunk-$((40 + SLURM_ARRAY_TASK_ID))"), "{text}");
         assert!(text.contains("trial --offline --jobs 1 --chunk"), "{text}");
-    }
-
-    /// Printed by Slurm 22.05: an array, one task of it requeued after its node was lost.
-    const PRINTED: &str = "\
-1_4|PENDING|Resources|
-1_0|RUNNING|None|n1
-1_2|COMPLETED|None|n2
-1_3|PENDING|launch failed requeued held|
-1_5|CANCELLED|None|n1
-1_6|NODE_FAIL|NodeDown|n2
-1_7|PENDING|BeginTime|
-";
-
-    #[test]
-    fn tasks_are_read() {
-        let tasks = parse_squeue(PRINTED).unwrap();
-        let alive = tasks.iter().filter(|(_, task)| !task.has_ended).map(|(id, _)| id.as_str());
-        assert_eq!(alive.collect::<Vec<_>>(), ["1_0", "1_4", "1_7"]);
-        assert_eq!(tasks["1_6"].words, "NODE_FAIL, NodeDown on n2");
-        assert_eq!(tasks["1_4"].words, "PENDING, Resources");
-        let refusal = parse_squeue("JOBID PARTITION NAME\n").unwrap_err().to_string();
-        assert_eq!(refusal, "squeue printed a line of another form: JOBID PARTITION NAME");
-    }
-
-    #[test]
-    fn other_answers_are_read() {
-        assert_eq!(job_number("17;cluster\n"), Some("17"));
-        assert_eq!(job_number("sbatch: error"), None);
-        let words = parse_sacct("NODE_FAIL|0:0|n2\n").unwrap();
-        assert_eq!(words, "NODE_FAIL, exit code 0:0, on n2");
-        assert_eq!(parse_sacct(""), None);
     }
 }
