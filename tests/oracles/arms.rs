@@ -149,8 +149,8 @@ static LOADS: LazyLock<toml::Table> =
 /// The load that an oracle names: `hogs`, or `bfs.four us=100` with a parameter.
 fn load(name: &str) -> (String, Names) {
     let mut words = name.split(' ');
-    let path = words.next().into_iter().flat_map(|name| name.split('.'));
-    let found = path.fold(Some(&*LOADS), |table, key| table?.get(key)?.as_table());
+    let mut path = words.next().into_iter().flat_map(|name| name.split('.'));
+    let found = path.try_fold(&*LOADS, |table, key| table.get(key)?.as_table());
     let table = found.unwrap_or_else(|| panic!("loads.toml has no {name}"));
     let parameter = |word: &str| {
         let (key, value) = word.split_once('=')?;
