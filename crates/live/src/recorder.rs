@@ -12,13 +12,13 @@ use std::rc::Rc;
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
 use recording::event::Recording;
 
-mod attributes;
 mod convert;
 mod cost;
 pub mod needs;
 mod object;
 mod only;
 pub(crate) mod reason;
+mod task_facts;
 pub(crate) mod wire;
 
 use crate::probes::{maps, monotonic_ns, shared::SharedMap};

@@ -2,7 +2,7 @@
 //! `fairground share [EXPERIMENT]`: one small sealed file of an experiment's records.
 
 mod contents;
-mod tapes;
+mod shared_tapes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -59,8 +59,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let sessions = places(args.chosen.by_session(args.traces)?);
     let kept = Store::open_readonly(&args.chosen.store)?.sources()?;
     let records = || sessions.iter().flat_map(|(_, records)| records);
-    let own = if args.tapes { tapes::texts(records(), &kept)? } else { Vec::new() };
-    let kept_back = if args.tapes { Vec::new() } else { tapes::left_out(records()) };
+    let own = if args.tapes { shared_tapes::texts(records(), &kept)? } else { Vec::new() };
+    let kept_back = if args.tapes { Vec::new() } else { shared_tapes::left_out(records()) };
     let (mut sources, lost) = sources(records(), kept);
     sources.extend(own);
     let lost = lost.into_iter().map(|name| format!("the text of {name}"));
@@ -142,7 +142,7 @@ fn write(args: &Args, shared: &Shared) -> Result<ExitCode> {
     out.write_all(&bytes)?;
     out.flush()?;
     let (trials, texts) = (shared.records().count(), shared.sources.len());
-    let recordings = tapes::count(shared.records(), &shared.sources);
+    let recordings = shared_tapes::count(shared.records(), &shared.sources);
     let (texts, kib) = (texts - recordings, bytes.len().div_ceil(1024));
     let recordings =
         if recordings > 0 { format!(", recordings: {recordings}") } else { String::new() };

@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-mod op;
+mod tape_op;
 
-pub use op::{SemaphoreKey, Stream, TapeOp};
+pub use tape_op::{SemaphoreKey, Stream, TapeOp};
 
 /// The longest time of an operation, nanoseconds: one day.
 pub const TIME_NS_MAX: u64 = 86_400_000_000_000;

@@ -2,26 +2,26 @@
 use super::*;
 use crate::event::{Attributes, Task};
 
-const NONE: Stream = Stream::NONE;
+pub(super) const NONE: Stream = Stream::NONE;
 
-fn t(task: u32) -> TaskIndex {
+pub(super) fn t(task: u32) -> TaskIndex {
     TaskIndex(task)
 }
 
-fn switch(at_ns: u64, cpu: u32, out: Option<(u32, Leaves)>, next: Option<u32>) -> Event {
+pub(super) fn switch(at_ns: u64, cpu: u32, out: Option<(u32, Leaves)>, next: Option<u32>) -> Event {
     let leaves = out.map_or(Leaves::Runnable, |(_, leaves)| leaves);
     let what = What::Switch { out: out.map(|(task, _)| t(task)), leaves, next: next.map(t) };
     Event { at_ns, cpu, what }
 }
 
-fn wake(at_ns: u64, task: u32, waker: Waker) -> Event {
+pub(super) fn wake(at_ns: u64, task: u32, waker: Waker) -> Event {
     Event { at_ns, cpu: 0, what: What::Wake { task: t(task), waker } }
 }
 
-const SLEEPS: Leaves = Leaves::Sleeps(Reason::Unknown);
+pub(super) const SLEEPS: Leaves = Leaves::Sleeps(Reason::Unknown);
 
 /// The tapes of two tasks, or of those that are kept.
-fn tapes(events: Vec<Event>, keeps: &[bool]) -> Vec<Vec<TapeOp>> {
+pub(super) fn tapes(events: Vec<Event>, keeps: &[bool]) -> Vec<Vec<TapeOp>> {
     let tasks = vec![Task::default(); keeps.len()];
     let recording = Recording { cpus: 2, length_ns: 1000, tasks, events, ..Recording::default() };
     write(&recording, |task| keeps[task.0 as usize]).tapes
@@ -234,132 +234,6 @@ fn equal_sleeps_are_relative() {
 }
 
 const ONE: Stream = Stream(1);
-
-fn sent(at_ns: u64, task: u32, bytes: u32) -> Event {
-    Event { at_ns, cpu: 0, what: What::Send { task: t(task), stream: 7, bytes } }
-}
-
-fn taken(at_ns: u64, task: u32, bytes: u32) -> Event {
-    Event { at_ns, cpu: 1, what: What::Take { task: t(task), stream: 7, bytes } }
-}
-
-#[test]
-fn a_message_that_was_there_already_could_have_been_waited_for() {
-    let events = vec![
-        switch(0, 0, None, Some(0)),
-        sent(10, 0, 100),
-        sent(30, 0, 100),
-        sent(35, 0, 100),
-        switch(40, 1, None, Some(1)),
-        // The first one in two parts, the second one with the end of the first.
-        taken(50, 1, 60),
-        taken(60, 1, 140),
-        switch(70, 1, Some((1, Leaves::Ended)), None),
-        switch(80, 0, Some((0, Leaves::Ended)), None),
-    ];
-    let found = tapes(events.clone(), &[true, true]);
-    // Nobody takes the third one.
-    let sender = [
-        TapeOp::Run(10),
-        TapeOp::Post(1, ONE),
-        TapeOp::Run(20),
-        TapeOp::Post(1, ONE),
-        TapeOp::Run(50),
-    ];
-    assert_eq!(found[0], sender);
-    let reader = [
-        TapeOp::Run(10),
-        TapeOp::Receive(0, ONE),
-        TapeOp::Run(10),
-        TapeOp::Receive(0, ONE),
-        TapeOp::Run(10),
-    ];
-    assert_eq!(found[1], reader);
-    let alone = tapes(events, &[false, true]);
-    assert!(alone[1].iter().all(|op| op.other().is_none()), "{alone:?}");
-}
-
-#[test]
-fn a_message_that_ended_a_sleep_is_on_the_tape_once() {
-    let pipe = Leaves::Sleeps(Reason::Pipe);
-    let events = vec![
-        switch(0, 0, None, Some(0)),
-        switch(10, 1, Some((1, pipe)), None),
-        wake(20, 1, Waker::Task(t(0))),
-        sent(21, 0, 5),
-        sent(25, 0, 5),
-        switch(30, 1, None, Some(1)),
-        taken(40, 1, 5),
-        taken(50, 1, 5),
-        switch(60, 1, Some((1, Leaves::Ended)), None),
-    ];
-    let found = tapes(events, &[true, true]);
-    assert_eq!(
-        found[0],
-        [
-            TapeOp::Run(20),
-            TapeOp::Post(1, ONE),
-            TapeOp::Run(5),
-            TapeOp::Post(1, ONE),
-            TapeOp::Run(975)
-        ]
-    );
-    let expected = [
-        TapeOp::Run(10),
-        TapeOp::Receive(0, ONE),
-        TapeOp::Run(20),
-        TapeOp::Receive(0, ONE),
-        TapeOp::Run(10),
-    ];
-    assert_eq!(found[1], expected);
-}
-
-#[test]
-fn what_was_taken_before_it_was_told_is_nobodys() {
-    let events = vec![
-        switch(0, 0, None, Some(0)),
-        switch(0, 1, None, Some(1)),
-        taken(10, 1, 8),
-        sent(20, 0, 8),
-        sent(30, 0, 8),
-        taken(40, 1, 8),
-    ];
-    let found = tapes(events, &[true, true]);
-    assert_eq!(found[0], [TapeOp::Run(30), TapeOp::Post(1, ONE), TapeOp::Run(970)]);
-    assert_eq!(found[1], [TapeOp::Run(40), TapeOp::Receive(0, ONE), TapeOp::Run(960)]);
-}
-
-#[test]
-fn the_waker_whose_message_is_not_told_yet_has_sent_it() {
-    let events = vec![
-        switch(0, 0, None, Some(0)),
-        switch(10, 1, Some((1, Leaves::Sleeps(Reason::Pipe))), None),
-        wake(20, 1, Waker::Task(t(0))),
-        switch(30, 1, None, Some(1)),
-        taken(40, 1, 5),
-        sent(50, 0, 5),
-    ];
-    let found = tapes(events, &[true, true]);
-    assert_eq!(found[0], [TapeOp::Run(20), TapeOp::Post(1, ONE), TapeOp::Run(980)]);
-    assert_eq!(found[1], [TapeOp::Run(10), TapeOp::Receive(0, ONE), TapeOp::Run(970)]);
-}
-
-#[test]
-fn of_a_stream_with_two_readers_each_waits_for_its_sender() {
-    let events = vec![
-        switch(0, 0, None, Some(0)),
-        sent(10, 0, 5),
-        sent(20, 0, 5),
-        switch(30, 1, None, Some(1)),
-        taken(40, 1, 5),
-        switch(50, 1, Some((1, Leaves::Ended)), Some(2)),
-        taken(60, 2, 5),
-    ];
-    let found = tapes(events, &[true, true, true]);
-    assert_eq!(found[0][1], TapeOp::Post(1, Stream::NONE));
-    assert_eq!(found[1][1], TapeOp::Receive(0, Stream::NONE));
-    assert_eq!(found[2][1], TapeOp::Receive(0, Stream::NONE));
-}
 
 #[test]
 fn a_yield_is_on_the_tape() {
