@@ -6,7 +6,6 @@ use crate::{expect_none, files};
 /// A file's name, a line of it from 1, and what is there.
 type Reference<'a> = (&'a str, usize, &'a str);
 
-/// The references of a page.
 fn references(page: &str) -> Vec<Reference<'_>> {
     page.split('`').collect::<Vec<_>>().windows(3).filter_map(reference).collect()
 }

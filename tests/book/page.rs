@@ -33,7 +33,6 @@ pub enum Block {
 pub struct Page {
     /// Relative to the project's root.
     pub path: String,
-    /// Its text.
     pub text: String,
 }
 

@@ -13,7 +13,6 @@ use model::trace::What;
 pub struct Stint {
     /// The thread's name.
     pub who: String,
-    /// Where.
     pub cpu: u32,
     /// From the common start, nanoseconds.
     pub from_ns: u64,
@@ -128,7 +127,6 @@ pub fn near(what: &str, found: f64, wanted: f64, by: f64) -> Result<(), String> 
     }
 }
 
-/// They are the same.
 pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, wanted: T) -> Result<(), String> {
     match found == wanted {
         true => Ok(()),

@@ -12,7 +12,6 @@ pub struct Oracle {
     pub claim: &'static str,
     /// Where it can be seen.
     pub place: Where,
-    /// What has to be run.
     pub runs: Vec<Run>,
     /// Judges the trials' records, in their order; all ended well. The error says what is seen.
     pub holds: Holds,

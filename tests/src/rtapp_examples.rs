@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-/// Their folder.
 pub const FOLDER: &str = "/usr/share/doc/rt-app/examples";
 
 /// All of its JSON files, sorted. Those in `merge` are parts in the grammar of before rt-app 1.0.

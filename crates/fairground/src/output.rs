@@ -18,7 +18,6 @@ pub enum Format {
     /// Aligned columns.
     #[default]
     Table,
-    /// JSON.
     Json,
 }
 

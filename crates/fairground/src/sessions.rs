@@ -18,7 +18,6 @@ pub struct PastCampaign {
     pub label: String,
     /// When it started, seconds since 1970.
     started_unix_s: u64,
-    /// Its records.
     pub records: Vec<Record>,
 }
 

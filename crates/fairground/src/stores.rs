@@ -58,11 +58,9 @@ pub struct Source {
     pub label: String,
     /// The sessions, oldest first.
     pub sessions: Vec<Session>,
-    /// Their records.
     pub records: Vec<Record>,
 }
 
-/// What one store has, session by session.
 pub struct StoreSessions {
     /// What tables call the store.
     pub label: String,

@@ -64,7 +64,6 @@ struct Offsets {
 /// What was recorded so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Events that are kept.
     pub events: u64,
     /// The memory that they take.
     pub bytes: u64,

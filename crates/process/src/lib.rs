@@ -71,7 +71,6 @@ impl Process {
         process
     }
 
-    /// Its process number.
     pub fn pid(&self) -> libc::pid_t {
         self.pid
     }

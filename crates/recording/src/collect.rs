@@ -72,7 +72,6 @@ pub enum Scheduling<'a> {
     Exit(Named<'a>),
     /// An interrupt's work begins.
     Enter(Context),
-    /// It is over.
     Leave,
     /// An event that says nothing here.
     Other,
@@ -314,7 +313,6 @@ impl Leaves {
     }
 }
 
-/// A policy of that priority.
 fn policy_of(prio: i32) -> Policy {
     match prio {
         FAIR.. => Policy { nice: (prio - NICE_0).min(19), ..Policy::default() },

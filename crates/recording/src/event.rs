@@ -89,7 +89,6 @@ pub enum Leaves {
     Runnable,
     /// It could have run on, but let others run (`sched_yield`).
     Yields,
-    /// It sleeps, for this reason.
     Sleeps(Reason),
     Ended,
 }

@@ -55,7 +55,6 @@ fn standing(comparison: &Comparison, name: &str) -> Standing {
     standing
 }
 
-/// Every headline entry with its cell and row.
 fn headline_entries(comparison: &Comparison) -> impl Iterator<Item = (&Cell, &Row, &Entry)> {
     comparison.cells.iter().flat_map(move |cell| {
         cell.headline().flat_map(move |row| {

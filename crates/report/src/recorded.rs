@@ -10,9 +10,7 @@ use crate::units::number;
 /// A workload that plays a recording.
 #[derive(Clone, Debug)]
 pub struct RecordedWorkload {
-    /// The workload, as records name it.
     pub cell: String,
-    /// What it is about.
     pub about: String,
     /// Where its tapes come from.
     pub recorded: Recorded,

@@ -51,7 +51,6 @@ pub enum Fault {
     /// It has more bytes than its kind may have.
     #[error("has more than {} MiB, which {} never has", .0.most >> 20, .0.noun)]
     TooLarge(Kind),
-    /// It is not text.
     #[error("is not UTF-8 text (byte {0} is none)")]
     NotText(usize),
 }

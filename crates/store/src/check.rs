@@ -12,7 +12,6 @@ use crate::{Filter, Store, StoreError, lock, schema};
 /// What a look at a store has shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// How many sessions are whole.
     pub sessions: usize,
     /// How many records are whole, and count.
     pub records: usize,

@@ -52,7 +52,6 @@ pub(crate) struct BootRun<'a> {
     console_tail: String,
 }
 
-/// How a boot ended.
 pub(crate) enum End {
     Finished,
     Stopped,

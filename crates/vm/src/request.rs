@@ -14,7 +14,6 @@ use crate::qemu::Accelerator;
 
 /// One planned boot with its trials.
 pub struct BootRequest<'a> {
-    /// The kernel to boot.
     pub kernel: &'a Kernel,
     /// CPUs, topology, memory and clock of the virtual machine.
     pub machine: &'a Machine,

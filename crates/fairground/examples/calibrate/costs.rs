@@ -16,7 +16,6 @@ pub fn values(costs: &Costs, names: &[&str]) -> Vec<u64> {
     names.iter().map(|&name| json[name].as_u64().unwrap_or(0)).collect()
 }
 
-/// Costs with other values of those with these names.
 pub fn with(costs: &Costs, names: &[&str], values: &[u64]) -> Costs {
     let mut json = json(costs);
     for (&name, &value) in names.iter().zip(values) {

@@ -11,25 +11,21 @@ use super::seen::{Image, Seen};
 /// One thing that Fairground can do on some machines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Its name.
     pub name: &'static str,
     /// How it is asked for.
     pub option: &'static str,
-    /// Whether it works here.
     pub works: bool,
     /// Whether trials are executed by it: one of these is enough to measure something.
     #[serde(skip)]
     pub executes: bool,
     /// What it works with.
     pub with: String,
-    /// What is lacking.
     pub lacks: Vec<Lack>,
 }
 
 /// Something that is lacking.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lack {
-    /// What.
     pub what: String,
     /// The command that gets it, or what to do.
     pub remedy: String,

@@ -56,7 +56,6 @@ pub struct Seen {
 /// A kernel that can be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Its release.
     pub release: String,
     /// Whether it takes sched_ext schedulers.
     pub sched_ext: bool,
@@ -65,9 +64,7 @@ pub struct Image {
 /// The real programs that workloads start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Programs {
-    /// Workloads with programs.
     pub workloads: usize,
-    /// Those whose programs are all here.
     pub complete: usize,
     /// The packages that bring the others.
     pub packages: BTreeSet<String>,

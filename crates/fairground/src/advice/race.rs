@@ -18,7 +18,6 @@ use spec::{Overrides, machine};
 
 /// What sessions and records call the experiment.
 pub const NAME: &str = "recommend";
-/// Its question.
 const QUESTION: &str = "Which scheduler serves best what I care about?";
 /// The kernel that virtual machines boot, see `fairground list kernels`.
 pub const VM_KERNEL: &str = "7";

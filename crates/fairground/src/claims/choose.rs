@@ -39,7 +39,6 @@ pub struct Wanted {
 pub struct Chosen {
     /// The name or file that the user gave.
     pub name: String,
-    /// The claim.
     pub claim: Claim,
     /// In the order of [`Claim::tests`].
     pub tests: Vec<Choice>,
@@ -48,7 +47,6 @@ pub struct Chosen {
 /// The decision for a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// It runs.
     Run(Session),
     /// It does not, and why; and the command that runs it, if there is one.
     Leave(String, Option<String>),
@@ -58,7 +56,6 @@ pub enum Choice {
 /// comes first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Session {
-    /// The backend.
     pub on: Backend,
     /// The experiment's name or file.
     pub experiment: String,

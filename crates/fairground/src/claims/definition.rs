@@ -234,7 +234,6 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The machine of that name, or the only one.
     fn machine(&self, text: Option<&str>, path: &str) -> Result<&'a Machine, SpecError> {
         let has = |machine: &&Machine| self.experiment.has(self.on, machine);
         let all: Vec<&Machine> = self.experiment.machines.iter().filter(has).collect();

@@ -73,7 +73,6 @@ impl Earlier {
         carried(own.filter(|trial| trial.boot == boot))
     }
 
-    /// The boot that has these trials left.
     pub fn boot(&self, left: Vec<Trial>) -> PlannedBoot {
         let number = left[0].boot;
         let own = self.records.iter().filter(|record| record.trial.boot == number);

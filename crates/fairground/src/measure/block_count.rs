@@ -40,9 +40,7 @@ pub fn that_fit(block: Duration, left: Duration) -> u32 {
 
 /// A number of blocks, and the time of one.
 pub struct Estimate {
-    /// How many.
     pub blocks: u32,
-    /// One of them.
     pub block: Duration,
 }
 

@@ -40,7 +40,6 @@ use session::{CampaignRunner, Continues, Remarks};
 /// An experiment and everything that is needed to measure it.
 #[derive(Clone, Debug)]
 pub struct Campaign {
-    /// The experiment with its plan.
     pub planned: PlannedExperiment,
     /// How the records will be judged, and by what design.
     pub judged_by: JudgedBy,
@@ -60,7 +59,6 @@ pub enum JudgedBy {
 /// The design of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparing {
-    /// How many blocks there will be.
     pub blocks: Blocks,
     /// Whether the baseline runs against itself first, where the clock is real.
     pub aa_trials: bool,

@@ -43,7 +43,6 @@ pub enum Continues {
 
 /// Runs one session after another for the same campaign.
 pub struct CampaignRunner<'a> {
-    /// What they may use.
     pub execution: Execution,
     hear: &'a mut Hear<'a>,
     stop: Arc<AtomicBool>,

@@ -51,7 +51,6 @@ pub struct Scenario {
     /// Callbacks that it lacks.
     #[serde(default)]
     pub without: Vec<String>,
-    /// Its knobs.
     #[serde(default)]
     pub knobs: BTreeMap<String, KnobValue>,
     /// Why the arms differ; the test then expects that they do.
@@ -94,7 +93,6 @@ struct File {
     scenario: Vec<Scenario>,
 }
 
-/// All of them.
 pub fn all() -> Vec<Scenario> {
     let file: File = toml::from_str(include_str!("scenarios.toml")).expect("scenarios.toml");
     file.scenario

@@ -39,7 +39,6 @@ struct Line {
 pub enum Visits {
     /// They are shown, as a stop and a start.
     Shown,
-    /// They are left out.
     LeftOut,
 }
 

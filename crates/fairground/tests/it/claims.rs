@@ -26,7 +26,6 @@ enum Class {
     Cpu,
     /// They copy a file.
     Io,
-    /// Both.
     Mixed,
 }
 

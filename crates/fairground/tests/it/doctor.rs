@@ -11,7 +11,6 @@ use serde_json::Value;
 use crate::common::{Bench, guest, old_kernel, stdout};
 use testing::need;
 
-/// What works, by name.
 fn works(json: &str, name: &str) -> bool {
     finding(json, name)["works"].as_bool().expect("a truth")
 }

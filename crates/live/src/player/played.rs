@@ -115,7 +115,6 @@ pub fn groups(run: &RunState) -> Vec<GroupPlayed> {
     (0..run.script.groups.len()).map(|number| group(run, number)).collect()
 }
 
-/// Those tasks of a group that have been made.
 fn slots<'a>(run: &'a RunState, group: &Group) -> impl Iterator<Item = &'a TaskSlot> + Clone {
     run.slots(group).iter().filter(|slot| slot.is_there())
 }

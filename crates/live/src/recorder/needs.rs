@@ -32,7 +32,6 @@ const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
 const CAP_BPF: u32 = 39;
 
-/// What to do about capabilities.
 const REMEDY: &str = "run it with sudo, or give the program the capabilities with `sudo setcap \
                       cap_bpf,cap_perfmon+ep FILE`";
 

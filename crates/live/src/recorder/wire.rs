@@ -39,7 +39,6 @@ impl Kept {
         self.events.push(event);
     }
 
-    /// How much that is.
     pub fn bytes(&self) -> u64 {
         let (events, facts) = (self.events.len(), self.facts.len());
         (events * size_of::<RawEvent>() + facts * size_of::<TaskFacts>()) as u64

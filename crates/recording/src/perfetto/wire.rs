@@ -8,7 +8,6 @@ use crate::collect::UNNAMED;
 const NAME_BYTES: usize = 64;
 /// The most events of a recording: minutes of a large machine, and 1 GiB of memory.
 const EVENTS: usize = 1 << 23;
-/// The most bytes of a number.
 const NUMBER_BYTES: usize = 10;
 
 const CUT: &str = "what begins there is longer than the rest; the file was cut off or damaged";
@@ -64,7 +63,6 @@ impl<'a> Message<'a> {
             .map(|field| field?.message())
     }
 
-    /// The last field of each of these numbers.
     pub fn last<const N: usize>(self, numbers: [u32; N]) -> Result<[Option<Field<'a>>; N], Fault> {
         let mut found = [None; N];
         for field in self.fields() {

@@ -235,7 +235,6 @@ impl Writer {
         }
     }
 
-    /// The task that wakes another one, if it is played.
     fn played_waker(&self, task: TaskIndex, waker: Waker) -> Option<TaskIndex> {
         match waker {
             Waker::Task(by) if by != task && self.tasks[by.0 as usize].keeps => Some(by),

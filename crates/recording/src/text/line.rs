@@ -9,7 +9,6 @@
 
 use crate::collect::Moment;
 
-/// What a line is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line<'a> {
     Event(Raw<'a>),

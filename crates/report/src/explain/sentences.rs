@@ -255,7 +255,6 @@ pub fn idle(explanation: &Explanation) -> String {
     )
 }
 
-/// One episode.
 pub fn episode(episode: &Episode) -> String {
     let Episode { from_ns, to_ns, cpu_ns, task, task_cpu, idle_cpu } = episode;
     let lasted = time(to_ns - from_ns);

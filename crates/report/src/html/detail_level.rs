@@ -23,7 +23,6 @@ pub struct DetailLevel {
     pub cells: usize,
     /// Kinds of failure that are listed.
     pub failures: usize,
-    /// Dumps of each.
     pub dumps: usize,
     /// Characters of each dump.
     pub dump: usize,

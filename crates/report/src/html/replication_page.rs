@@ -26,7 +26,6 @@ const SCRIPT: &str =
 
 const TITLE: &str = "Which published findings hold?";
 
-/// The page.
 pub fn page(replication: &Replication) -> String {
     let body = html! {
         a class="skip" href="#answer" { "Skip to the answer" }

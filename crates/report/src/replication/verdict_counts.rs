@@ -11,7 +11,6 @@ use crate::units;
 pub struct VerdictCounts([usize; Reproduction::ALL.len()]);
 
 impl VerdictCounts {
-    /// Counts the verdicts.
     pub fn new(replication: &Replication) -> VerdictCounts {
         let count_of =
             |verdict| replication.claims.iter().filter(|one| one.verdict == verdict).count();
@@ -24,7 +23,6 @@ impl VerdictCounts {
         at.map_or(0, |at| self.0[at])
     }
 
-    /// All.
     pub fn all(&self) -> usize {
         self.0.iter().sum()
     }

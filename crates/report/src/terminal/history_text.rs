@@ -69,7 +69,6 @@ fn shown(series: &Series) -> String {
     text
 }
 
-/// A step in words.
 pub fn words(step: &Step) -> String {
     let change = match (step.change, step.level) {
         (Verdict::Worse, _) => "worse",

@@ -47,7 +47,6 @@ fn a_phone_shows_everything_and_fingers_hit_it() {
     is_quiet(&reader);
 }
 
-/// The trial that is open, by the table.
 const OPEN: &str = "document.querySelector('#trial-table tr.open')?.id ?? null";
 
 #[test]

@@ -7,7 +7,6 @@ use super::mask::CpuMask;
 
 /// The machine's shape, as masks.
 pub struct Topology {
-    /// How many CPUs.
     pub cpus: u32,
     /// Threads per core.
     pub smt: u32,
@@ -15,11 +14,9 @@ pub struct Topology {
     pub llc_of: Vec<u32>,
     /// The node of each CPU.
     pub node_of: Vec<u32>,
-    /// The CPUs of each core.
     pub cores: Vec<CpuMask>,
     /// The CPUs of each last-level cache.
     pub llcs: Vec<CpuMask>,
-    /// The CPUs of each node.
     pub nodes: Vec<CpuMask>,
     /// The speed of each CPU whose siblings are idle, without a boost; 1024 is full.
     pub capacity: Vec<u64>,

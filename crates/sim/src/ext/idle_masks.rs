@@ -8,7 +8,6 @@ use crate::core::topology::Topology;
 pub struct IdleMasks {
     /// Whether the core tracks idle CPUs.
     pub(super) enabled: bool,
-    /// Idle CPUs.
     pub(super) cpus: CpuMask,
     /// CPUs of cores that are idle as a whole; only tracked with SMT.
     pub(super) cores: CpuMask,

@@ -40,7 +40,6 @@ pub fn shared() -> Result<&'static Cell, String> {
     SHARED.get_or_init(make).as_ref().map_err(Clone::clone)
 }
 
-/// What a trial may use.
 pub fn limits(trial: &Trial, timeout: Duration) -> Limits {
     let tasks: u64 = trial.workload.tasks.iter().map(|group| u64::from(group.count)).sum();
     let traced = if trial.trace { PER_TRACE } else { 0 };

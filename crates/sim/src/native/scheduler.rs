@@ -23,7 +23,6 @@ use crate::core::{Core, TaskId};
 /// The machine that a scheduler is loaded on.
 #[derive(Clone, Copy, Debug)]
 pub struct Host {
-    /// Number of CPUs.
     pub cpus: u32,
     /// Ticks per second.
     pub hz: u32,

@@ -136,7 +136,6 @@ impl Core {
         }
     }
 
-    /// The time is over.
     pub(crate) fn on_end(&mut self, timed_out: bool) {
         self.workload.timed_out = timed_out;
         let cpu = self.machine.task(self.workload.main).cpu;

@@ -32,7 +32,6 @@ pub struct Comparison {
     /// What a reader must know before relying on the numbers: missing blocks, lost samples, single
     /// boots.
     pub notes: Vec<String>,
-    /// The number of records that were compared.
     pub records: usize,
     /// The confidence of every interval, 0 … 1.
     pub confidence: f64,
@@ -68,7 +67,6 @@ pub struct Cell {
 /// One measure in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The measure.
     pub measure: MeasureKey,
     /// The unit of every number in the entries.
     pub unit: Unit,
@@ -109,7 +107,6 @@ pub struct Entry {
     /// Under a virtual clock: seed by seed against the baseline.
     #[serde(rename = "pairs")]
     pub by_seed: Option<SeedCounts>,
-    /// The verdict.
     pub verdict: Verdict,
     /// Why `ok` trials have no number here, and how many.
     pub missing: BTreeMap<String, u32>,
@@ -118,13 +115,11 @@ pub struct Entry {
 /// How one contestant's trials in one cell ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutcomeCount {
-    /// The contestant.
     pub contestant: String,
     /// `ok`, `timeout`, … as in [`model::Outcome::word`].
     pub outcome: String,
     /// The reason in one line, empty for `ok`.
     pub reason: String,
-    /// The number of these trials.
     pub trials: usize,
 }
 

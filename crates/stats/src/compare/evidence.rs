@@ -31,7 +31,6 @@ pub struct Evidence {
 pub struct ByPairs {
     /// The two-sided p value.
     pub p: f64,
-    /// The number of pairs.
     pub pairs: usize,
 }
 

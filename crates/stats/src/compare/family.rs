@@ -26,7 +26,6 @@ pub struct Family {
     pub machine: String,
     /// The backend that the trials ran on.
     pub backend: Backend,
-    /// The measure.
     pub measure: MeasureKey,
 }
 

@@ -19,7 +19,6 @@ use crate::resample::bootstrap::Clusters;
 pub struct Shift {
     /// The shift in the row's unit; below 0: the contestant's values are lower.
     pub value: f64,
-    /// Its interval.
     pub interval: Option<Interval>,
     /// The shift in percent of the baseline's median; `None` when that is 0.
     pub percent: Option<f64>,
@@ -130,7 +129,6 @@ fn is_narrower(one: &Shift, other: &Shift) -> bool {
         .unwrap_or(false)
 }
 
-/// Every number with its boot.
 pub(crate) fn by_boot(samples: &[Sample]) -> Vec<(&(u32, String), f64)> {
     samples.iter().map(|sample| (&sample.boot, sample.value)).collect()
 }

@@ -33,15 +33,12 @@ pub struct TrialDistribution<'a> {
     pub histogram: &'a Histogram,
 }
 
-/// All trials of one contestant.
 pub struct Contestant<'a> {
     /// Its name, from which its seed is derived.
     pub name: &'a str,
-    /// Its trials.
     pub trials: Vec<TrialDistribution<'a>>,
 }
 
-/// The shift at one quantile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantileShift {
     /// The quantile, 0 … 1.

@@ -36,9 +36,7 @@ use model::MeasureKey;
 pub struct Line {
     /// The cell with its machine.
     pub cell: String,
-    /// The contestant.
     pub contestant: String,
-    /// The measure.
     pub measure: MeasureKey,
     /// The unit of the medians.
     pub unit: Unit,
@@ -56,7 +54,6 @@ pub struct Line {
     pub p_value: Option<f64>,
     /// Pairs of the same seed, or the smaller side's independent trials.
     pub trials: usize,
-    /// The verdict.
     pub change: Verdict,
 }
 
@@ -65,7 +62,6 @@ pub struct Line {
 pub struct Broken {
     /// The cell with its machine.
     pub cell: String,
-    /// The contestant.
     pub contestant: String,
     /// How one of them ended.
     pub outcome: String,

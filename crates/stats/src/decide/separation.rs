@@ -39,7 +39,6 @@ pub struct Separation {
 pub struct Separator {
     /// The cell with its machine, [`Cell::label`].
     pub cell: String,
-    /// The measure.
     pub measure: MeasureKey,
     /// The unit of the medians.
     pub unit: Unit,

@@ -18,7 +18,6 @@ pub struct IdleWhileWaiting {
     pub cpu_ns: u64,
     /// Time with a loss on at least one CPU, ns.
     pub time_ns: u64,
-    /// The number of episodes.
     pub episodes: u64,
     /// The worst episodes, most lost CPU time first.
     pub worst: Vec<Episode>,
@@ -41,7 +40,6 @@ pub struct Episode {
     pub idle_cpu: u32,
 }
 
-/// The number of worst episodes that are kept.
 const WORST: usize = 5;
 
 /// Groups that may use the same CPUs.

@@ -15,7 +15,6 @@ const COLUMNS: u64 = 80;
 /// A CPU's timeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lane {
-    /// The CPU.
     pub cpu: u32,
     /// One letter per column, for the longest user of the CPU in it: `a` for the first group of
     /// [`super::Explanation::groups`], `b` for the second …, `*` for tasks outside the workload,
@@ -32,14 +31,12 @@ pub struct View {
     pub to_ns: u64,
     /// The length of a column, ns.
     pub column_ns: u64,
-    /// The tasks.
     pub rows: Vec<TaskRow>,
 }
 
 /// A task's timeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TaskRow {
-    /// Its name.
     pub task: String,
     /// One sign per column for its longest state: `#` running, `-` waiting, `·` sleeping or not
     /// there.

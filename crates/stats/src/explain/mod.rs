@@ -86,7 +86,6 @@ pub struct Spent {
     pub blocked_ns: u64,
     /// How often it waited.
     pub waits: u64,
-    /// The longest of these.
     pub longest_wait_ns: u64,
     /// The use of the CPU during the waits, by group; empty: tasks outside the workload.
     pub instead_ns: BTreeMap<String, u64>,
@@ -103,7 +102,6 @@ pub struct Wait {
     pub task: String,
     /// Its thread number.
     pub pid: u32,
-    /// Its group.
     pub group: String,
     /// When it became runnable, ns.
     pub from_ns: u64,
@@ -113,7 +111,6 @@ pub struct Wait {
     pub open: bool,
     /// The CPU that ran it, or that it waited on last.
     pub cpu: u32,
-    /// How the wait began.
     pub began: Began,
     /// The queues that it was put into; empty for traces without decisions.
     pub placed: Vec<Placed>,
@@ -132,23 +129,18 @@ pub struct Wait {
     pub other_idle_ns: u64,
 }
 
-/// How a wait began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "how")]
 pub enum Began {
     /// A task or an interrupt on this CPU woke it.
     Woken {
-        /// The CPU.
         cpu: u32,
     },
     /// It is one of the workload's first tasks.
     Started,
-    /// It was made by a fork.
     Forked {
-        /// The parent.
         parent: String,
     },
-    /// It was preempted.
     Preempted {
         /// The CPU that it ran on.
         cpu: u32,
@@ -159,7 +151,6 @@ pub enum Began {
         /// The preempting task, if there is one.
         cause: Option<String>,
     },
-    /// It yielded.
     Yielded {
         /// The CPU that it ran on.
         cpu: u32,
@@ -173,7 +164,6 @@ pub struct Placed {
     pub at_ns: u64,
     /// The deciding CPU.
     pub cpu: u32,
-    /// The queue.
     pub queue: Queue,
     /// The queue that it was taken from, if it was in one.
     pub from: Option<Queue>,
@@ -188,13 +178,10 @@ pub struct Placed {
 /// A task's time on the CPU while another one waited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Turn {
-    /// The task.
     pub task: String,
-    /// The group.
     pub group: String,
     /// For how long, ns.
     pub ns: u64,
-    /// The number of turns.
     pub turns: u64,
     /// How often it was chosen anew without leaving the CPU; 0 for traces without decisions.
     pub renewed: u64,
@@ -210,7 +197,6 @@ pub enum Ended {
     Slept,
     /// It entered uninterruptible sleep.
     Blocked,
-    /// It exited.
     Exited,
     /// It was preempted, or yielded.
     Left(Option<Preemption>),
@@ -246,7 +232,6 @@ pub fn explain(record: &Record, waits: usize) -> Option<Explanation> {
     Some(explain_trace(trace, &about))
 }
 
-/// Explains a trace.
 pub fn explain_trace(trace: &Trace, about: &About) -> Explanation {
     let timeline = Timeline::from_trace(trace, about);
     let charges = charge::charges(&timeline);

@@ -35,7 +35,6 @@ pub struct Stretch {
     pub ended: Ended,
 }
 
-/// A wait.
 #[derive(Clone, Debug)]
 pub struct Waited {
     pub task: usize,
@@ -58,7 +57,6 @@ pub struct WaitPart {
 }
 
 impl Timeline {
-    /// The timeline of a trace.
     pub fn from_trace(trace: &Trace, about: &About) -> Timeline {
         let mut reader = Reader::new(trace, about);
         for (number, event) in trace.events.iter().enumerate() {

@@ -26,7 +26,6 @@ const NAMED: usize = 3;
 pub struct Part {
     /// Its name in tables: the file's name.
     pub label: String,
-    /// Its records.
     pub records: Vec<Record>,
 }
 
@@ -97,7 +96,6 @@ pub fn merge(parts: Vec<Part>) -> Merged {
     all
 }
 
-/// The records of each cell, by part.
 fn by_cell(parts: Vec<Part>) -> BTreeMap<CellKey, BTreeMap<usize, Vec<Record>>> {
     let mut cells: BTreeMap<CellKey, BTreeMap<usize, Vec<Record>>> = BTreeMap::new();
     for (index, part) in parts.into_iter().enumerate() {

@@ -13,7 +13,6 @@ use crate::resample::bootstrap::Clusters;
 /// The number of resamples in a batch.
 pub const LANES: usize = 16;
 
-/// A number for each of them.
 type Lanes = [i16; LANES];
 
 /// The largest total weight of a resample.
@@ -23,12 +22,10 @@ pub const MOST_WEIGHT: usize = i16::MAX as usize;
 pub struct Drawn(Vec<Lanes>);
 
 impl Drawn {
-    /// Nothing drawn from this many trials.
     pub fn nothing(trials: usize) -> Drawn {
         Drawn(vec![[0; LANES]; trials])
     }
 
-    /// Clears the draws.
     pub fn clear(&mut self) {
         self.0.fill([0; LANES]);
     }

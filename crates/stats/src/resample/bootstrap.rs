@@ -38,12 +38,10 @@ impl Clusters {
         Clusters { single: members.iter().map(only).collect(), places, members, trials }
     }
 
-    /// The number of trials.
     pub fn trials(&self) -> usize {
         self.trials
     }
 
-    /// The number of boots.
     pub fn boots(&self) -> usize {
         self.members.len()
     }

@@ -33,10 +33,7 @@ pub enum Next {
         blocks: u32,
     },
     /// The precision cannot be reached.
-    Never {
-        /// Why.
-        why: String,
-    },
+    Never { why: String },
 }
 
 impl Next {

@@ -16,7 +16,6 @@ use crate::number::median::median;
 pub struct Band {
     /// The series' definition.
     pub definition: &'static Definition,
-    /// The number of trials that have it.
     pub trials: usize,
     /// The length of an interval, ns.
     pub interval_ns: u64,
@@ -27,7 +26,6 @@ pub struct Band {
     pub median: Vec<f64>,
     /// The lowest of them.
     pub low: Vec<f64>,
-    /// The highest.
     pub high: Vec<f64>,
 }
 

@@ -135,7 +135,6 @@ pub struct Figure {
     pub machine: String,
     /// The clock that the reference counted with.
     pub clock: Clock,
-    /// The contestant.
     pub contestant: String,
     /// The measure; `switches` is a sum made here.
     pub measure: MeasureKey,
@@ -149,7 +148,6 @@ pub struct Figure {
     pub model: f64,
     /// The number of trials of the reference and of the model.
     pub trials: [usize; 2],
-    /// Its tolerance.
     pub tolerance: Tolerance,
     /// Whether they agree.
     pub within: Within,
@@ -174,9 +172,7 @@ pub struct Sign {
     pub cell: String,
     /// The machine's name.
     pub machine: String,
-    /// The contestant.
     pub contestant: String,
-    /// The measure.
     pub measure: MeasureKey,
     /// `Better` or `Worse`, as the reference says.
     pub reference: Verdict,
@@ -220,7 +216,6 @@ impl Agreement {
 /// How many figures agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// The number of figures.
     pub figures: usize,
     /// Within the relative tolerance alone.
     pub strictly: usize,
@@ -229,7 +224,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// The tally with one more figure.
     pub fn with(mut self, figure: &Figure) -> Tally {
         self.figures += 1;
         self.strictly += usize::from(figure.within == Within::Strictly);

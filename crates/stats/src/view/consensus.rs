@@ -64,7 +64,6 @@ pub struct Answer {
     pub machine: String,
     pub backend: Backend,
     pub clock: Clock,
-    /// Trials with a number.
     pub trials: usize,
     /// The contestant's median, in the question's unit.
     pub median: Option<f64>,
@@ -112,7 +111,6 @@ pub struct Question {
     pub definition: String,
     /// Whether another question has the same words, and differs in its definition alone.
     pub has_twin: bool,
-    /// The contestant …
     pub contestant: String,
     /// … and the contestant that it is compared with.
     pub baseline: String,

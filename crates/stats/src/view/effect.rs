@@ -62,7 +62,6 @@ pub struct Effect {
     pub file: String,
     /// The contestant that is the original.
     pub original: String,
-    /// The measure.
     pub measure: MeasureKey,
     /// The unit of the numbers.
     pub unit: Unit,

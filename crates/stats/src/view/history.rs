@@ -33,7 +33,6 @@ use model::MeasureKey;
 pub struct Session<'a> {
     /// Its label, e.g. its date and session.
     pub label: &'a str,
-    /// Its records.
     pub records: &'a [Record],
 }
 
@@ -42,9 +41,7 @@ pub struct Session<'a> {
 pub struct Series {
     /// The cell with its machine.
     pub cell: String,
-    /// The contestant.
     pub contestant: String,
-    /// The measure.
     pub measure: MeasureKey,
     /// The unit of the medians.
     pub unit: Unit,

@@ -30,11 +30,9 @@ pub struct TrialDifference {
     pub trial: String,
     /// Contestant, cell and boot, for people.
     pub label: String,
-    /// What differs.
     pub difference: Difference,
 }
 
-/// What differs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "what")]
 pub enum Difference {

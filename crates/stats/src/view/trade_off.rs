@@ -23,7 +23,6 @@ use model::{MeasureKey, Statistic};
 /// The trade-off on one machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TradeOff {
-    /// The machine.
     pub machine: String,
     /// The backend that the trials ran on.
     pub backend: Backend,

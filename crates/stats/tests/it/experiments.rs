@@ -80,7 +80,6 @@ pub struct Rates {
     pub false_claims: u32,
     /// What they would be if every interval that excludes zero were a claim.
     pub by_intervals: u32,
-    /// All comparisons.
     pub comparisons: u32,
     /// Intervals that hold the true shift.
     pub held: u32,

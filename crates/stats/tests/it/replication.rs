@@ -17,7 +17,6 @@ fn expectation() -> Expectation {
     }
 }
 
-/// So many trials of a contestant that hung.
 fn hung(contestant: &str, trials: u32) -> Vec<Record> {
     let outcome = || Outcome::Hung { reason: "the guest said nothing".into() };
     (0..trials).map(|at| Record { outcome: outcome(), ..record(contestant, 50 + at) }).collect()

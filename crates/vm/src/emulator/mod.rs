@@ -35,7 +35,6 @@ pub const SERIES: [(&str, &str); 9] = [
     ("0009-configs.patch", include_str!("../../../../emulator/0009-configs.patch")),
 ];
 
-/// What makes it.
 pub const COMMAND: &str = "fairground kernel emulator build";
 
 /// The emulator of this program's patches.
@@ -43,11 +42,9 @@ pub const COMMAND: &str = "fairground kernel emulator build";
 pub struct Emulator {
     /// The executable.
     pub program: PathBuf,
-    /// What it was made of.
     pub facts: Facts,
 }
 
-/// What an emulator was made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// Its own words: the first line of `--version`.

@@ -62,7 +62,6 @@ struct Manifest {
 pub struct Own<'a> {
     /// Its name, see [`is_usable_name`]. A kernel of that name is replaced.
     pub name: &'a str,
-    /// The image.
     pub image: &'a Path,
     /// Its configuration file.
     pub config: Option<&'a Path>,

@@ -95,7 +95,6 @@ impl Mirror {
 /// What of a suite is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Index {
-    /// Its packages.
     Packages,
     /// The sources that they were built from too.
     PackagesAndSources,

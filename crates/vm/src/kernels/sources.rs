@@ -53,7 +53,6 @@ pub fn pull_source(
 pub struct Program<'a> {
     /// The source package.
     pub package: &'a str,
-    /// The suite that has it.
     pub suite: &'a str,
     /// Packages of the same suite with programs for the build, which are not installed.
     pub tools: &'a [String],

@@ -26,7 +26,6 @@ impl Folder {
         folder
     }
 
-    /// A copy of a program, and where it is.
     pub fn copy(&self, program: &Path, name: &str) -> String {
         // A process of its own copies: a child that another test forks meanwhile would inherit the
         // descriptor open for writing, and the copy could not be executed (ETXTBSY).

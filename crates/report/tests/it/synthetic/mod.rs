@@ -42,7 +42,6 @@ impl Draw {
     }
 }
 
-/// The whole experiment.
 pub fn experiment() -> Vec<Record> {
     let mut records = Vec::new();
     for block in 0..BLOCKS {

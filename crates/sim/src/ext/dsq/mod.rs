@@ -152,7 +152,6 @@ impl Queues {
         Ok(())
     }
 
-    /// Removes a task from its queue, if it is in one.
     #[inline]
     pub fn remove(&mut self, task: u32) {
         let Node { queue, next, previous, ordered, .. } = self.nodes[task as usize];

@@ -10,7 +10,6 @@ const SHARED_DSQ: u64 = 0;
 
 /// One queue in order of arrival.
 pub struct Fifo {
-    /// The slice, ns.
     pub slice_ns: u64,
 }
 

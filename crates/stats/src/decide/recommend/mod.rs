@@ -33,7 +33,6 @@ use model::MeasureKey;
 /// An aim of a user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aim {
-    /// Its name.
     pub name: String,
     /// The measure that decides.
     pub decides: Watched,
@@ -46,7 +45,6 @@ pub struct Aim {
 pub struct Watched {
     /// The cell's name, `wake_under_hogs hogs=3`.
     pub cell: String,
-    /// The measure.
     pub measure: MeasureKey,
     /// Its meaning, in plain words.
     pub words: String,
@@ -151,10 +149,8 @@ impl Standing {
     }
 }
 
-/// One candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// Its name.
     pub name: String,
     /// Its overall result.
     pub standing: Standing,
@@ -204,7 +200,6 @@ pub enum Silence {
 pub struct Recommendation {
     /// The current scheduler.
     pub now: String,
-    /// The recommendation.
     pub advice: Advice,
     /// The aims of the user.
     pub aims: Vec<Aim>,
@@ -312,7 +307,6 @@ fn stay(candidates: &[Candidate]) -> Advice {
 }
 
 impl Recommendation {
-    /// The candidate of a name.
     pub fn candidate(&self, name: &str) -> Option<&Candidate> {
         self.candidates.iter().find(|candidate| candidate.name == name)
     }

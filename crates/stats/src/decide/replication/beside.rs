@@ -13,7 +13,6 @@ use super::{Side, alone};
 /// One contestant's number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Number {
-    /// The contestant.
     pub contestant: String,
     /// The median of the independent trials in the measure's unit, or why there is none.
     pub median: Result<f64, String>,

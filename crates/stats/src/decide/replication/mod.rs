@@ -95,9 +95,7 @@ pub struct Finding {
     pub over: Option<Side>,
     /// The number; `None` where there is none, see `why`.
     pub estimate: Option<Estimate>,
-    /// The verdict.
     pub verdict: Reproduction,
-    /// Why there is no number.
     pub why: Option<String>,
     /// Notes on trials and numbers that were left out.
     pub against: Vec<String>,

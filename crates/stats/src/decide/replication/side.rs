@@ -15,12 +15,10 @@ use model::MeasureKey;
 /// One side's numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Side {
-    /// The contestant.
     pub contestant: String,
     /// A number for each independent trial, in the measure's unit: a seed under a virtual clock, a
     /// boot under a real one.
     pub units: Vec<f64>,
-    /// Their median.
     pub median: Option<f64>,
     /// All trials, in any outcome.
     pub trials: usize,

@@ -45,7 +45,6 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// The tracks' names.
 fn names(trace: &Trace) -> Vec<Value> {
     let name = |what: &str, pid: u32, tid: u32, name: String| {
         let args = json!({ "name": name });

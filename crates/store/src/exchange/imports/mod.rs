@@ -30,7 +30,6 @@ pub struct Format {
     read: fn(&str) -> Result<Vec<ImportedTrial>, Fault>,
 }
 
-/// Every format, by name.
 const FORMATS: [Format; 8] = [
     Format {
         name: "cyclictest",

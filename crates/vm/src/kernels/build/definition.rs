@@ -13,7 +13,6 @@ use spec::source::{Document, Places};
 pub struct Definition {
     /// The file's stem, and the name of the kernel.
     pub name: String,
-    /// What it is and whose.
     pub about: String,
     /// The unpatched kernel that it is compared with; `None` for a base.
     pub base: Option<String>,

@@ -19,7 +19,6 @@ pub struct Need {
     pub option: &'static str,
     /// How much is lost without it.
     pub weight: Weight,
-    /// What it is used for.
     pub reason: &'static str,
 }
 

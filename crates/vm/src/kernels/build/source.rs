@@ -20,7 +20,6 @@ const SPACE_GIB: f64 = 4.0;
 pub struct Workshop {
     /// Source, objects and notes.
     pub folder: PathBuf,
-    /// The source.
     pub source: PathBuf,
     /// What is known of the source, for records.
     pub facts: Facts,
@@ -38,7 +37,6 @@ pub struct Facts {
 }
 
 impl Workshop {
-    /// The objects.
     pub fn objects(&self) -> PathBuf {
         self.folder.join("obj")
     }

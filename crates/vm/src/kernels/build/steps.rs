@@ -36,7 +36,6 @@ pub struct Order {
 pub enum Text {
     /// A package with the patches and changes of a definition, then with files of the user's.
     Package {
-        /// The package.
         package: Package,
         /// Published patches.
         patches: Vec<Patch>,
@@ -49,7 +48,6 @@ pub enum Text {
     Tree(PathBuf),
 }
 
-/// Where and with what.
 pub struct Site<'a> {
     /// The folder for kernels, sources and patches.
     pub home: &'a Path,
@@ -62,7 +60,6 @@ pub struct Site<'a> {
 }
 
 impl Order {
-    /// The order of a definition.
     pub fn of(definition: &Definition) -> Order {
         Order {
             name: definition.name.clone(),

@@ -11,7 +11,6 @@ use anyhow::{Context, Result, bail};
 pub struct Needs {
     /// What is built: `a kernel`.
     pub what: &'static str,
-    /// Programs.
     pub programs: &'static [(&'static str, &'static str)],
     /// Headers that the compiler finds.
     pub headers: &'static [(&'static str, &'static str)],

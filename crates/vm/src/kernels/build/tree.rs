@@ -20,7 +20,6 @@ use crate::kernels::build::refused;
 pub struct Change {
     /// Where it comes from, for messages.
     pub label: String,
-    /// The text.
     pub text: String,
     /// `patch --fuzz`.
     pub fuzz: u32,

@@ -81,7 +81,6 @@ fn place(bytes: &[u8], random: &mut Seed) -> usize {
     random.below(bytes.len() as u64 + 1) as usize
 }
 
-/// A part of the bytes, at most so long.
 fn part(bytes: &[u8], longest: u64, random: &mut Seed) -> std::ops::Range<usize> {
     let start = place(bytes, random);
     let length = random.below(longest + 1) as usize;

@@ -13,13 +13,10 @@ use crate::common::Bench;
 pub enum Verb {
     /// As an experiment to plan.
     Plan,
-    /// As a workload of a plan.
     PlanWorkload,
     /// As the tapes of a workload of a plan.
     PlanTapes,
-    /// As a machine of a plan.
     PlanMachine,
-    /// As a scheduler of a plan.
     PlanScheduler,
     /// As what a user cares for.
     Recommend,
@@ -39,7 +36,6 @@ pub enum Verb {
 
 /// The longest that the program may take, with trials and on a busy host.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The most memory that it may have.
 const MEMORY: u64 = 1 << 30;
 /// The longest text that it may print.
 const PRINTED: u64 = 4 << 20;

@@ -29,7 +29,6 @@ pub enum Kind {
     Bundle,
     /// What is under the seal of a shared file.
     Sealed,
-    /// A store.
     Store,
 }
 
