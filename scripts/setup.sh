@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Installs what is missing, and says what before it does. Groups: build, vm, test, full, docs, packages,
-# bench, kernels, emulator, slurm, sources, postgresql, programs.
+# Installs what is missing, and says what before it does. Groups: build, vm, test, full, docs,
+# packages, bench, kernels, emulator, slurm, sources, postgresql, programs.
 #
 # With apt it installs (through sudo if not root); without apt it lists what to install and stops.
 set -eu
@@ -172,8 +172,8 @@ if [ -n "$packages" ]; then
     wait="DPkg::Lock::Timeout=300" # another installation may be under way
     $as_root apt-get -o $wait update -qq
     # shellcheck disable=SC2086 # a list of words
-    DEBIAN_FRONTEND=noninteractive $as_root apt-get -o $wait install -y -qq --no-install-recommends \
-        $packages >/dev/null
+    DEBIAN_FRONTEND=noninteractive $as_root apt-get -o $wait install -y -qq \
+        --no-install-recommends $packages >/dev/null
 fi
 
 for crate in $crates; do

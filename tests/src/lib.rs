@@ -11,8 +11,8 @@ pub mod chromium;
 pub mod project;
 pub mod rtapp_examples;
 
-/// What a test needs and a machine may lack: `let kernel = need!(kernel());`. A machine that lacks it
-/// skips the test, which says so; with `CI` set the test fails instead.
+/// What a test needs and a machine may lack: `let kernel = need!(kernel());`. A machine that lacks
+/// it skips the test, which says so; with `CI` set the test fails instead.
 #[macro_export]
 macro_rules! need {
     ($found:expr) => {

@@ -138,7 +138,8 @@ impl Chunk {
         }
     }
 
-    /// Its schedulers by their SHA-256, written into an empty folder that must stay until they are compiled.
+    /// Its schedulers by their SHA-256, written into an empty folder that must stay until they are
+    /// compiled.
     pub fn sources(&self, folder: &Path) -> Result<BTreeMap<String, Source>> {
         let mut sources = BTreeMap::new();
         for scheduler in &self.schedulers {

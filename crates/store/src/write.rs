@@ -96,7 +96,8 @@ impl Store {
     }
 
     /// Appends sessions with their records, and schedulers' texts: all of it or nothing. A
-    /// session's campaign is the index of an earlier one in the list. Returns the sessions' numbers.
+    /// session's campaign is the index of an earlier one in the list. Returns the numbers of the
+    /// sessions.
     ///
     /// # Errors
     /// When the file is locked or full, or cannot be written; then nothing of it is there.

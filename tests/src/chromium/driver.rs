@@ -183,7 +183,10 @@ impl Reader {
         self.evaluate(&format!(
             "(async () => {{
                 const turn = () => new Promise((done) => setTimeout(done));
-                const frame = async () => {{ await new Promise(requestAnimationFrame); await turn(); }};
+                const frame = async () => {{
+                    await new Promise(requestAnimationFrame);
+                    await turn();
+                }};
                 for (let last = false; ; last = {end}) {{
                     await frame();
                     while (nextNear()) await turn();

@@ -7,8 +7,8 @@
 //!
 //! [`FORMATS`] has a row for each format: how it is recognised, how it is read. [`programs`] has
 //! the readers, [`mangohud`] and [`phoronix`] the longest of them; [`record`] is what all have in
-//! common. A reader that is not sure returns an error with its line. The scheduler that a file names
-//! is a claim: no record made here says that it was verified.
+//! common. A reader that is not sure returns an error with its line. The scheduler that a file
+//! names is a claim: no record made here says that it was verified.
 //!
 //! What is not here: reading files and the store, which the verb does.
 

@@ -176,6 +176,7 @@ fn words(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
 
 #[test]
 fn mutations_are_a_function_of_the_seed_and_differ() {
+    testing::beyond_cargo_test!("belongs to the fuzz tests");
     let good = [b"runs = 3\nname = \"a\"\n".to_vec(), b"[[task]]\ncount = 2\n".to_vec()];
     let made = |number: u64| mutate(&good, &mut Seed(number));
     assert_eq!(made(7), made(7));
