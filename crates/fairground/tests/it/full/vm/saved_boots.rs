@@ -25,12 +25,15 @@ const RACE: [&str; 12] = [
     "--trials-per-boot=2",
 ];
 
-/// A data folder of its own, with the kernels of the usual one.
+/// A data folder of its own, with the kernels and the emulator of the usual one: only the emulator
+/// promises the same bytes on a busy host.
 fn home(bench: &Bench) -> String {
     let home = bench.path("home");
     fs::create_dir(&home).expect("a folder");
     let usual = fairground::execution::locations::data_folder().expect("a data folder");
-    symlink(usual.join("kernels"), home.join("kernels")).expect("a link");
+    for folder in ["kernels", "emulators"] {
+        symlink(usual.join(folder), home.join(folder)).expect("a link");
+    }
     home.display().to_string()
 }
 
