@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What tapes show before they are played: what groups of tasks do, and who wakes whom.
+//! What tapes show before they are played: what groups of tasks do, and which group wakes which.
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,8 @@
 //!
 //! Read in this order: `conformance/scenarios.toml` is what is compared, `trace.bpf.c` the
 //! scheduler that tells, `scenario.rs` the trials, `arm.rs` the arms, `sequence.rs` what of their
-//! words counts; `measures.rs` compares numbers instead. `CONFORMANCE_ONLY=fork` compares only scenarios with this word in their name.
+//! words counts; `measures.rs` compares numbers instead. `CONFORMANCE_ONLY=fork` compares only
+//! scenarios with this word in their name.
 
 mod arm;
 mod measures;

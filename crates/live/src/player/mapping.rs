@@ -50,7 +50,7 @@ impl Memory {
         self.start
     }
 
-    /// Writes to `bytes` bytes from `from` on, as far as there are so many.
+    /// Writes to `bytes` bytes from `from` on, or to those that the mapping has.
     pub fn fill(&mut self, from: u64, bytes: u64) {
         let from = (from as usize).min(self.bytes);
         let bytes = (bytes as usize).min(self.bytes - from);

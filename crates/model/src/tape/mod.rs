@@ -25,7 +25,7 @@ pub use tape_op::{SemaphoreKey, Stream, TapeOp};
 pub const TIME_NS_MAX: u64 = 86_400_000_000_000;
 /// The most operations of all tapes together.
 pub const OPS_MAX: usize = 32_000_000;
-/// A longer tape has a new line after so many bytes.
+/// The length in bytes after which a tape continues on a new line.
 const LINE_BYTES: usize = 96;
 
 /// Where a workload's tapes are: a file of their own. A trial names it by content, as it names a

@@ -116,7 +116,7 @@ fn kind_of(field: Field<'_>) -> Result<Option<Kind<'_>>, Fault> {
         235 => return Ok(Some(Kind::NewTask(named([2, 1, 0])?))),
         238 => Scheduling::Exit(named([1, 2, 4])?),
         239 => Scheduling::Fork { parent: named([1, 2, 0])?, child: named([3, 4, 0])? },
-        // An event of which Perfetto knew no more than its name, as timers' in older versions.
+        // An event of which Perfetto knew only the name, such as a timer in older versions.
         327 => {
             let [name] = field.message()?.last([1])?;
             match name.map_or(Ok(&b""[..]), |name| Ok(name.message()?.bytes))? {

@@ -12,7 +12,7 @@ use crate::event::{Leaves, Recording};
 
 /// The most writers that are told apart.
 const SEQUENCES: usize = 1 << 16;
-/// The clock of which each CPU has its own.
+/// The number of the clock that each CPU has for itself.
 const LOCAL_CLOCK: u64 = 3;
 /// Phases of statistics.
 const START: u64 = 1;

@@ -55,7 +55,7 @@ fn median(mut values: Vec<u64>) -> u64 {
 mod tests {
     use super::*;
 
-    /// Sleeps from where the work of so many microseconds ends.
+    /// Sleeps that begin where the given microseconds of work end.
     fn sleeps(work_us: &[u64], until_us: impl Fn(usize, u64) -> u64) -> Vec<TimerSleep> {
         let mut now = 0;
         let sleep = |(place, work): (usize, &u64)| {

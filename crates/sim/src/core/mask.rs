@@ -82,11 +82,6 @@ impl CpuMask {
         self.words.iter().zip(&other.words).all(|(a, b)| a & !b == 0)
     }
 
-    /// Whether the sets share a CPU.
-    pub fn intersects(&self, other: &CpuMask) -> bool {
-        self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
-    }
-
     /// Adds the other's CPUs.
     pub fn add(&mut self, other: &CpuMask) {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a |= b);

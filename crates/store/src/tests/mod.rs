@@ -14,7 +14,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary folder")
 }
 
-/// Makes a session of so many records, and returns its number.
+/// Makes a session with that number of records, and returns the number of the session.
 fn filled(path: &Path, records: u32) -> i64 {
     let store = Store::open(path).expect("a store");
     let session = store.begin(&sample::session()).expect("a session");
