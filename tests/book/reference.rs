@@ -64,12 +64,12 @@ fn the_method_has_the_numbers_of_the_book() {
     let files = figures("counterparts", "| all |");
     let originals = figures("originals", "| all |");
     let text = format!(
-        "- **The simulator as a kernel.** With one CPU in virtual time, {one} are within their \
-         tolerance of the kernel's;\n  with two CPUs {two}, with four {four}. In real time under \
-         emulation it is about half.\n  The order of callbacks is equal in all \
-         compared scenarios. [Simulator](docs/src/method/simulator.md)\n- **The files as the \
-         kernels.** {files} of `cfs` and `eevdf` agree with those of their\n  \
-         [counterparts](docs/src/method/counterparts.md), {originals} with those of\n  [patched \
+        "- **The simulator as a kernel.** In virtual time, {one} are within their tolerance of \
+         the kernel's\n  on one CPU, {two} on two CPUs, and {four} on four. In real time under \
+         emulation it is\n  about half. The order of callbacks is equal in all compared scenarios. \
+         [Simulator](docs/src/method/simulator.md)\n- **The files as the kernels.** {files} of \
+         `cfs` and `eevdf` agree with those of their\n  [counterparts]\
+         (docs/src/method/counterparts.md), and {originals} of all files with those of\n  [patched \
          kernels](docs/src/method/originals.md).\n"
     );
     project::expect_generated("METHOD.md", "agreement", "book", &text);
@@ -82,7 +82,15 @@ fn figures(chapter: &str, row: &str) -> String {
     let found = text.lines().find(|line| line.starts_with(row));
     let row = found.unwrap_or_else(|| panic!("{chapter}.md has no row {row}"));
     let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-    format!("{} of {} figures", cells[3], cells[2])
+    format!("{} of {} figures", cells[3], grouped(cells[2]))
+}
+
+/// `1006` as `1,006`.
+fn grouped(digits: &str) -> String {
+    match digits.len().checked_sub(3) {
+        Some(at) if at > 0 => format!("{},{}", &digits[..at], &digits[at..]),
+        _ => digits.to_owned(),
+    }
 }
 
 #[test]

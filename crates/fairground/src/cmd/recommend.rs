@@ -269,8 +269,8 @@ fn caveat(race: &Race, host: &Host, backend: Backend) -> Option<String> {
         _ if backend.is_model() => Some(format!(
             "These are predictions by a model of such a machine, and {} is the file that was \
              written after this kernel's own scheduler. METHOD.md says how far they are from \
-             kernels: near on one CPU, far on more. Intervals say how much the answer depends on \
-             arrivals, not how wrong the model is.",
+             kernels. Intervals say how much the answer depends on arrivals, not how wrong the \
+             model is.",
             experiment.baseline
         )),
         _ if backend.clock(&experiment.machines[0]) == Clock::Virtual => Some(
