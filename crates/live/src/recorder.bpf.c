@@ -115,7 +115,6 @@ static __always_inline u32 digest(const struct task_struct *p)
 
 	sum = mixed(sum, *(const u64 *)&p->comm[8]);
 	sum = mixed(sum, (u64)p->policy << 32 | p->rt_priority);
-	sum = mixed(sum, p->tgid);
 	for (u32 i = 0; i < CPU_WORDS && i < cpu_words; i++)
 		sum = mixed(sum, p->cpus_mask.bits[i]);
 	return sum;
@@ -131,12 +130,10 @@ static __always_inline void tell(struct task_struct *p, u64 *slot, u64 value, u6
 	t->event.task = p->pid;
 	t->event.other = 0;
 	t->event.detail = 0;
-	t->process = p->tgid;
 	t->kernel = is_kernel_thread(p);
 	t->static_prio = p->static_prio;
 	t->policy = p->policy;
 	t->rt_priority = p->rt_priority;
-	t->allowed_cpus = p->nr_cpus_allowed;
 	t->dl_runtime_ns = p->dl.dl_runtime;
 	t->dl_deadline_ns = p->dl.dl_deadline;
 	t->dl_period_ns = p->dl.dl_period;

@@ -86,14 +86,12 @@ struct record_event {
 
 struct record_task {
 	struct record_event event;
-	u32 process;
 	/* Whether it is a thread of the kernel. */
 	u32 kernel;
 	/* The kernel's: 120 is nice 0. */
 	s32 static_prio;
 	u32 policy;
 	u32 rt_priority;
-	u32 allowed_cpus;
 	u64 dl_runtime_ns;
 	u64 dl_deadline_ns;
 	u64 dl_period_ns;

@@ -24,8 +24,6 @@ pub struct Moment<'a> {
     pub comm: &'a str,
     /// Its thread's number; 0 is the idle task.
     pub tid: u32,
-    /// Its process, where the trace tells it.
-    pub process: Option<u32>,
     pub cpu: u32,
     /// Whether the event came from an interrupt; `None` where the trace has no flags.
     pub in_interrupt: Option<bool>,
@@ -131,26 +129,26 @@ impl Collector {
         match event {
             Scheduling::Switch { out, leaves, next } => self.switch(moment, (out, leaves), next),
             Scheduling::Send { task, stream, bytes } => {
-                if let Some(task) = self.task(task, moment.process) {
+                if let Some(task) = self.task(task) {
                     self.push(moment, What::Send { task, stream, bytes });
                 }
             }
             Scheduling::Take { task, stream, bytes } => {
-                if let Some(task) = self.task(task, moment.process) {
+                if let Some(task) = self.task(task) {
                     self.push(moment, What::Take { task, stream, bytes });
                 }
             }
             Scheduling::Waking(woken) => self.wake(moment, woken),
             Scheduling::Wakeup(woken) if !self.has_waking => self.wake(moment, woken),
             Scheduling::Fork { parent, child } => {
-                let parent = self.task(parent, moment.process);
+                let parent = self.task(parent);
                 let child = self.fresh(child);
                 if let Some(parent) = parent {
                     self.push(moment, What::Fork { parent, child });
                 }
             }
             Scheduling::Exit(task) => {
-                if let Some(task) = self.task(task, moment.process) {
+                if let Some(task) = self.task(task) {
                     self.push(moment, What::Exit { task });
                 }
             }
@@ -176,8 +174,7 @@ impl Collector {
 
     fn switch(&mut self, moment: &Moment<'_>, (out, leaves): (Named<'_>, Leaves), next: Named<'_>) {
         let tid = out.tid;
-        let out = self.task(out, (moment.tid == tid).then_some(moment.process).flatten());
-        let next = self.task(next, None);
+        let (out, next) = (self.task(out), self.task(next));
         self.push(moment, What::Switch { out, leaves, next });
         if leaves == Leaves::Ended {
             self.current.remove(&tid);
@@ -186,8 +183,8 @@ impl Collector {
 
     fn wake(&mut self, moment: &Moment<'_>, woken: Named<'_>) {
         let current = Named { comm: moment.comm, tid: moment.tid, prio: None };
-        let current = self.task(current, moment.process);
-        let Some(task) = self.task(woken, None) else { return };
+        let current = self.task(current);
+        let Some(task) = self.task(woken) else { return };
         let stack = self.interrupts.get(&moment.cpu);
         let waker = match (stack.and_then(|stack| stack.last()), current) {
             (Some(Context::Timer), _) => Waker::Timer,
@@ -199,7 +196,7 @@ impl Collector {
     }
 
     /// The task of that number now; `None`: the idle task.
-    fn task(&mut self, named: Named<'_>, process: Option<u32>) -> Option<TaskIndex> {
+    fn task(&mut self, named: Named<'_>) -> Option<TaskIndex> {
         if named.tid == 0 {
             return None;
         }
@@ -211,7 +208,6 @@ impl Collector {
         if task.name != named.comm && named.comm != UNNAMED {
             named.comm.clone_into(&mut task.name);
         }
-        task.process = process.or(task.process);
         let changed = named.prio.is_some_and(|prio| self.prios[index.0 as usize].change(prio));
         self.changes.extend(named.prio.filter(|_| changed).map(|prio| (index, prio)));
         Some(index)

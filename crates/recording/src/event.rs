@@ -30,8 +30,6 @@ pub struct TaskIndex(pub u32);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Task {
     pub tid: u32,
-    /// The number of its process, if the source tells it.
-    pub process: Option<u32>,
     /// The thread's name (`comm`), the last one that was seen.
     pub name: String,
     /// Whether it is a thread of the kernel, if the source tells it.

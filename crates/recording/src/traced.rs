@@ -102,7 +102,7 @@ impl<'a> Feeder<'a> {
     fn moment(&self, event: &TraceEvent, tid: u32) -> Moment<'a> {
         let Named { comm, tid, .. } = self.named(tid, None);
         let (cpu, at_ns) = (event.cpu, event.time_ns);
-        Moment { comm, tid, process: None, cpu, in_interrupt: Some(false), at_ns }
+        Moment { comm, tid, cpu, in_interrupt: Some(false), at_ns }
     }
 
     fn event(&mut self, event: &TraceEvent) {

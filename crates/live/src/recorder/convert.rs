@@ -281,7 +281,7 @@ impl Converter {
         let index = self.task(event.task);
         let now = attributes(facts, self.cpus);
         let task = &mut self.tasks[index.0 as usize];
-        (task.name, task.process) = (name(facts), Some(facts.process));
+        task.name = name(facts);
         task.kernel = Some(facts.kernel != 0);
         let known = &mut self.known[index.0 as usize];
         if !known.has_facts {

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A bundle of one CPU's events (`FtraceEventBundle`): each in a message of its own
-//! (`FtraceEvent`), or switches and wake-ups in columns (`CompactSched`).
+//! The events of a bundle (`FtraceEventBundle`): each in a message of its own (`FtraceEvent`), or
+//! switches and wake-ups in columns (`CompactSched`).
 
-use super::Fault;
-use super::wire::{Field, Message, limit_events, number, tid, tid_of};
+use super::wire::{Field, Message, tid};
 use crate::collect::{Context, Named, Scheduling, UNNAMED};
 use crate::event::Leaves;
 
-/// The kernel's most CPUs (`NR_CPUS`).
-const CPUS: u64 = 8192;
 /// Bits of an event's flags: in an interrupt, in a soft one, in one that cannot be masked.
 const IN_INTERRUPT: u64 = 0x08 | 0x10 | 0x40;
 /// Numbers of soft interrupts: `TIMER`, `HRTIMER`.
 const SOFT_TIMERS: [u64; 2] = [1, 8];
 /// The columns of `CompactSched`, by the numbers of their fields; 5 has the names.
 const COLUMNS: usize = 13;
+const UNEVEN: &str = "columns of switches or wake-ups with different lengths; the file is damaged";
 
 /// An event of the trace.
 #[derive(Clone, Debug)]
@@ -24,121 +22,63 @@ pub struct Seen<'a> {
     /// The thread that ran; `None` if the event does not say.
     pub tid: Option<u32>,
     pub in_interrupt: Option<bool>,
-    pub kind: Kind<'a>,
+    /// `Other`: events of this CPU are missing here.
+    pub what: Scheduling<'a>,
 }
 
-#[derive(Clone, Debug)]
-pub enum Kind<'a> {
-    Scheduling(Scheduling<'a>),
-    /// A switch in columns, which do not say who leaves.
-    SwitchTo {
-        state: char,
-        next: Named<'a>,
-    },
-    /// `task_newtask`: a fork seen from its child.
-    NewTask(Named<'a>),
-    /// Events of this CPU are missing here.
-    Gap,
-}
-
-/// What a bundle says besides its events.
-pub struct Facts {
-    pub cpu: u32,
-    /// Whether the kernel lost events of this CPU before it.
-    pub has_lost_events: bool,
-    /// The clock; 0 is `CLOCK_BOOTTIME`.
-    pub clock: u64,
-}
-
-/// Reads a bundle's events.
-pub fn read<'a>(bundle: Message<'a>, events: &mut Vec<Seen<'a>>) -> Result<Facts, Fault> {
-    let [own_cpu, lost, compact, clock] = bundle.last([1, 3, 4, 5])?;
-    let cpu = cpu(own_cpu.ok_or_else(|| Fault::at(bundle.at, "events of no CPU"))?)?;
-    let facts = Facts { cpu, has_lost_events: number(lost)? != 0, clock: number(clock)? };
-    let before = events.len();
-    for message in bundle.messages(2) {
-        let message = message?;
-        events.extend(event(message, cpu)?);
-        limit_events(events.len(), message.at)?;
-    }
-    if let Some(compact) = compact {
-        read_columns(compact.message()?, cpu, events)?;
-    }
-    let first = events[before..].iter().map(|event| event.at_ns).min();
-    if let Some(at_ns) = first.filter(|_| facts.has_lost_events) {
-        events.insert(before, Seen { at_ns, cpu, tid: None, in_interrupt: None, kind: Kind::Gap });
-    }
-    Ok(facts)
-}
-
-pub fn cpu(field: Field<'_>) -> Result<u32, Fault> {
-    match field.number()? {
-        cpu @ 0..CPUS => Ok(cpu as u32),
-        cpu => Err(Fault::at(field.at, format!("CPU {cpu}: Linux has {CPUS} CPUs at most"))),
-    }
-}
+/// The task that runs on the CPU, where the event does not say which.
+pub const CURRENT: Named<'_> = Named { comm: UNNAMED, tid: u32::MAX, prio: None };
 
 /// One event; `None` if it says nothing here.
-fn event(event: Message<'_>, cpu: u32) -> Result<Option<Seen<'_>>, Fault> {
-    let [at_ns, own, flags] = event.last([1, 2, 5])?;
-    let mut kind = None;
+pub fn event(event: Message<'_>, cpu: u32) -> Result<Option<Seen<'_>>, String> {
+    let mut what = None;
     for field in event.fields() {
-        kind = kind_of(field?)?.or(kind);
+        what = what_of(field?)?.or(what);
     }
-    let Some(kind) = kind else { return Ok(None) };
-    let at_ns = at_ns.ok_or_else(|| Fault::at(event.at, "an event without a time"))?.number()?;
-    let tid = own.map(|own| tid(Some(own))).transpose()?;
-    let in_interrupt = flags.map(|flags| flags.number()).transpose()?;
-    let in_interrupt = in_interrupt.map(|flags| flags & IN_INTERRUPT != 0);
-    Ok(Some(Seen { at_ns, cpu, tid, in_interrupt, kind }))
+    let Some(what) = what else { return Ok(None) };
+    let [at_ns, tid, flags] = event.last([1, 2, 5])?;
+    if !at_ns.is_there() {
+        return Err("an event without a time".into());
+    }
+    let in_interrupt = flags.number()? & IN_INTERRUPT != 0;
+    Ok(Some(Seen {
+        at_ns: at_ns.number()?,
+        cpu,
+        tid: Some(tid.tid()?).filter(|_| tid.is_there()),
+        in_interrupt: flags.is_there().then_some(in_interrupt),
+        what,
+    }))
 }
 
 /// What happened, from an event's own message; `None` if it says nothing here.
-fn kind_of(field: Field<'_>) -> Result<Option<Kind<'_>>, Fault> {
+fn what_of(field: Field<'_>) -> Result<Option<Scheduling<'_>>, String> {
     let named = |fields| named(field.message()?, fields);
-    Ok(Some(Kind::Scheduling(match field.number {
-        4 => Scheduling::Switch {
-            out: named([1, 2, 3])?,
-            leaves: Leaves::in_state(letter(number(field.message()?.last([4])?[0])?)),
-            next: named([5, 6, 7])?,
-        },
+    let number = |of| field.message()?.last([of]).and_then(|[field]| field.number());
+    Ok(Some(match field.number {
+        4 => {
+            let leaves = Leaves::in_state(letter(number(4)?));
+            Scheduling::Switch { out: named([1, 2, 3])?, leaves, next: named([5, 6, 7])? }
+        }
         17 => Scheduling::Wakeup(named([1, 2, 3])?),
         20 => Scheduling::Waking(named([1, 2, 3])?),
-        24 => {
-            let vector = number(field.message()?.last([1])?[0])?;
-            let is_timer = SOFT_TIMERS.contains(&vector);
-            Scheduling::Enter(if is_timer { Context::Timer } else { Context::Device })
-        }
-        36 => Scheduling::Enter(Context::Device),
+        24 if SOFT_TIMERS.contains(&number(1)?) => Scheduling::Enter(Context::Timer),
+        24 | 36 => Scheduling::Enter(Context::Device),
         // Timers of the processor, of the kernel's two lists, and of its own tick.
         553 | 557 | 559 => Scheduling::Enter(Context::Timer),
         25 | 37 | 554 | 558 | 560 => Scheduling::Leave,
-        235 => return Ok(Some(Kind::NewTask(named([2, 1, 0])?))),
+        // `task_newtask`: a fork seen from its child.
+        235 => Scheduling::Fork { parent: CURRENT, child: named([2, 1, 0])? },
         238 => Scheduling::Exit(named([1, 2, 4])?),
         239 => Scheduling::Fork { parent: named([1, 2, 0])?, child: named([3, 4, 0])? },
-        // An event of which Perfetto knew only the name, such as a timer in older versions.
-        327 => {
-            let [name] = field.message()?.last([1])?;
-            match name.map_or(Ok(&b""[..]), |name| Ok(name.message()?.bytes))? {
-                b"hrtimer_expire_entry" | b"timer_expire_entry" | b"local_timer_entry" => {
-                    Scheduling::Enter(Context::Timer)
-                }
-                b"hrtimer_expire_exit" | b"timer_expire_exit" | b"local_timer_exit" => {
-                    Scheduling::Leave
-                }
-                _ => return Ok(None),
-            }
-        }
         _ => return Ok(None),
-    })))
+    }))
 }
 
-/// The thread whose name, number and priority have these numbers; 0: there is no such field.
-fn named(event: Message<'_>, numbers: [u32; 3]) -> Result<Named<'_>, Fault> {
-    let [comm, own, prio] = event.last(numbers)?;
-    let comm = comm.map_or(Ok(UNNAMED), |comm| comm.name())?;
-    let prio = prio.map(|prio| prio.number()).transpose()?.and_then(priority);
-    Ok(Named { comm, tid: tid(own)?, prio })
+/// The thread whose name, number and priority have these numbers.
+fn named(event: Message<'_>, numbers: [u32; 3]) -> Result<Named<'_>, String> {
+    let [comm, tid, prio] = event.last(numbers)?;
+    let number = priority(prio.number()?).filter(|_| prio.is_there());
+    Ok(Named { comm: comm.name()?, tid: tid.tid()?, prio: number })
 }
 
 fn priority(number: u64) -> Option<i32> {
@@ -152,45 +92,35 @@ fn letter(state: u64) -> char {
     if state & 0xff == 0 { 'R' } else { letters[state.trailing_zeros() as usize] }
 }
 
-fn read_columns<'a>(
-    compact: Message<'a>,
-    cpu: u32,
-    events: &mut Vec<Seen<'a>>,
-) -> Result<(), Fault> {
+/// The events in columns: first all switches, then all wake-ups.
+pub fn columns(compact: Message<'_>, cpu: u32) -> Result<Vec<Seen<'_>>, String> {
     let mut names = Vec::new();
     let mut columns: [Vec<u64>; COLUMNS] = Default::default();
     for field in compact.fields() {
         let field = field?;
-        match field.number {
-            5 => names.push(field.name()?),
-            column if (column as usize) < COLUMNS => {
-                field.numbers(&mut columns[column as usize])?
-            }
-            _ => {}
+        match columns.get_mut(field.number as usize) {
+            _ if field.number == 5 => names.push(field.name()?),
+            Some(column) => field.add_numbers(column)?,
+            None => {}
         }
-        limit_events(names.len(), field.at)?;
     }
     let [_, switched_ns, states, .., flags] = &columns;
-    let wakings = columns[7].len();
-    if states.len() != switched_ns.len() || ![0, wakings].contains(&flags.len()) {
-        return Err(uneven(compact.at));
+    if states.len() != switched_ns.len() || ![0, columns[7].len()].contains(&flags.len()) {
+        return Err(UNEVEN.into());
     }
-    limit_events(events.len() + switched_ns.len() + wakings, compact.at)?;
-    for (row, (at_ns, next)) in
-        rows([1, 3, 4, 6].map(|column| &columns[column]), &names, compact.at)?.enumerate()
-    {
-        let kind = Kind::SwitchTo { state: letter(states[row]), next };
-        events.push(Seen { at_ns, cpu, tid: None, in_interrupt: None, kind });
-    }
-    for (row, (at_ns, woken)) in
-        rows([7, 8, 10, 11].map(|column| &columns[column]), &names, compact.at)?.enumerate()
-    {
+    let read = |numbers: [usize; 4]| rows(numbers.map(|number| &columns[number]), &names);
+    let switches = read([1, 3, 4, 6])?.into_iter().zip(states).map(|((at_ns, next), state)| {
+        // They do not say who leaves.
+        let leaves = Leaves::in_state(letter(*state));
+        let what = Scheduling::Switch { out: CURRENT, leaves, next };
+        Seen { at_ns, cpu, tid: None, in_interrupt: None, what }
+    });
+    let wakings = read([7, 8, 10, 11])?.into_iter().enumerate().map(|(row, (at_ns, woken))| {
         // Newer traces have flags.
         let in_interrupt = flags.get(row).map(|flags| flags & IN_INTERRUPT != 0);
-        let kind = Kind::Scheduling(Scheduling::Waking(woken));
-        events.push(Seen { at_ns, cpu, tid: None, in_interrupt, kind });
-    }
-    Ok(())
+        Seen { at_ns, cpu, tid: None, in_interrupt, what: Scheduling::Waking(woken) }
+    });
+    Ok(switches.chain(wakings).collect())
 }
 
 /// The time and the thread of each row. The first time is one of the clock, the others are
@@ -198,24 +128,16 @@ fn read_columns<'a>(
 fn rows<'a>(
     [times, tids, prios, places]: [&Vec<u64>; 4],
     names: &[&'a str],
-    at: usize,
-) -> Result<impl Iterator<Item = (u64, Named<'a>)>, Fault> {
+) -> Result<Vec<(u64, Named<'a>)>, String> {
     if [tids, prios, places].iter().any(|column| column.len() != times.len()) {
-        return Err(uneven(at));
+        return Err(UNEVEN.into());
     }
-    let mut rows = Vec::with_capacity(times.len());
-    let mut at_ns = 0_u64;
-    for (row, since) in times.iter().enumerate() {
-        let late = || Fault::at(at, "times of events beyond 64 bits");
-        at_ns = at_ns.checked_add(*since).ok_or_else(late)?;
+    let mut now_ns = 0_u64;
+    let row = |row: usize| {
+        now_ns = now_ns.checked_add(times[row]).ok_or("times of events beyond 64 bits")?;
         let comm = usize::try_from(places[row]).ok().and_then(|place| names.get(place));
-        let comm = comm.ok_or_else(|| Fault::at(at, "a name that its table does not have"))?;
-        let thread = Named { comm, tid: tid_of(tids[row], at)?, prio: priority(prios[row]) };
-        rows.push((at_ns, thread));
-    }
-    Ok(rows.into_iter())
-}
-
-fn uneven(at: usize) -> Fault {
-    Fault::at(at, "columns of switches or wake-ups with different lengths; the file is damaged")
+        let comm = comm.ok_or("a name that its table does not have")?;
+        Ok((now_ns, Named { comm, tid: tid(tids[row])?, prio: priority(prios[row]) }))
+    };
+    (0..times.len()).map(row).collect()
 }

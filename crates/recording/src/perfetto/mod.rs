@@ -1,34 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Traces of Perfetto (`.pftrace`, `.perfetto-trace`): protobuf messages with events of ftrace.
 //!
-//! [`wire`] tells fields apart, [`events`] reads the events of a CPU in their two forms, [`trace`]
-//! the packets of the file, and brings the events of all CPUs into the order of time. The numbers
-//! of fields are those of Perfetto's `protos/perfetto/trace/`.
+//! [`wire`] tells fields apart, [`events`] reads the events of a CPU in their two forms. Here are
+//! the packets of the file (`TracePacket`): events, names of threads, and what was lost. The events
+//! of all CPUs are brought into the order of time. The numbers of fields are those of Perfetto's
+//! `protos/perfetto/trace/`.
 
 mod events;
-mod trace;
 mod wire;
 
-use crate::event::Recording;
-use wire::Message;
+use std::collections::BTreeMap;
+
+use crate::collect::{Collector, Moment, Named, Scheduling, UNNAMED};
+use crate::event::{Leaves, Recording};
+use events::{CURRENT, Seen};
+use wire::{Field, Message};
+
+/// The first byte of a trace: a message in field 1.
+const FIRST: u8 = 0x0a;
+/// The kernel's most CPUs (`NR_CPUS`).
+const CPUS: u64 = 8192;
+/// Phases of statistics.
+const START: u64 = 1;
+const END: u64 = 2;
 
 /// Why a trace cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Fault {
-    /// The byte, from 0, where there is one.
+    /// Where the packet begins, where there is one: the byte, from 0.
     pub offset: Option<usize>,
     pub message: String,
 }
-
-impl Fault {
-    fn at(offset: usize, message: impl Into<String>) -> Fault {
-        Fault { offset: Some(offset), message: message.into() }
-    }
-}
-
-/// The first byte of a trace: a message in field 1.
-const FIRST: u8 = 0x0a;
 
 /// Whether a file with this beginning looks like a trace of Perfetto.
 pub fn is(beginning: &[u8]) -> bool {
@@ -43,7 +46,178 @@ pub fn is(beginning: &[u8]) -> bool {
 /// The file is cut off, damaged or another one, its events are of several clocks or
 /// machines, or nothing in it was scheduled.
 pub fn read(file: &[u8]) -> Result<Recording, Fault> {
-    trace::read(Message { bytes: file, at: 0 })
+    let (mut trace, mut rest) = (Trace::default(), Message(file));
+    while !rest.0.is_empty() {
+        let offset = Some(file.len() - rest.0.len());
+        let read = rest.take_field().and_then(|field| trace.packet(field));
+        read.map_err(|message| Fault { offset, message })?;
+    }
+    trace.recording().map_err(|message| Fault { offset: None, message })
+}
+
+/// What was read of a trace.
+#[derive(Default)]
+struct Trace<'a> {
+    events: Vec<Seen<'a>>,
+    /// The names of threads.
+    names: BTreeMap<u32, &'a str>,
+    /// The clock and the machine of the events.
+    source: Option<(u64, u64)>,
+    cpus: u32,
+    /// How often events were lost.
+    losses: u64,
+    /// Events that each CPU had lost at the beginning, and those that it lost since then.
+    overruns: BTreeMap<u32, (u64, u64)>,
+}
+
+impl<'a> Trace<'a> {
+    fn packet(&mut self, packet: Field<'a>) -> Result<(), String> {
+        if packet.number != 1 {
+            return Err(
+                "there is no packet of a trace of Perfetto; the file is damaged, or another one"
+                    .into(),
+            );
+        }
+        let [bundle, processes, stats, deflated, machine, zstd] =
+            packet.message()?.last([1, 2, 34, 50, 98, 133])?;
+        if deflated.is_there() || zstd.is_there() {
+            return Err("packets in it are packed; record without 'compression_type'".into());
+        }
+        self.process_tree(processes.message()?)?;
+        self.stats(stats.message()?)?;
+        if bundle.is_there() {
+            self.bundle(bundle.message()?, machine.number()?)?;
+        }
+        Ok(())
+    }
+
+    fn bundle(&mut self, bundle: Message<'a>, machine: u64) -> Result<(), String> {
+        let [cpu, lost, compact, clock] = bundle.last([1, 3, 4, 5])?;
+        if !cpu.is_there() {
+            return Err("events of no CPU".into());
+        }
+        let (cpu, source) = (number_of_cpu(cpu)?, (clock.number()?, machine));
+        if *self.source.get_or_insert(source) != source {
+            return Err("events of another clock or machine than those before; record again, on \
+                        one machine"
+                .into());
+        }
+        let mut events = Vec::new();
+        for message in bundle.messages(2)? {
+            events.extend(events::event(message, cpu)?);
+        }
+        events.extend(events::columns(compact.message()?, cpu)?);
+        if lost.number()? != 0 {
+            self.losses += 1;
+            let at_ns = events.iter().map(|event| event.at_ns).min().unwrap_or(0);
+            let what = Scheduling::Other;
+            self.events.push(Seen { at_ns, cpu, tid: None, in_interrupt: None, what });
+        }
+        self.events.extend(events);
+        self.cpus = self.cpus.max(cpu + 1);
+        Ok(())
+    }
+
+    fn process_tree(&mut self, tree: Message<'a>) -> Result<(), String> {
+        for thread in tree.messages(2)? {
+            let [tid, name] = thread.last([1, 2])?;
+            if name.is_there() {
+                self.names.insert(tid.tid()?, name.name()?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The kernel's own statistics of its buffers.
+    fn stats(&mut self, stats: Message<'_>) -> Result<(), String> {
+        let [phase] = stats.last([1])?;
+        for of_cpu in stats.messages(2)? {
+            let [cpu, overwritten, not_committed, dropped] = of_cpu.last([1, 3, 4, 8])?;
+            let cpu = number_of_cpu(cpu)?;
+            self.cpus = self.cpus.max(cpu + 1);
+            let mut lost = 0_u64;
+            for count in [overwritten, not_committed, dropped] {
+                lost = lost.saturating_add(count.number()?);
+            }
+            match (phase.number()?, self.overruns.get_mut(&cpu)) {
+                (START, None) => drop(self.overruns.insert(cpu, (lost, 0))),
+                (END, Some((start, since))) => *since = lost.saturating_sub(*start).max(*since),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn recording(mut self) -> Result<Recording, String> {
+        self.events.sort_by_key(|event| event.at_ns);
+        let has = |is: fn(&Scheduling<'_>) -> bool| self.events.iter().any(|seen| is(&seen.what));
+        let has_forks =
+            has(|what| matches!(what, Scheduling::Fork { parent, .. } if *parent != CURRENT));
+        let mut collector = Collector::new(has(|what| matches!(what, Scheduling::Waking(_))));
+        collector.cpus(self.cpus);
+        // Both tell of the same loss; bundles do not say how many events it was.
+        let overrun = self.overruns.values().fold(0, |sum: u64, cpu| sum.saturating_add(cpu.1));
+        collector.lost(self.losses.max(overrun));
+        let unknown = self.collect(&mut collector, has_forks);
+        let mut recording = collector.finish("a trace of Perfetto")?;
+        for task in recording.tasks.iter_mut().filter(|task| task.name == UNNAMED) {
+            if let Some(name) = self.names.get(&task.tid) {
+                task.name = (*name).into();
+            }
+        }
+        if unknown > 0 {
+            recording.untold.push(format!("which tasks ran before {unknown} of the switches"));
+        }
+        Ok(recording)
+    }
+
+    /// Hands the events over. Returns of how many switches nothing says who left.
+    fn collect(&self, collector: &mut Collector, has_forks: bool) -> u64 {
+        let mut unknown = 0;
+        // The thread that runs on each CPU, where that is known.
+        let mut running_on: BTreeMap<u32, u32> = BTreeMap::new();
+        for &Seen { at_ns, cpu, tid, in_interrupt, what } in &self.events {
+            if let Some(tid) = tid {
+                running_on.insert(cpu, tid);
+            }
+            let running = running_on.get(&cpu).copied();
+            let current = Named { tid: running.unwrap_or(0), ..CURRENT };
+            let what = match what {
+                Scheduling::Other => {
+                    running_on.remove(&cpu);
+                    continue;
+                }
+                // An unknown task looks like the idle one, which never sleeps.
+                Scheduling::Switch { out: CURRENT, next, .. } if running.is_none() => {
+                    unknown += 1;
+                    Scheduling::Switch { out: current, leaves: Leaves::Runnable, next }
+                }
+                Scheduling::Switch { out: CURRENT, leaves, next } => {
+                    Scheduling::Switch { out: current, leaves, next }
+                }
+                Scheduling::Fork { parent: CURRENT, .. } if has_forks => continue,
+                Scheduling::Fork { parent: CURRENT, child } => {
+                    Scheduling::Fork { parent: current, child }
+                }
+                what => what,
+            };
+            let mut tid = current.tid;
+            if let Scheduling::Switch { out, next, .. } = what {
+                tid = out.tid;
+                running_on.insert(cpu, next.tid);
+            }
+            let moment = Moment { comm: UNNAMED, tid, cpu, in_interrupt, at_ns };
+            collector.event(&moment, what);
+        }
+        unknown
+    }
+}
+
+fn number_of_cpu(field: Field<'_>) -> Result<u32, String> {
+    match field.number()? {
+        cpu @ 0..CPUS => Ok(cpu as u32),
+        cpu => Err(format!("CPU {cpu}: Linux has {CPUS} CPUs at most")),
+    }
 }
 
 #[cfg(test)]

@@ -85,9 +85,9 @@ fn event(line: &str) -> Option<Raw<'_>> {
         let (cpu, rest) = line[at + 1..].split_once(']')?;
         let cpu = number(cpu)?;
         let tail = tail(rest)?;
-        let (comm, tid, process) = task(&line[..at])?;
+        let (comm, tid) = task(&line[..at])?;
         let Tail { in_interrupt, at_ns, name, arguments } = tail;
-        let moment = Moment { comm, tid, process, cpu, in_interrupt, at_ns };
+        let moment = Moment { comm, tid, cpu, in_interrupt, at_ns };
         Some(Raw { moment, name, arguments })
     })
 }
@@ -141,21 +141,20 @@ fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     digits.then(|| text.parse().ok()).flatten()
 }
 
-/// The task in the left column: its name, thread and process.
-fn task(text: &str) -> Option<(&str, u32, Option<u32>)> {
-    let mut text = text.trim();
-    let mut process = None;
-    if let Some((before, inside)) = text.strip_suffix(')').and_then(|text| text.rsplit_once('(')) {
-        process = number(inside.trim());
-        text = before.trim_end();
-    }
+/// The task in the left column: its name and thread. Some traces add the process, as in
+/// `bash-1977 ( 70)` and `bash 70/1977`.
+fn task(text: &str) -> Option<(&str, u32)> {
+    let text = text.trim();
+    let text = match text.strip_suffix(')').and_then(|text| text.rsplit_once('(')) {
+        Some((before, _)) => before.trim_end(),
+        None => text,
+    };
     let last = text.rsplit_once(|letter: char| letter.is_ascii_whitespace());
-    if let Some((comm, word)) = last {
-        let (tgid, tid) = word.split_once('/').map_or(("", word), |both| both);
-        if let Some(tid) = number(tid) {
-            return Some((comm.trim(), tid, number(tgid).or(process)));
-        }
+    if let Some((comm, word)) = last
+        && let Some(tid) = number(word.rsplit_once('/').map_or(word, |(_, tid)| tid))
+    {
+        return Some((comm.trim(), tid));
     }
     let (comm, tid) = text.rsplit_once('-')?;
-    Some((comm, number(tid)?, process))
+    Some((comm, number(tid)?))
 }

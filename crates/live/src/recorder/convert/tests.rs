@@ -209,7 +209,7 @@ fn the_child_of_nobody_that_is_recorded_wakes_up() {
 }
 
 fn facts(time_ns: u64, task: u32, name: &[u8], static_prio: i32) -> TaskFacts {
-    let mut facts = TaskFacts { process: 7, static_prio, ..TaskFacts::default() };
+    let mut facts = TaskFacts { static_prio, ..TaskFacts::default() };
     facts.event = raw(time_ns, 0, kind::TASK, task, 0, 0);
     facts.comm[..name.len()].copy_from_slice(name);
     facts.cpus[0] = 0b11;
@@ -229,7 +229,7 @@ fn the_first_facts_are_the_tasks_own_and_later_ones_are_changes() {
     kept.events.push(switch(200, 0, 7, 0, leaves::WAITING | NAP));
     let made = recording(kept, &FRAME);
     let task = &made.tasks[0];
-    assert_eq!((task.name.as_str(), task.process, task.kernel), ("make", Some(7), Some(false)));
+    assert_eq!((task.name.as_str(), task.kernel), ("make", Some(false)));
     assert_eq!(task.attributes.nice, Some(0));
     assert_eq!(lines(&made)[1], "70 cpu0: 7 is nice Some(5)");
     assert_eq!(made.events.len(), 3);
