@@ -85,11 +85,12 @@ fn figures(chapter: &str, row: &str) -> String {
     format!("{} of {} figures", cells[3], grouped(cells[2]))
 }
 
-/// `1006` as `1,006`.
-fn grouped(digits: &str) -> String {
+/// `1006` as `1,006`; a table may have either.
+fn grouped(number: &str) -> String {
+    let digits = number.replace(',', "");
     match digits.len().checked_sub(3) {
         Some(at) if at > 0 => format!("{},{}", &digits[..at], &digits[at..]),
-        _ => digits.to_owned(),
+        _ => digits,
     }
 }
 

@@ -6,7 +6,7 @@
 //! kernel work (microseconds; a fork or an exit lets its time pass first). User work never runs
 //! ahead.
 //!
-//! DIVERGES: caches matter only at a migration, and CPUs have no hot-plug.
+//! DIVERGES: caches matter only at a migration, and there is no CPU hot-plug.
 
 use super::deadline::DeadlineQueue;
 use super::rt_queue::RtQueue;

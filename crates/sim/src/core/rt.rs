@@ -2,9 +2,8 @@
 //! SCHED_FIFO and SCHED_RR: one list per priority on each CPU, and pushing and pulling between CPUs
 //! so that the highest N tasks run on N CPUs.
 //!
-//! DIVERGES: there is no real-time throttling and no real-time group: kernels 7.x have the fair and
-//! ext servers instead, unless they are built with `CONFIG_RT_GROUP_SCHED`. There is no priority
-//! inheritance.
+//! DIVERGES: real-time throttling, real-time groups and priority inheritance are missing. Kernels 7.x
+//! have the fair and ext servers instead of throttling, unless built with `CONFIG_RT_GROUP_SCHED`.
 
 use model::trace::{Preemption, Queue};
 

@@ -2,7 +2,7 @@
 //! Enqueueing a runnable task: `do_enqueue_task()`, direct dispatch, and the kfuncs that insert.
 //!
 //! DIVERGES: there are no migration-disabled tasks and no offline CPUs, and `SCX_ENQ_IMMED` is
-//! refused; so these cases are missing.
+//! refused.
 
 use model::trace::Preemption;
 

@@ -112,7 +112,7 @@ impl Core {
     /// `p->scx.flags` as schedulers read it: `SCX_TASK_QUEUED`, `SCX_TASK_IN_CUSTODY` and the
     /// task's state, `SCX_TASK_READY` or `SCX_TASK_ENABLED`.
     ///
-    /// DIVERGES: flags that only the core uses are always 0.
+    /// DIVERGES: the flags in `p->scx.flags` that only the core uses are always 0.
     #[inline]
     pub(crate) fn publish_flags(&self, task: TaskId) {
         let this = self.machine.task(task);

@@ -38,7 +38,7 @@ fn sched_ext(name: &str) -> Option<*const ()> {
         "scx_bpf_nr_node_ids" => kfuncs::nr_node_ids as *const (),
         "scx_bpf_cpu_node" => kfuncs::cpu_node as *const (),
         "scx_bpf_get_possible_cpumask" => kfuncs::possible_cpumask as *const (),
-        // DIVERGES: CPUs do not come and go.
+        // DIVERGES: all CPUs are always online.
         "scx_bpf_get_online_cpumask" => kfuncs::possible_cpumask as *const (),
         "scx_bpf_get_idle_cpumask" => kfuncs::idle_cpumask as *const (),
         "scx_bpf_get_idle_smtmask" => kfuncs::idle_smtmask as *const (),

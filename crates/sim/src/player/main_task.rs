@@ -21,9 +21,8 @@ const CALLS_BEFORE_END: u64 = 2;
 /// How long it sleeps until the task that has made the others has gone.
 const UNTIL_GONE_NS: u64 = 50_000;
 
-/// DIVERGES: in a workload of more than 512 tasks no task runs before the common start. Making one
-/// after the other would take longer than most trials, and among so many the order at the start is
-/// soon lost.
+/// DIVERGES: in a workload of more than 512 tasks no task runs before the common start. Creating so
+/// many would take longer than most trials, and the order at the start is soon lost.
 const PASTS_MAX: usize = 512;
 
 impl Core {
@@ -47,7 +46,8 @@ impl Core {
 
     /// Gives the main task its priority and its CPU; time begins.
     ///
-    /// DIVERGES: on a real kernel it may be on any CPU. Where CPUs are alike, that is a name.
+    /// DIVERGES: on a real kernel the main task may be on any CPU. If all CPUs are alike, only the
+    /// number differs.
     pub(crate) fn start_main(&mut self) {
         let costs = std::mem::replace(&mut self.machine.costs, Costs::FREE);
         if costs.thread_ns == 0 || self.workload.starting_tasks() > PASTS_MAX {

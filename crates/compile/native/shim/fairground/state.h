@@ -78,8 +78,7 @@ static __always_inline void *fairground_storage(void *map, struct task_struct *t
 #define bpf_map_lookup_elem(map, key) fairground_lookup(map, key)
 #define bpf_task_storage_get(map, task, value, flags) fairground_storage(map, task, value, flags)
 #define bpf_get_smp_processor_id() (fairground.cpu)
-/* One thread runs the whole machine, so nobody ever waits for a scheduler's own lock. */
-/* DIVERGES: so they cost nothing; the queues' locks do, see the engine. */
+/* DIVERGES: one thread runs the whole machine, so a scheduler's own locks cost nothing. */
 #define bpf_spin_lock(lock) ((void)(lock), 0L)
 #define bpf_spin_unlock(lock) ((void)(lock), 0L)
 

@@ -13,7 +13,7 @@
 #include "fairground/enums.h"
 
 /* The kernel's limit of a loop with `may_goto`, counted over a whole callback. */
-/* DIVERGES: a kernel counts each loop for itself, and from 6.17 on the time. */
+/* DIVERGES: a kernel limits each loop on its own, and from 6.17 on by time. */
 #undef can_loop
 #define can_loop (fairground.loops_left > 0 && fairground.loops_left--)
 #undef __cond_break
