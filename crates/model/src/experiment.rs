@@ -41,7 +41,6 @@ pub struct Experiment {
     /// contestant and cell.
     pub blocks: u32,
     /// Trials of each cell inside one boot.
-    #[serde(alias = "runs_per_boot")]
     pub trials_per_boot: u32,
     /// Wall-clock limit of each trial.
     pub timeout_ms: u64,

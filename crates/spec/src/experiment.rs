@@ -51,7 +51,6 @@ struct ExperimentFile {
     machines: Option<Vec<String>>,
     baseline: Option<String>,
     blocks: Option<u32>,
-    #[serde(alias = "runs_per_boot")]
     trials_per_boot: Option<u32>,
     timeout_s: Option<u64>,
     #[serde(default)]
