@@ -12,7 +12,7 @@ use crate::{Backend, Contestant, Design, Machine, Workload};
 
 /// An experiment with everything that its file refers to already read: contestants × workloads ×
 /// machines × repeats. The plan is a pure function of it and a seed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
     /// The file's stem.

@@ -16,8 +16,7 @@ use crate::exit::bad_input;
 use crate::{command_line, dates, output};
 use fleet::campaign_folder;
 use spec::near::advice;
-use store::exchange::imports::record::{self, ImportedFile};
-use store::exchange::imports::{self, Fault, Format};
+use store::exchange::imports::{self, Fault, Format, ImportedFile, Labels};
 use store::exchange::share::{self, Shared};
 
 /// The experiment of imported records that do not join another one.
@@ -78,20 +77,17 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let mut files = Vec::new();
     for file in &args.files {
         let (format, source) = read(file, args.format.as_deref())?;
-        let plural = if source.trials.len() == 1 { "" } else { "s" };
-        output::tell(format_args!(
-            "{}: {format}, {} trial{plural}",
-            source.name,
-            source.trials.len()
-        ));
+        let trials = source.records.len();
+        let plural = if trials == 1 { "" } else { "s" };
+        output::tell(format_args!("{}: {format}, {trials} trial{plural}", source.name));
         files.push(source);
     }
-    let labels = record::Labels {
+    let labels = Labels {
         experiment: args.experiment.clone(),
         scheduler: args.scheduler.clone(),
         machine: args.machine.clone(),
     };
-    let records = record::records(&files, &labels);
+    let records = imports::labelled(&files, &labels);
     records.iter().try_for_each(|record| refuse_fault(&files, record))?;
     keep(&args, &records)?;
     let store = args.store.display();
@@ -201,8 +197,8 @@ fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, ImportedFile)
         None => imports::guessed(&text),
     };
     let format = format.map_err(place)?;
-    let trials = imports::read(format, &text).map_err(place)?;
-    Ok((format.name, ImportedFile { name: name.to_string(), sha256, trials }))
+    let records = format.read(&text).map_err(place)?;
+    Ok((format.name, ImportedFile { name: name.to_string(), sha256, records }))
 }
 
 /// Refuses a result that cannot be a record, such as a rate of 1e308.
@@ -231,7 +227,7 @@ fn keep(args: &Args, records: &[Record]) -> Result<()> {
     let session = store.begin(&Session {
         id: 0,
         campaign: None,
-        experiment: record::experiment(records, beside),
+        experiment: imports::experiment(records, beside),
         plan: model::trial::hex16(&trials),
         seed: Seed(0),
         command: command_line::command(),

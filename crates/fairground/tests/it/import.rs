@@ -2,8 +2,10 @@
 //! Other programs' results, as their users have them: whole, cut off, and with what these programs are
 //! known to get wrong.
 
+use std::collections::BTreeSet;
+
 use expect_test::expect;
-use model::{Backend, Outcome, Record, SchedulerChoice};
+use model::{Backend, Histogram, Record, SchedulerChoice};
 
 use crate::common::{Bench, project, stderr, stdout};
 
@@ -30,46 +32,143 @@ fn bench(text: &str) -> Bench {
     bench
 }
 
-fn import(text: &str, more: &[&str]) -> Vec<Record> {
+/// What is said of an import, and a line for each of its records: contestant, cell, what was measured,
+/// or why nothing was.
+fn told(text: &str) -> String {
     let bench = bench(text);
-    bench.run(&[&["import", "result"], more].concat()).success();
-    bench.records("fairground.db")
+    let mut told = stderr(&bench.run(&["import", "result"]).success());
+    told.truncate(told.find("to see them").expect("what to do next"));
+    for record in bench.records("fairground.db") {
+        let Record { trial, outcome, measured, provenance, .. } = &record;
+        assert_eq!(trial.backend, Backend::Imported);
+        assert!(matches!(trial.contestant.scheduler, SchedulerChoice::Claimed { .. }));
+        assert!(provenance.notes[0].contains("was not verified"), "{:?}", provenance.notes);
+        assert_eq!(provenance.scheduler_before, Default::default());
+        told += &format!("  {}, {}:", trial.contestant.name, trial.workload.cell());
+        let mut missing = BTreeSet::new();
+        for metric in &measured.metrics {
+            match metric.value {
+                Some(value) => told += &format!(" {}={value}", metric.name),
+                None => {
+                    told += &format!(" no {}", metric.name);
+                    missing.extend(metric.missing.as_deref());
+                }
+            }
+        }
+        for why in missing {
+            told += &format!(" ({why})");
+        }
+        for Histogram { name, count, min, max, .. } in &measured.histograms {
+            told += &format!(" {name}={count}x{min}..{max}");
+        }
+        if !outcome.is_ok() {
+            told += &format!(" {}", outcome.reason());
+        }
+        told.push('\n');
+    }
+    told
 }
 
-fn value(record: &Record, name: &str) -> Option<f64> {
-    record.measured.value(name, "program")
+/// Samples of every format, and what its programs are known to write besides.
+fn samples() -> [String; 15] {
+    let (yaml, csv, perf) =
+        (stress_ng_yaml(), sample("mangohud.csv"), sample("perf_messaging.txt"));
+    let hyperfine = sample("hyperfine.json");
+    let codes = hyperfine.rfind("\"exit_codes\"").expect("codes");
+    let first = yaml.split_once("metrics:\n").expect("metrics").1;
+    let first = first.split_once("\n\n").expect("an end").0;
+    let second = first.replace("stressor: cpu", "stressor: sem");
+    let (head, frames) = csv.split_at(csv.find("\n60.957").expect("the first frame") + 1);
+    let every_third: Vec<&str> = frames.lines().step_by(3).collect();
+    [
+        sample("cyclictest_json.txt"),
+        // A lost tail leaves what is exact.
+        sample("cyclictest_json_overflow.txt"),
+        sample("jitterdebugger.txt"),
+        sample("jitterdebugger_lost_tail.txt"),
+        hyperfine.clone(),
+        // A command that was killed by a signal.
+        hyperfine[..codes].to_owned() + &hyperfine[codes..].replacen('3', "null", 1),
+        // A log of several trials, with a decimal comma.
+        perf.replace("0.042", "0,042").repeat(2),
+        sample("composite.xml"),
+        sample("schbench.json"),
+        sample("schbench.json").replace("\"none\"", "\"bpfland_1.0.11\""),
+        yaml.replace(first, &format!("{first}\n{second}")),
+        // A decimal comma, and no user time.
+        yaml.replace("user-time: 0.994090", "user-time: 0.000000")
+            .replace("usr-sys-time: 6965.164120", "usr-sys-time: 2800000000.000000")
+            .replace("wall-clock-time: 1.000078", "wall-clock-time: 1,000078"),
+        csv.clone(),
+        // Older versions wrote microseconds.
+        scaled(&csv, 1e3),
+        // Every third frame only: log_interval.
+        format!("{head}{}\n", every_third.join("\n")),
+    ]
 }
 
 #[test]
-fn every_format_is_known_by_its_content() {
-    for (name, format, runs) in [
-        ("cyclictest_json.txt", "cyclictest", 1),
-        ("hyperfine.json", "hyperfine", 6),
-        ("jitterdebugger.txt", "jitterdebugger", 1),
-        ("mangohud.csv", "mangohud", 1),
-        ("perf_messaging.txt", "perf", 1),
-        ("composite.xml", "phoronix", 6),
-        ("schbench.json", "schbench", 1),
-        ("stress_ng_yaml.txt", "stress-ng", 1),
-    ] {
-        let text = sample(name);
-        let text = text.split_once("\n---\n").map_or(text.as_str(), |(_, yaml)| yaml);
-        let bench = bench(text);
-        let said = stderr(&bench.run(&["import", "result"]).success());
-        assert!(said.starts_with(&format!("result: {format}, {runs} trial")), "{name}: {said}");
-        let records = bench.records("fairground.db");
-        assert_eq!(records.len(), runs, "{name}");
-        for record in &records {
-            let trial = &record.trial;
-            assert_eq!(trial.backend, Backend::Imported);
-            assert!(matches!(trial.contestant.scheduler, SchedulerChoice::Claimed { .. }));
-            let notes = &record.provenance.notes;
-            assert!(notes[0].contains("was not verified"), "{name}: {notes:?}");
-            assert_eq!(record.provenance.scheduler_before, Default::default(), "{name}");
-            let numbers = record.measured.metrics.len() + record.measured.histograms.len();
-            assert!(numbers > 0 || !record.outcome.is_ok(), "{name}");
-        }
-    }
+fn every_format_is_known_by_its_content_and_read() {
+    expect![[r#"
+        result: cyclictest, 1 trial
+          unnamed, cyclictest: timer_lateness_ns=200x41000..176000
+        result: cyclictest, 1 trial
+          unnamed, cyclictest: timer_lateness_ns.max=232000 no timer_lateness_ns.p50 no timer_lateness_ns.p90 no timer_lateness_ns.p99 no timer_lateness_ns.p999 (397 of 400 samples are not in the histogram)
+        result: jitterdebugger, 1 trial
+          unnamed, jitterdebugger: timer_lateness_ns=1200x11000..358000
+        result: jitterdebugger, 1 trial
+          unnamed, jitterdebugger: timer_lateness_ns.max=18827000 timer_lateness_ns.p50=30000 timer_lateness_ns.p90=48000 timer_lateness_ns.p99=391936 no timer_lateness_ns.p999 (31 of 3961 samples are not in the histogram)
+        result: hyperfine, 6 trials
+          unnamed, sleep 0.01: completion_ns=32052063
+          unnamed, sleep 0.01: completion_ns=16253039
+          unnamed, sleep 0.01: completion_ns=26313089
+          unnamed, sh -c "sleep 0.01; exit 3": the command ended with exit code 3
+          unnamed, sh -c "sleep 0.01; exit 3": the command ended with exit code 3
+          unnamed, sh -c "sleep 0.01; exit 3": the command ended with exit code 3
+        result: hyperfine, 6 trials
+          unnamed, sleep 0.01: completion_ns=32052063
+          unnamed, sleep 0.01: completion_ns=16253039
+          unnamed, sleep 0.01: completion_ns=26313089
+          unnamed, sh -c "sleep 0.01; exit 3": the command ended with a signal
+          unnamed, sh -c "sleep 0.01; exit 3": the command ended with exit code 3
+          unnamed, sh -c "sleep 0.01; exit 3": the command ended with exit code 3
+        result: perf, 2 trials
+          unnamed, perf_messaging groups=1: completion_ns=42000000
+          unnamed, perf_messaging groups=1: completion_ns=42000000
+        result: phoronix, 6 trials
+          default, Hackbench - Count: 8 - Type: Process: completion_ns=17200000000
+          default, Hackbench - Count: 8 - Type: Process: completion_ns=17310000000
+          default, Hackbench - Count: 8 - Type: Process: completion_ns=17300000000
+          echo, Hackbench - Count: 8 - Type: Process: completion_ns=69004000000
+          default, Stress-NG - Test: Semaphores: iterations_per_second=6150000.5
+          echo, Stress-NG - Test: Semaphores: the file has no value for it: it did not run, or failed
+        result: schbench, 1 trial
+          unnamed, schbench: iterations_per_second=2532 response_time_ns.max=20001000 response_time_ns.p50=6104000 response_time_ns.p90=6200000 response_time_ns.p99=10416000 response_time_ns.p999=14000000 wakeup_latency_ns.max=9071000 wakeup_latency_ns.p50=7000 wakeup_latency_ns.p90=21000 wakeup_latency_ns.p99=1290000 wakeup_latency_ns.p999=4020000
+        result: schbench, 1 trial
+          bpfland_1.0.11, schbench: iterations_per_second=2532 response_time_ns.max=20001000 response_time_ns.p50=6104000 response_time_ns.p90=6200000 response_time_ns.p99=10416000 response_time_ns.p999=14000000 wakeup_latency_ns.max=9071000 wakeup_latency_ns.p50=7000 wakeup_latency_ns.p90=21000 wakeup_latency_ns.p99=1290000 wakeup_latency_ns.p999=4020000
+        result: stress-ng, 2 trials
+          unnamed, stress_ng cpu: iterations_per_second=6923.459970122331
+          unnamed, stress_ng sem: iterations_per_second=6923.459970122331
+        result: stress-ng, 1 trial
+          unnamed, stress_ng cpu: iterations_per_second=6923.459970122331
+        result: mangohud, 1 trial
+          unnamed, frames: iterations_per_second=57.624238590913514 frame_time_ns=60x16180200..28908300
+        result: mangohud, 1 trial
+          unnamed, frames: iterations_per_second=57.624238590913514 frame_time_ns=60x16180200..28908300
+        result: mangohud, 1 trial
+          unnamed, frames: no frame_time_ns no iterations_per_second (the log is a sample of the frames (log_interval), not all of them)
+    "#]].assert_eq(&samples().map(|text| told(&text)).concat());
+}
+
+#[test]
+fn what_a_file_says_of_its_systems_is_kept() {
+    let bench = bench(&sample("composite.xml"));
+    bench.run(&["import", "result"]).success();
+    let records = bench.records("fairground.db");
+    let [.., mean, hole] = records.as_slice() else { panic!("{records:?}") };
+    assert!(mean.provenance.notes.iter().any(|note| note.contains("only the mean")));
+    assert_eq!(hole.provenance.kernel_release, "6.8.2-2-echo (x86_64)");
+    assert!(hole.provenance.cpu_model.starts_with("Intel Core i7-4700HQ"));
 }
 
 #[test]
@@ -121,115 +220,6 @@ fn imported_results_stand_beside_ours() {
     }
 }
 
-#[test]
-fn a_lost_tail_leaves_what_is_exact() {
-    for name in ["jitterdebugger_lost_tail.txt", "cyclictest_json_overflow.txt"] {
-        let record = &import(&sample(name), &[])[0];
-        let latest = value(record, "timer_lateness_ns.max");
-        assert!(latest.is_some(), "{name}: {:?}", record.measured);
-        assert_eq!(value(record, "timer_lateness_ns.p999"), None, "{name}");
-        let missing = record.measured.metrics.iter().find_map(|metric| metric.missing.as_ref());
-        assert!(missing.is_some_and(|why| why.contains("not in the histogram")), "{name}");
-        assert!(record.measured.histograms.is_empty(), "{name}");
-    }
-}
-
-#[test]
-fn a_decimal_comma_and_no_user_time_are_no_traps() {
-    let yaml = stress_ng_yaml();
-    let plain = value(&import(&yaml, &[])[0], "iterations_per_second").expect("a rate");
-    let idle = yaml
-        .replace("user-time: 0.994090", "user-time: 0.000000")
-        .replace("usr-sys-time: 6965.164120", "usr-sys-time: 2800000000.000000")
-        .replace("wall-clock-time: 1.000078", "wall-clock-time: 1,000078");
-    assert_ne!(idle, yaml);
-    assert_eq!(value(&import(&idle, &[])[0], "iterations_per_second"), Some(plain));
-    let perf = sample("perf_messaging.txt").replace("0.042", "0,042");
-    assert_eq!(value(&import(&perf, &[])[0], "completion_ns"), Some(42e6));
-}
-
-#[test]
-fn several_stressors_are_several_loads() {
-    let yaml = stress_ng_yaml();
-    let first = yaml.split_once("metrics:\n").expect("metrics").1;
-    let first = first.split_once("\n\n").expect("an end").0;
-    let second = first.replace("stressor: cpu", "stressor: sem");
-    let both = yaml.replace(first, &format!("{first}\n{second}"));
-    let records = import(&both, &[]);
-    let loads: Vec<&str> = records.iter().map(|r| r.trial.workload.name.as_str()).collect();
-    assert_eq!(loads, ["stress_ng cpu", "stress_ng sem"]);
-}
-
-#[test]
-fn a_log_of_several_runs_is_several_runs() {
-    let perf = sample("perf_messaging.txt");
-    assert_eq!(import(&perf.repeat(3), &[]).len(), 3);
-}
-
-#[test]
-fn a_command_that_failed_is_a_failure() {
-    let text = sample("hyperfine.json");
-    let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(document["results"].as_array().map(Vec::len), Some(2), "{text}");
-    let records = import(&text, &[]);
-    let failed = records.iter().filter(|record| !record.outcome.is_ok());
-    assert!(failed.clone().count() == 3, "one of the two commands always fails");
-    for record in failed {
-        let Outcome::Failed { reason } = &record.outcome else { panic!("{:?}", record.outcome) };
-        assert!(reason.contains("exit code 3"), "{reason}");
-        assert!(record.measured.metrics.is_empty());
-    }
-    let codes = text.rfind("\"exit_codes\"").expect("codes");
-    let killed = format!("{}{}", &text[..codes], text[codes..].replacen('3', "null", 1));
-    let reasons = import(&killed, &[]);
-    assert!(reasons.iter().any(|record| record.outcome.reason().contains("a signal")));
-}
-
-#[test]
-fn phoronix_results_keep_their_single_values_and_their_holes() {
-    let records = import(&sample("composite.xml"), &[]);
-    let of = |contestant: &str, cell: &str| -> Vec<&Record> {
-        let ours = |record: &&Record| {
-            record.trial.contestant.name == contestant && record.trial.workload.name.contains(cell)
-        };
-        records.iter().filter(ours).collect()
-    };
-    let hackbench: Vec<_> =
-        of("default", "Hackbench").iter().map(|r| value(r, "completion_ns")).collect();
-    assert_eq!(hackbench, [Some(17.20e9), Some(17.31e9), Some(17.30e9)]);
-    let mean = of("default", "Stress-NG")[0];
-    assert_eq!(value(mean, "iterations_per_second"), Some(6_150_000.5));
-    assert!(mean.provenance.notes.iter().any(|note| note.contains("only the mean")));
-    let hole = of("echo", "Stress-NG")[0];
-    assert!(hole.outcome.reason().contains("no value"), "{:?}", hole.outcome);
-    assert_eq!(hole.provenance.kernel_release, "6.8.2-2-echo (x86_64)");
-    assert!(hole.provenance.cpu_model.starts_with("Intel Core i7-4700HQ"));
-    let named = import(&sample("composite.xml"), &["--scheduler", "x"]);
-    assert!(named.iter().all(|record| record.trial.contestant.name == "x"));
-}
-
-#[test]
-fn frame_times_have_a_unit_and_no_locale() {
-    let csv = sample("mangohud.csv");
-    let run = &import(&csv, &[])[0];
-    let times = run.measured.histogram("frame_time_ns", "program").expect("frame times");
-    assert!(times.count == 60 && (16_000_000..17_500_000).contains(&times.quantile(0.5).unwrap()));
-    assert!((50.0..60.0).contains(&value(run, "iterations_per_second").expect("a rate")));
-    assert_eq!(run.provenance.kernel_release, "6.8.1-arch1-1");
-    // Older versions wrote microseconds.
-    let older = scaled(&csv, 1e3);
-    let older = import(&older, &[]);
-    let same = older[0].measured.histogram("frame_time_ns", "program").expect("frame times");
-    assert!(same.max.abs_diff(times.max) < 1_000, "{} {}", same.max, times.max);
-    // Every third frame only: log_interval.
-    let (head, frames) = csv.split_at(csv.find("\n60.957").expect("the first frame") + 1);
-    let sampled: Vec<&str> = frames.lines().step_by(3).collect();
-    let sampled = import(&format!("{head}{}\n", sampled.join("\n")), &[]);
-    let missing: Vec<_> =
-        sampled[0].measured.metrics.iter().filter_map(|m| m.missing.as_ref()).collect();
-    assert!(missing.len() == 2 && missing[0].contains("a sample of the frames"), "{missing:?}");
-}
-
 /// The log with its frame times in another unit.
 fn scaled(csv: &str, factor: f64) -> String {
     let line = |line: &str| {
@@ -240,17 +230,6 @@ fn scaled(csv: &str, factor: f64) -> String {
         cells.join(",") + "\n"
     };
     csv.lines().map(line).collect()
-}
-
-#[test]
-fn quantiles_without_a_histogram_stand_alone() {
-    let record = &import(&sample("schbench.json"), &[])[0];
-    assert_eq!(value(record, "wakeup_latency_ns.p99"), Some(1_290_000.0));
-    assert_eq!(value(record, "response_time_ns.p50"), Some(6_104_000.0));
-    assert_eq!(value(record, "iterations_per_second"), Some(2_532.0));
-    assert_eq!(record.trial.contestant.name, "unnamed", "`none` is no scheduler");
-    let loaded = sample("schbench.json").replace("\"none\"", "\"bpfland_1.0.11\"");
-    assert_eq!(import(&loaded, &[])[0].trial.contestant.name, "bpfland_1.0.11");
 }
 
 /// What the refused imports say, one after another; nothing of them is kept.

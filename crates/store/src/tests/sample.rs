@@ -29,19 +29,18 @@ fn experiment() -> Experiment {
         backends: vec![Backend::Live],
         baseline: "kernel".into(),
         contestants: vec![contestant()],
-        workloads: vec![Workload { name: "nothing".into(), ..Workload::default() }],
-        scaled: Vec::new(),
-        only_on: Default::default(),
-        cells_on: Default::default(),
+        workloads: vec![workload()],
         machines: vec![machine()],
         blocks: 2,
         trials_per_boot: 3,
         timeout_ms: 1000,
-        trace: Vec::new(),
-        trace_every_trial: false,
         probes: true,
-        design: Default::default(),
+        ..Experiment::default()
     }
+}
+
+fn workload() -> Workload {
+    Workload { name: "nothing".into(), ..Workload::default() }
 }
 
 fn contestant() -> Contestant {
@@ -64,7 +63,7 @@ pub fn record(position: u32) -> Record {
         experiment: "sample".into(),
         backend: Backend::Live,
         contestant: contestant(),
-        workload: Workload { name: "nothing".into(), ..Workload::default() },
+        workload: workload(),
         machine: machine(),
         seed: Seed(u64::MAX - u64::from(position)),
         block: position / 3,

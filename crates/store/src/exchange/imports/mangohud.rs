@@ -8,9 +8,9 @@
 
 use csv::{ReaderBuilder, StringRecord};
 use model::metric::PROGRAM;
-use model::{Histogram, Metric};
+use model::{Histogram, Metric, Record};
 
-use super::{Fault, ImportedTrial};
+use super::{Fault, Format, add_number};
 
 /// How far the sum of the frame times may be from the time that passed, as a part of it.
 const COVERED: f64 = 0.05;
@@ -21,60 +21,62 @@ struct Frame {
     elapsed_ns: f64,
 }
 
-pub fn read(content: &str) -> Result<Vec<ImportedTrial>, Fault> {
+pub fn read(format: &Format, content: &str) -> Result<Vec<Record>, Fault> {
     if !content.ends_with('\n') {
         return Err(Fault::at(content.lines().count(), "the file is cut off in its last line"));
     }
-    let mut lines =
+    let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).from_reader(content.as_bytes());
-    let (mut system, mut columns, mut frames) = (Vec::new(), None, Vec::new());
-    for line in lines.records() {
-        let line = line.map_err(|error| Fault::from(format!("not CSV: {error}")))?;
-        match &columns {
-            None if line.get(0) == Some("fps") => columns = Some(line),
-            None => system.push(line),
-            Some(columns) => frames.push(frame(columns, &line)?),
+    let lines: Result<Vec<StringRecord>, csv::Error> = reader.records().collect();
+    let lines = lines.map_err(|error| Fault::from(format!("not CSV: {error}")))?;
+    let head = lines.iter().position(|line| line.get(0) == Some("fps"));
+    let (system, frames) = lines.split_at(head.unwrap_or(lines.len()));
+    let frames: Vec<Frame> = match frames {
+        [columns, frames @ ..] => {
+            frames.iter().map(|line| frame(columns, line)).collect::<Result<_, _>>()?
         }
-    }
+        [] => Vec::new(),
+    };
     if frames.len() < 2 {
         return Err("there are no frames in it".into());
     }
-    let mut imported = imported(&frames)?;
-    for pair in system.windows(2).filter(|pair| pair[0].get(0) == Some("os")) {
-        let fact = |name: &str| {
-            let column = pair[0].iter().position(|column| column == name);
-            column.and_then(|column| pair[1].get(column)).unwrap_or_default().to_owned()
-        };
-        imported.provenance.kernel_release = fact("kernel");
-        imported.provenance.cpu_model = fact("cpu");
-        imported.note(format!("frequency governor: {}", fact("cpuscheduler")));
+    let mut record = measured(format, &frames)?;
+    if let [names, values] = system {
+        let fact = |name| cell(names, values, name).unwrap_or_default();
+        let provenance = &mut record.provenance;
+        provenance.kernel_release = fact("kernel").into();
+        provenance.cpu_model = fact("cpu").into();
+        provenance.notes.push(format!("frequency governor: {}", fact("cpuscheduler")));
     }
-    Ok(vec![imported])
+    Ok(vec![record])
+}
+
+fn cell<'a>(columns: &StringRecord, line: &'a StringRecord, name: &str) -> Option<&'a str> {
+    line.get(columns.iter().position(|column| column.trim() == name)?)
 }
 
 fn frame(columns: &StringRecord, line: &StringRecord) -> Result<Frame, Fault> {
     let number = line.position().map_or(0, |position| position.line() as usize);
+    let fault = |message: String| Fault::at(number, message);
     if line.len() != columns.len() {
-        let message = format!(
+        return Err(fault(format!(
             "{} columns instead of {}: the file is cut off, or its numbers have commas (log with \
              LC_ALL=C)",
             line.len(),
             columns.len()
-        );
-        return Err(Fault::at(number, message));
+        )));
     }
     let value = |name: &str| {
-        let column = columns.iter().position(|column| column.trim() == name);
-        let text = column.and_then(|column| line.get(column));
-        let text = text.ok_or_else(|| Fault::at(number, format!("there is no column `{name}`")))?;
-        let value = text.trim().parse::<f64>().ok().filter(|value| value.is_finite());
-        let positive = value.filter(|value| *value > 0.0);
-        positive.ok_or_else(|| Fault::at(number, format!("`{text}` cannot be `{name}`")))
+        let text = cell(columns, line, name);
+        let text = text.ok_or_else(|| fault(format!("there is no column `{name}`")))?;
+        let value = text.trim().parse::<f64>().ok();
+        let positive = value.filter(|value| value.is_finite() && *value > 0.0);
+        positive.ok_or_else(|| fault(format!("`{text}` cannot be `{name}`")))
     };
     Ok(Frame { fps: value("fps")?, frame_time: value("frametime")?, elapsed_ns: value("elapsed")? })
 }
 
-fn imported(frames: &[Frame]) -> Result<ImportedTrial, Fault> {
+fn measured(format: &Format, frames: &[Frame]) -> Result<Record, Fault> {
     let mut products: Vec<f64> = frames.iter().map(|frame| frame.fps * frame.frame_time).collect();
     products.sort_by(f64::total_cmp);
     let unit_ns = match products[products.len() / 2] {
@@ -87,20 +89,18 @@ fn imported(frames: &[Frame]) -> Result<ImportedTrial, Fault> {
     };
     let times: Vec<u64> =
         frames.iter().map(|frame| (frame.frame_time * unit_ns).round() as u64).collect();
-    let about = "frame times of a program, logged by MangoHud";
-    let mut imported =
-        ImportedTrial::new("frames", about, &["frame_time_ns.p99", "iterations_per_second"]);
+    let mut record = format.record("frames");
     // The first line's frame was over when the log's clock stood there.
     let passed_ns = frames[frames.len() - 1].elapsed_ns - frames[0].elapsed_ns;
     let shown_ns: f64 = times[1..].iter().map(|time| *time as f64).sum();
     if (shown_ns / passed_ns - 1.0).abs() > COVERED {
         let why = "the log is a sample of the frames (log_interval), not all of them";
         for name in ["frame_time_ns", "iterations_per_second"] {
-            imported.measured.metrics.push(Metric::missing(name, PROGRAM, why));
+            record.measured.metrics.push(Metric::missing(name, PROGRAM, why));
         }
-        return Ok(imported);
+        return Ok(record);
     }
-    imported.distribution("frame_time_ns", &Histogram::from_samples("", "", &times));
-    imported.number("iterations_per_second", (frames.len() - 1) as f64 * 1e9 / shown_ns);
-    Ok(imported)
+    record.measured.distribution(Histogram::from_samples("frame_time_ns", PROGRAM, &times));
+    add_number(&mut record, "iterations_per_second", (frames.len() - 1) as f64 * 1e9 / shown_ns);
+    Ok(record)
 }

@@ -1,83 +1,103 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Results of other programs → trials → records, so that they can be compared with ours.
+//! Results of other programs → records, so that they can be compared with ours.
 //!
 //! ```text
-//! text ─► format (from its content, or as told) ─► trials ─► records ─► store
+//! text ─► format (from its content, or as told) ─► records of the file ─► labelled records ─► store
 //! ```
 //!
-//! [`FORMATS`] has a row for each format: how it is recognised, how it is read. [`programs`] has
-//! the readers, [`mangohud`] and [`phoronix`] the longest of them; [`record`] is what all have in
-//! common. A reader that is not sure returns an error with its line. The scheduler that a file
-//! names is a claim: no record made here says that it was verified.
+//! [`FORMATS`] has a row for each format: how it is recognised, what it measures, how it is read. A
+//! reader that is not sure returns an error with its line. The scheduler that a file names is a
+//! claim: no record made here says that it was verified.
 //!
 //! What is not here: reading files and the store, which the verb does.
 
 mod mangohud;
 mod phoronix;
 mod programs;
-pub mod record;
+
+use std::collections::BTreeMap;
 
 use model::metric::PROGRAM;
-use model::parsers::Reported;
-use model::{Histogram, Measured, Metric, Outcome, Provenance, Workload};
+use model::trial::SCHEMA;
+use model::{
+    Backend, Contestant, Experiment, Machine, Metric, Outcome, Provenance, Record, SchedulerChoice,
+    Seed, Trial, Workload,
+};
+
+/// Every crate of the workspace has the program's version.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A format that can be imported.
 pub struct Format {
     /// Its name for `--as`.
     pub name: &'static str,
-    /// Whether a text looks like it, even if truncated.
-    is: fn(&str) -> bool,
-    read: fn(&str) -> Result<Vec<ImportedTrial>, Fault>,
+    /// What every text of the format has in it, even if it is cut off.
+    marks: &'static [&'static str],
+    /// What its workload does, in a sentence.
+    about: &'static str,
+    /// The headline measures.
+    headlines: &'static [&'static str],
+    read: fn(&Format, &str) -> Result<Vec<Record>, Fault>,
 }
 
 const FORMATS: [Format; 8] = [
     Format {
         name: "cyclictest",
-        is: |text| has_all(text, &["\"num_threads\"", "\"thread\""]),
+        marks: &["\"num_threads\"", "\"thread\""],
+        about: "how late does a timer wake a task?",
+        headlines: &["timer_lateness_ns.p99"],
         read: programs::cyclictest,
     },
     Format {
         name: "hyperfine",
-        is: |text| has_all(text, &["\"results\"", "\"command\"", "\"mean\""]),
+        marks: &["\"results\"", "\"command\"", "\"mean\""],
+        about: "the run time of a command, measured by hyperfine",
+        headlines: &["completion_ns"],
         read: programs::hyperfine,
     },
     Format {
         name: "jitterdebugger",
-        is: |text| {
-            has_all(text, &["\"histogram\"", "\"cpu\""]) && !text.contains("\"num_threads\"")
-        },
+        marks: &["\"histogram\"", "\"cpu\": {"],
+        about: "how late does a timer of SCHED_FIFO wake a task?",
+        headlines: &["timer_lateness_ns.p99"],
         read: programs::jitterdebugger,
     },
     Format {
         name: "mangohud",
-        is: |text| text.lines().any(|line| line.starts_with("fps,frametime,")),
+        marks: &["fps,frametime,"],
+        about: "frame times of a program, logged by MangoHud",
+        headlines: &["frame_time_ns.p99", "iterations_per_second"],
         read: mangohud::read,
     },
     Format {
         name: "perf",
-        is: |text| text.contains(programs::PERF_BEGIN),
+        marks: &[programs::PERF_BEGIN],
+        about: "perf bench sched messaging: groups that chat",
+        headlines: &["completion_ns"],
         read: programs::perf_messaging,
     },
     Format {
         name: "phoronix",
-        is: |text| text.contains("<PhoronixTestSuite"),
+        marks: &["<PhoronixTestSuite"],
+        about: "a test of the Phoronix Test Suite",
+        headlines: &[],
         read: phoronix::read,
     },
     Format {
         name: "schbench",
-        is: |text| text.contains("\"wakeup_latency_pct"),
+        marks: &["\"wakeup_latency_pct"],
+        about: "schbench: messages wake workers, workers serve requests",
+        headlines: &["wakeup_latency_ns.p99"],
         read: programs::schbench,
     },
     Format {
         name: "stress-ng",
-        is: |text| has_all(text, &["\nmetrics:", "bogo-ops:"]),
+        marks: &["\nmetrics:", "bogo-ops:"],
+        about: "stress-ng: bogus operations per second",
+        headlines: &["iterations_per_second"],
         read: programs::stress_ng,
     },
 ];
-
-fn has_all(text: &str, parts: &[&str]) -> bool {
-    parts.iter().all(|part| text.contains(part))
-}
 
 /// The formats' names, sorted.
 pub fn names() -> impl Iterator<Item = &'static str> + Clone {
@@ -93,80 +113,149 @@ pub fn named(name: &str) -> Option<&'static Format> {
 /// # Errors
 /// The text looks like none, or like several.
 pub fn guessed(text: &str) -> Result<&'static Format, Fault> {
-    let like: Vec<&Format> = FORMATS.iter().filter(|format| (format.is)(text)).collect();
-    let list = |names: Vec<&str>, between: &str| names.join(between);
-    match like.as_slice() {
+    let looks_alike = |format: &&Format| format.marks.iter().all(|mark| text.contains(mark));
+    let alike: Vec<&Format> = FORMATS.iter().filter(looks_alike).collect();
+    match alike.as_slice() {
         [format] => Ok(format),
         [] => {
-            let all = list(names().collect(), ", ");
-            Err(format!("in none of the known formats: {all}").into())
+            let known = names().collect::<Vec<_>>().join(", ");
+            Err(format!("in none of the known formats: {known}").into())
         }
         several => {
-            let names = list(several.iter().map(|format| format.name).collect(), " or ");
-            Err(format!("could be {names}; say which with --as").into())
+            let names: Vec<&str> = several.iter().map(|format| format.name).collect();
+            Err(format!("could be {}; say which with --as", names.join(" or ")).into())
         }
     }
 }
 
-/// The trials in a text of this format; at least one.
-///
-/// # Errors
-/// If a part of the text is not understood, or it has no trial.
-pub fn read(format: &Format, text: &str) -> Result<Vec<ImportedTrial>, Fault> {
-    let trials = (format.read)(text)?;
-    if trials.is_empty() { Err("there is no result in it".into()) } else { Ok(trials) }
+impl Format {
+    /// The records in a text of this format; at least one.
+    ///
+    /// # Errors
+    /// If a part of the text is not understood, or it has no trial.
+    pub fn read(&self, text: &str) -> Result<Vec<Record>, Fault> {
+        let records = (self.read)(self, text)?;
+        if records.is_empty() { Err("there is no result in it".into()) } else { Ok(records) }
+    }
+
+    /// A record without measures, of a scheduler that the file does not name.
+    fn record(&self, workload: &str) -> Record {
+        let workload = Workload {
+            name: workload.into(),
+            about: self.about.into(),
+            headline: self.headlines.iter().map(|name| format!("{name} {PROGRAM}")).collect(),
+            ..Workload::default()
+        };
+        let trial = Trial {
+            schema: SCHEMA,
+            experiment: String::new(),
+            backend: Backend::Imported,
+            contestant: claimed("unnamed"),
+            workload,
+            machine: Machine { name: "unknown".into(), ..Machine::default() },
+            seed: Seed(0),
+            block: 0,
+            boot: 0,
+            position: 0,
+            timeout_ms: 0,
+            probes: false,
+            trace: false,
+        };
+        Record::without_measurement(trial, Outcome::Ok, Provenance::default())
+    }
 }
 
-/// One trial that another program has measured.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ImportedTrial {
-    /// The scheduler or system that the file names; empty: none.
-    pub contestant: String,
-    pub workload: Workload,
-    pub outcome: Outcome,
-    pub measured: Measured,
-    /// What the file says of kernel, processor, CPUs and programs; notes for the reader.
-    pub provenance: Provenance,
+fn claimed(name: &str) -> Contestant {
+    let scheduler = SchedulerChoice::Claimed { name: name.into() };
+    Contestant { name: name.into(), kernel: None, scheduler }
 }
 
-impl ImportedTrial {
-    /// A trial without measures. The headlines are measures of the program.
-    fn new(workload: &str, about: &str, headlines: &[&str]) -> ImportedTrial {
-        let headline = headlines.iter().map(|name| format!("{name} {PROGRAM}")).collect();
-        let (name, about) = (workload.into(), about.into());
-        ImportedTrial {
-            contestant: String::new(),
-            workload: Workload { name, about, headline, ..Workload::default() },
-            outcome: Outcome::Ok,
-            measured: Measured::default(),
-            provenance: Provenance::default(),
+fn add_number(record: &mut Record, name: &str, value: f64) {
+    record.measured.metrics.push(Metric::number(name, PROGRAM, value));
+}
+
+/// A file that was read.
+#[derive(Clone, Debug)]
+pub struct ImportedFile {
+    pub name: String,
+    pub sha256: String,
+    pub records: Vec<Record>,
+}
+
+/// The user's labels for the files.
+#[derive(Clone, Debug, Default)]
+pub struct Labels {
+    pub experiment: String,
+    /// The contestant, instead of what the files say.
+    pub scheduler: Option<String>,
+    pub machine: Option<String>,
+}
+
+/// The records of imported files with their labels. A file is a level of replication of its own,
+/// because it does not say whether there was a boot between its trials.
+pub fn labelled(files: &[ImportedFile], labels: &Labels) -> Vec<Record> {
+    let mut records: Vec<Record> = Vec::new();
+    let mut blocks: BTreeMap<(String, String), u32> = BTreeMap::new();
+    for (boot, file) in (0..).zip(files) {
+        for record in &file.records {
+            let Record { mut trial, outcome, mut measured, mut provenance, trace } = record.clone();
+            trial.experiment.clone_from(&labels.experiment);
+            if let Some(scheduler) = &labels.scheduler {
+                trial.contestant = claimed(scheduler);
+            }
+            if let Some(machine) = &labels.machine {
+                trial.machine.name.clone_from(machine);
+            }
+            trial.machine.cpus = provenance.cpus;
+            let cell = (trial.contestant.name.clone(), trial.workload.cell());
+            let block = blocks.entry(cell).or_default();
+            trial.block = *block;
+            *block += 1;
+            trial.boot = boot;
+            trial.position = records.len() as u32;
+            measured.sort();
+            add_origin(&mut provenance, file);
+            records.push(Record { trial, outcome, measured, provenance, trace });
         }
     }
+    records
+}
 
-    fn number(&mut self, name: &str, value: f64) {
-        self.measured.metrics.push(Metric::number(name, PROGRAM, value));
+fn add_origin(provenance: &mut Provenance, file: &ImportedFile) {
+    provenance.fairground = VERSION.into();
+    // The same file is the same boot, whenever it is imported.
+    provenance.boot_id = format!("file {}", &file.sha256[..12]);
+    provenance.probes = "none: imported".into();
+    let note = format!("imported from {}; which scheduler ran was not verified", file.name);
+    provenance.notes.insert(0, note);
+}
+
+/// The experiment that imported records answer. `beside` is one that is already in the store: its
+/// baseline and its contestants come first.
+pub fn experiment(records: &[Record], beside: Option<&Experiment>) -> Experiment {
+    let mut experiment = beside.cloned().unwrap_or_else(|| Experiment {
+        name: records[0].trial.experiment.clone(),
+        question: "What do the imported results say?".into(),
+        baseline: records[0].trial.contestant.name.clone(),
+        trials_per_boot: 1,
+        probes: true,
+        ..Experiment::default()
+    });
+    if !experiment.backends.contains(&Backend::Imported) {
+        experiment.backends.push(Backend::Imported);
     }
-
-    fn distribution(&mut self, name: &str, histogram: &Histogram) {
-        let (name, group) = (name.to_owned(), PROGRAM.to_owned());
-        self.measured.distribution(Histogram { name, group, ..histogram.clone() });
+    for Record { trial, .. } in records {
+        experiment.blocks = experiment.blocks.max(trial.block + 1);
+        add(&mut experiment.contestants, &trial.contestant, |contestant| contestant.name.clone());
+        add(&mut experiment.workloads, &trial.workload, Workload::cell);
+        add(&mut experiment.machines, &trial.machine, |machine| machine.name.clone());
     }
+    experiment
+}
 
-    fn note(&mut self, note: impl Into<String>) {
-        self.provenance.notes.push(note.into());
-    }
-
-    /// Adds the measurements of a parser of the live backend.
-    fn reported(&mut self, reported: &Reported) {
-        if let Some(completion_ns) = reported.completion_ns {
-            self.number("completion_ns", completion_ns);
-        }
-        if let Some(rate) = reported.operations_per_second {
-            self.number("iterations_per_second", rate);
-        }
-        if let Some(lateness) = &reported.timer_lateness {
-            self.distribution("timer_lateness_ns", lateness);
-        }
+fn add<T: Clone>(list: &mut Vec<T>, item: &T, name: impl Fn(&T) -> String) {
+    if !list.iter().any(|known| name(known) == name(item)) {
+        list.push(item.clone());
     }
 }
 
