@@ -55,8 +55,6 @@ const OWN_FILES: &[&str] = &[
     "crates/fairground/src/execution/objects.rs",
     // Questions at a terminal.
     "crates/fairground/src/cmd/recommend.rs",
-    // A lock's own note, of a limited length.
-    "crates/store/src/lock.rs",
 ];
 
 /// Pure crates: no files, clocks, threads, processes, or order that differs from run to run.

@@ -14,41 +14,8 @@
 //! journal is a write-ahead log, so readers never wait for a running experiment. Every table
 //! refuses UPDATE and DELETE.
 //!
-//! Tables:
+//! `schema.sql` has the tables and views; `docs/src/reference/store.md` says what each column is.
 //!
-//! - `sessions`, one `fairground run`, or a shared one: `session`, `family` (the
-//!   session that it resumes, else itself), `experiment`, `plan` (identity of the list of trials),
-//!   `seed`, `command`, `experiment_json`, `started_unix_s`, `fairground`, `origin` (JSON; NULL:
-//!   measured here).
-//! - `sources`, the schedulers' texts, and shared tapes of recordings: `sha256`, `name`, `files`
-//!   (JSON: `[[name, text], …]`).
-//! - `records`, one trial each: `record`, `session`, `trial_id`, `experiment`, `backend`,
-//!   `contestant`, `workload`, `cell`, `machine`, `block`, `boot`, `boot_id`, `boot_position`,
-//!   `position`, `seed`, `kernel_release`, `outcome`, `reason`, `measured_hash`, and as JSON
-//!   `trial`, `outcome_json`, `provenance`.
-//! - `metrics`, one number of a record: `record`, `name`, `grp` (task group or `all`), `value`
-//!   (NULL: missing), `missing` (why).
-//! - `histograms`, one distribution: `record`, `name`, `grp`, `count`, `min`, `max`, `buckets`
-//!   (JSON: `[[lowest value, samples], …]`).
-//! - `series`, one number over time: `record`, `name`, `interval_ns`, `end_ns`, `points` (JSON: a
-//!   value for each interval), `missing`.
-//! - `traces`, one trial's events: `record`, `trace` (JSON).
-//! - `answers`, which record is a trial's: `family`, `trial_id`, `record`.
-//!
-//! Views:
-//!
-//! - `results`, a metric with its context: experiment … outcome, `name`, `grp`, `value`, `missing`.
-//! - `buckets`, one bucket of a histogram: `record`, `name`, `grp`, `value`, `samples`.
-//! - `over_time`, one interval of a series: `record`, `name`, `begin_ns`, `value`.
-//! - `percentiles`, one quantile of a histogram: `record`, `name`, `grp`, `quantile`, `value`.
-//!
-//! Seeds are decimal text, because SQLite has no unsigned 64-bit integers. For example:
-//!
-//! ```sql
-//! SELECT cell, grp, contestant, quantile, avg(value) FROM percentiles JOIN records USING (record)
-//! WHERE outcome = 'ok' AND name = 'wakeup_latency_ns' GROUP BY 1, 2, 3, 4;
-//! ```
-
 //! # Trouble
 //!
 //! A record that is not what it was when it was appended is named and set aside ([`Damage`]), and
@@ -56,7 +23,6 @@
 //! processes from running one plan.
 
 mod check;
-mod damage;
 mod error;
 pub mod exchange;
 mod lock;
@@ -73,10 +39,9 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags};
 
 pub use check::{Checked, check};
-pub use damage::Damage;
 pub use error::StoreError;
-pub use lock::{Holder, PlanLock};
-pub use read::{Filter, Read};
+pub use lock::PlanLock;
+pub use read::{Damage, Filter, Read};
 pub use schema::SCHEMA_VERSION;
 
 /// How long to wait for another process that writes to the same file.

@@ -2,11 +2,11 @@
 //! Who runs which plan: a lock on a small file beside the store, one for each plan.
 //!
 //! It is a POSIX record lock. The kernel gives it back when its process ends in any way, forked
-//! workers do not inherit it, and it says whose it is, also on NFS. The file is removed at the end;
+//! workers do not inherit it, and it says whose it is. The file is empty and removed at the end;
 //! what `kill -9` leaves behind locks nothing.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,9 +22,6 @@ const AGAIN: Duration = Duration::from_millis(50);
 /// What the lock files' names have behind the store's name.
 const MARK: &str = ".running-";
 
-/// The longest that a lock's file can be.
-const NOTE_MAX: u64 = 200;
-
 /// A plan that this process runs. Dropping it lets the next one go on.
 #[derive(Debug)]
 pub struct PlanLock {
@@ -32,23 +29,17 @@ pub struct PlanLock {
     path: PathBuf,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// Its number; on another machine's file system, as the file says.
-    pub process: String,
-}
-
 impl Store {
     /// Waits until no other process runs the plan with this store, and keeps others from doing so.
-    /// `waits` hears who it is, again and again, and ends the waiting with `false`; then there is
-    /// no lock.
+    /// `waits` hears that process's number, again and again, and ends the waiting with `false`; then
+    /// there is no lock.
     ///
     /// # Errors
     /// When the lock's file cannot be made, or the file system has no locks.
     pub fn lock_plan(
         &self,
         plan: &str,
-        waits: &mut dyn FnMut(&Holder) -> bool,
+        waits: &mut dyn FnMut(&str) -> bool,
     ) -> Result<Option<PlanLock>, StoreError> {
         let path = beside(self.path(), plan);
         let failed =
@@ -57,7 +48,7 @@ impl Store {
             let file = open(&path).map_err(failed)?;
             if try_lock(&file).map_err(failed)? {
                 if is_same(&file, &path) {
-                    return PlanLock::kept(file, path.clone()).map(Some).map_err(failed);
+                    return Ok(Some(PlanLock { file, path }));
                 }
                 // Its last holder has removed it in between.
                 continue;
@@ -70,15 +61,6 @@ impl Store {
     }
 }
 
-impl PlanLock {
-    /// Notes who has it, for processes of other machines.
-    fn kept(mut file: File, path: PathBuf) -> io::Result<PlanLock> {
-        file.set_len(0)?;
-        write!(file, "{}", std::process::id())?;
-        Ok(PlanLock { file, path })
-    }
-}
-
 impl Drop for PlanLock {
     fn drop(&mut self) {
         // Removed while it is locked: a process that opened it meanwhile sees that it is gone. A
@@ -88,28 +70,6 @@ impl Drop for PlanLock {
         }
     }
 }
-
-/// The files of locks beside a store whose processes have ended without removing them.
-pub(crate) fn left_behind(store: &Path) -> Vec<PathBuf> {
-    let name = store.file_name().unwrap_or_default().to_string_lossy().into_owned() + MARK;
-    let folder = store.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let files = folder.read_dir().into_iter().flatten().flatten();
-    let own = files.filter(|file| file.file_name().to_string_lossy().starts_with(&name));
-    let mut free: Vec<PathBuf> = own.map(|file| file.path()).filter(|path| is_free(path)).collect();
-    free.sort();
-    free
-}
-
-/// Whether nobody has locked a file; it is not locked by the question.
-fn is_free(path: &Path) -> bool {
-    existing(path).is_ok_and(|file| asked(&file).is_ok_and(|lock| lock.l_type == UNLOCKED))
-}
-
-fn existing(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).custom_flags(FLAGS).open(path)
-}
-
-const UNLOCKED: i16 = libc::F_UNLCK as i16;
 
 /// A name that is a pipe must not block, and no program that is started gets the file.
 const FLAGS: i32 = OFlag::O_NONBLOCK.bits() | OFlag::O_CLOEXEC.bits() | OFlag::O_NOFOLLOW.bits();
@@ -149,23 +109,13 @@ fn try_lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// The lock that is in the way of ours; of type [`UNLOCKED`] if none is.
-fn asked(file: &File) -> io::Result<libc::flock> {
+/// The number of the process whose lock is in the way of ours, if it is one of this machine.
+fn holder(file: &File) -> String {
     let mut lock = whole();
-    fcntl(file, FcntlArg::F_GETLK(&mut lock))?;
-    Ok(lock)
-}
-
-fn holder(file: &File) -> Holder {
-    let here = asked(file).ok().map(|lock| lock.l_pid).filter(|process| *process > 0);
-    let noted = || {
-        let mut text = String::new();
-        let read = file.take(NOTE_MAX).read_to_string(&mut text);
-        let digits = text.chars().all(|c| c.is_ascii_digit()) && !text.is_empty();
-        (read.is_ok() && digits).then(|| format!("{text} of another machine"))
-    };
-    let process = here.map(|process| process.to_string()).or_else(noted);
-    Holder { process: process.unwrap_or_else(|| "unknown".into()) }
+    match fcntl(file, FcntlArg::F_GETLK(&mut lock)) {
+        Ok(_) if lock.l_pid > 0 => lock.l_pid.to_string(),
+        _ => "unknown".into(),
+    }
 }
 
 /// Whether the open file is still the one that has this name.

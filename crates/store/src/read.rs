@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Reading: records come back exactly as they went in.
+//! Reading: records come back exactly as they went in. Those that do not are named and set aside, and
+//! never make the others unreadable.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use model::{Histogram, Measured, Metric, Record, Seed, Series};
-use rusqlite::{Row, named_params, types::Type};
+use rusqlite::{Row, ffi::ErrorCode, named_params, types::Type};
 
-use crate::damage::{self, Damage};
 use crate::{SchedulerSource, Session, Store, StoreError};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub struct Filter {
 const CHOSEN: &str = "
     FROM records JOIN sessions USING (session)
     WHERE (:experiment IS NULL OR records.experiment = :experiment)
-      AND (:family IS NULL OR family = :family)
+      AND (:campaign IS NULL OR campaign = :campaign)
       AND (:session IS NULL OR session = :session)
       AND (:trial_id IS NULL OR substr(trial_id, 1, length(:trial_id)) = :trial_id)";
 
@@ -33,7 +34,7 @@ macro_rules! parameters {
     ($filter:expr) => {
         named_params! {
             ":experiment": $filter.experiment,
-            ":family": $filter.campaign,
+            ":campaign": $filter.campaign,
             ":session": $filter.session,
             ":trial_id": $filter.trial_id,
         }
@@ -73,7 +74,7 @@ impl Store {
     /// The numbers of the chosen records with their rows, as far as those make sense.
     pub(crate) fn rows(&self, filter: &Filter) -> rusqlite::Result<Vec<NumberedRow>> {
         let columns = "SELECT record, trial_id, trial, outcome_json, provenance, measured_hash";
-        let sql = format!("{columns} {CHOSEN} {ANSWERS} ORDER BY family, position, record");
+        let sql = format!("{columns} {CHOSEN} {ANSWERS} ORDER BY campaign, position, record");
         let mut select = self.connection.prepare_cached(&sql)?;
         let chosen =
             select.query_map(parameters!(filter), |row| Ok((row.get(0)?, RecordRow::read(row))))?;
@@ -89,10 +90,13 @@ impl Store {
         let damaged = |trial_id: &str, why: String| {
             Unread::Damaged(Damage { what: "record", id, trial_id: trial_id.into(), why })
         };
-        let row = row.map_err(|error| damaged("", damage::reason(&error)))?;
-        let unread = |error: rusqlite::Error| match damage::is_of_row(&error) {
-            true => damaged(&row.trial_id, damage::reason(&error)),
-            false => Unread::Failed(error),
+        let row = row.map_err(|error| damaged("", reason(&error)))?;
+        let unread = |error: rusqlite::Error| {
+            if is_of_row(&error) {
+                damaged(&row.trial_id, reason(&error))
+            } else {
+                Unread::Failed(error)
+            }
         };
         let mut record = row.decode().map_err(|error| damaged(&row.trial_id, error.to_string()))?;
         record.measured = self.measured(id).map_err(unread)?;
@@ -182,7 +186,6 @@ impl Store {
         ids().map_err(|error| self.failed("read the records", error))
     }
 
-    /// The texts of schedulers, by name.
     pub fn sources(&self) -> Result<Vec<SchedulerSource>, StoreError> {
         let sources = || -> rusqlite::Result<Vec<SchedulerSource>> {
             let sql = "SELECT sha256, name, files FROM sources ORDER BY name, sha256";
@@ -208,7 +211,7 @@ impl Store {
     pub fn read_sessions(&self) -> Result<(Vec<Session>, Vec<Damage>), StoreError> {
         let sessions = || -> rusqlite::Result<Vec<(i64, rusqlite::Result<Session>)>> {
             let mut select = self.connection.prepare_cached(
-                "SELECT session, family, plan, seed, command, experiment_json, started_unix_s,
+                "SELECT session, campaign, plan, seed, command, experiment_json, started_unix_s,
                         fairground, origin
                  FROM sessions ORDER BY session",
             )?;
@@ -220,13 +223,51 @@ impl Store {
             match session {
                 Ok(session) => whole.push(session),
                 Err(error) => {
-                    let (trial_id, why) = (String::new(), damage::reason(&error));
+                    let (trial_id, why) = (String::new(), reason(&error));
                     damaged.push(Damage { what: "session", id, trial_id, why });
                 }
             }
         }
         Ok((whole, damaged))
     }
+}
+
+/// A record, or a session, that was set aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// `record` or `session`.
+    pub what: &'static str,
+    pub id: i64,
+    /// The identity of its trial; empty for a session, and where that is what cannot be read.
+    pub trial_id: String,
+    /// How it was noticed.
+    pub why: String,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Damage { what, id, trial_id, why } = self;
+        let trial =
+            if trial_id.is_empty() { String::new() } else { format!(" (trial {trial_id})") };
+        write!(to, "{what} {id}{trial} is damaged: {why}")
+    }
+}
+
+/// What a row that cannot be decoded is called; SQLite's own words are for programmers.
+fn reason(error: &rusqlite::Error) -> String {
+    use rusqlite::Error::{FromSqlConversionFailure, InvalidColumnType};
+    match error {
+        FromSqlConversionFailure(_, _, inner) => format!("a value is not what it was ({inner})"),
+        InvalidColumnType(_, name, kind) => format!("its {name} is of type {kind}"),
+        _ => "its part of the file cannot be read".into(),
+    }
+}
+
+/// Whether an error is about what one row has, as opposed to the file being locked or unreadable.
+fn is_of_row(error: &rusqlite::Error) -> bool {
+    // A missing table or column has no code of its own.
+    let code = error.sqlite_error_code();
+    matches!(code, None | Some(ErrorCode::DatabaseCorrupt | ErrorCode::Unknown))
 }
 
 pub(crate) enum Unread {

@@ -6,7 +6,6 @@ use std::path::Path;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::StoreError;
-use crate::check::all_texts;
 
 /// The only version of the schema that this program reads and writes.
 pub const SCHEMA_VERSION: i64 = 1;
@@ -46,13 +45,6 @@ fn create(connection: &Connection) -> rusqlite::Result<()> {
         }
     }
     Ok(())
-}
-
-/// What a store has, as a query over `sqlite_schema` answers.
-pub(crate) fn parts(names: &str) -> rusqlite::Result<Vec<String>> {
-    let connection = Connection::open_in_memory()?;
-    create(&connection)?;
-    all_texts(&connection, names)
 }
 
 /// Whether a file opened for reading is a store of this version.

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: GPL-2.0-only
--- The tables and views of a store. lib.rs says what each column is; schema.rs adds the triggers
--- that refuse changes.
+-- The tables and views of a store. docs/src/reference/store.md says what each column is; schema.rs
+-- adds the triggers that refuse changes. Seeds are text: SQLite has no unsigned 64-bit integers.
 
 CREATE TABLE sessions (
     session         INTEGER PRIMARY KEY,
-    family          INTEGER NOT NULL,
+    campaign        INTEGER NOT NULL,
     experiment      TEXT NOT NULL,
     plan            TEXT NOT NULL,
     seed            TEXT NOT NULL,
@@ -84,10 +84,10 @@ CREATE TABLE traces (
 
 -- A trial has one record in a campaign.
 CREATE TABLE answers (
-    family   INTEGER NOT NULL,
+    campaign INTEGER NOT NULL,
     trial_id TEXT NOT NULL,
     record   INTEGER NOT NULL UNIQUE REFERENCES records (record),
-    PRIMARY KEY (family, trial_id)
+    PRIMARY KEY (campaign, trial_id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE VIEW results AS

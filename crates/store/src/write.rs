@@ -2,15 +2,12 @@
 //! Appending: a record is in the file as a whole, or not at all.
 
 use model::{Histogram, Record, Series};
-use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, named_params, params};
+use rusqlite::{Transaction, TransactionBehavior, named_params, params};
 
 use crate::{SchedulerSource, Session, Store, StoreError};
 
 impl Store {
     /// Appends a session and returns its number.
-    ///
-    /// # Errors
-    /// When the file is locked or full, or cannot be written.
     pub fn begin(&self, session: &Session) -> Result<i64, StoreError> {
         let begin = || -> rusqlite::Result<i64> {
             let transaction = self.begin_writing()?;
@@ -24,13 +21,13 @@ impl Store {
         let sql = "SELECT coalesce(max(session), 0) + 1 FROM sessions";
         let id: i64 = self.connection.query_row(sql, [], |row| row.get(0))?;
         self.connection.execute(
-            "INSERT INTO sessions (session, family, experiment, plan, seed, command,
+            "INSERT INTO sessions (session, campaign, experiment, plan, seed, command,
                                    experiment_json, started_unix_s, fairground, origin)
-             VALUES (:session, :family, :experiment, :plan, :seed, :command,
+             VALUES (:session, :campaign, :experiment, :plan, :seed, :command,
                      :experiment_json, :started_unix_s, :fairground, :origin)",
             named_params! {
                 ":session": id,
-                ":family": session.campaign.unwrap_or(id),
+                ":campaign": session.campaign.unwrap_or(id),
                 ":experiment": session.experiment.name,
                 ":plan": session.plan,
                 ":seed": session.seed.0.to_string(),
@@ -83,9 +80,6 @@ impl Store {
     }
 
     /// Keeps the texts of schedulers that are not there yet.
-    ///
-    /// # Errors
-    /// When the file is locked or full, or cannot be written.
     pub fn keep_sources(&self, sources: &[SchedulerSource]) -> Result<(), StoreError> {
         let keep = || -> rusqlite::Result<()> {
             let transaction = self.begin_writing()?;
@@ -139,38 +133,18 @@ fn insert_whole(
 ) -> rusqlite::Result<()> {
     let mut record = record.clone();
     record.settle();
-    if has_answer(transaction, session, &record)? {
+    let trial = record.trial.id();
+    let campaign = "(SELECT campaign FROM sessions WHERE session = ?1)";
+    let sql = format!("SELECT 1 FROM answers WHERE campaign = {campaign} AND trial_id = ?2");
+    if transaction.prepare_cached(&sql)?.exists(params![session, trial])? {
         return Ok(());
     }
     insert_record(transaction, session, &record)?;
     let id = transaction.last_insert_rowid();
-    insert_answer(transaction, session, id, &record)?;
+    let sql =
+        format!("INSERT INTO answers (campaign, trial_id, record) VALUES ({campaign}, ?2, ?3)");
+    transaction.prepare_cached(&sql)?.execute(params![session, trial, id])?;
     insert_parts(transaction, id, &record)
-}
-
-/// Whether the trial has a record in the session's campaign.
-fn has_answer(
-    transaction: &Transaction<'_>,
-    session: i64,
-    record: &Record,
-) -> rusqlite::Result<bool> {
-    let sql = "SELECT 1 FROM answers
-               WHERE family = (SELECT family FROM sessions WHERE session = ?1) AND trial_id = ?2";
-    let mut select = transaction.prepare_cached(sql)?;
-    let found = select.query_row(params![session, record.trial.id()], |_| Ok(())).optional()?;
-    Ok(found.is_some())
-}
-
-fn insert_answer(
-    transaction: &Transaction<'_>,
-    session: i64,
-    id: i64,
-    record: &Record,
-) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO answers (family, trial_id, record)
-               VALUES ((SELECT family FROM sessions WHERE session = ?1), ?2, ?3)";
-    transaction.prepare_cached(sql)?.execute(params![session, record.trial.id(), id])?;
-    Ok(())
 }
 
 /// What was measured, and the trace.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use model::{Backend, Progress, Trial};
-use store::{Filter, Holder, PlanLock, Session, Store};
+use store::{Filter, PlanLock, Session, Store};
 
 use super::claimable::ClaimableComparisons;
 use super::{Ended, Execution, on_slurm, recorded};
@@ -109,8 +109,7 @@ impl<'a> CampaignRunner<'a> {
     fn lock(&mut self, store: &Store, planned: &PlannedExperiment) -> Result<Option<PlanLock>> {
         let stop = self.stop.clone();
         let path = store.path().display().to_string();
-        let mut waits = |holder: &Holder| {
-            let process = &holder.process;
+        let mut waits = |process: &str| {
             (self.hear)(&Progress::Note(&format!(
                 "process {process} is running this plan with {path}; waiting for its end, Ctrl-C \
                  ends the waiting"

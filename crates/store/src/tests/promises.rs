@@ -58,9 +58,9 @@ fn sessions_come_back_and_resumed_ones_form_a_campaign() {
     let other = store.begin(&sample::session()).expect("a session");
     store.append(other, &sample::record(2)).expect("a record");
 
-    let families: Vec<_> =
+    let campaigns: Vec<_> =
         store.sessions().expect("sessions").into_iter().map(|s| (s.id, s.campaign)).collect();
-    assert_eq!(families, [(first, None), (second, Some(first)), (other, None)]);
+    assert_eq!(campaigns, [(first, None), (second, Some(first)), (other, None)]);
     let filter = Filter { campaign: Some(first), ..Filter::default() };
     let done = store.trial_ids_done(&filter).expect("identities");
     assert_eq!(done, [0, 1].map(|p| sample::record(p).trial.id()).into());
@@ -87,7 +87,7 @@ fn nothing_can_be_changed_or_deleted() {
     filled(&path, 1);
     let connection = Connection::open(&path).expect("the file");
     for table in ["sessions", "records", "metrics", "histograms", "series", "traces", "answers"] {
-        let column = if table == "answers" { "family" } else { "rowid" };
+        let column = if table == "answers" { "campaign" } else { "rowid" };
         for sql in [format!("DELETE FROM {table}"), format!("UPDATE {table} SET {column} = 99")] {
             let error = connection.execute(&sql, []).expect_err(&sql).to_string();
             assert!(error.contains("append-only"), "{sql}: {error}");

@@ -32,8 +32,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Say what is wrong with a store: its pages, schema, hashes, missing records, and locks that
-    /// were left behind
+    /// Say what is wrong with a store: its pages, sessions, hashes, and missing records
     Store(store::Args),
     /// Measure how much of a core each of two busy threads has here, and keep it for `recommend`
     Cores,

@@ -33,24 +33,18 @@ pub fn run(Args { file }: Args) -> Result<ExitCode> {
     for damage in &checked.damage {
         output::print(&format!("  {damage}\n"))?;
     }
-    for lock in &checked.locks {
-        let lock = lock.display();
-        output::print(&format!("  {lock}: the lock of a process that was killed; delete it\n"))?;
-    }
     for note in unfinished(&file) {
         output::print(&format!("  {note}\n"))?;
     }
-    if checked.damage.is_empty() && checked.locks.is_empty() {
+    if checked.damage.is_empty() {
         output::print("nothing is wrong with it\n")?;
         return Ok(ExitCode::SUCCESS);
     }
-    if !checked.damage.is_empty() {
-        let store = command_line::quoted(&file.display().to_string());
-        output::tell(format_args!(
-            "damaged records are left out; if the file's pages are damaged, `sqlite3 {store} \
-             .recover | sqlite3 NEW` saves what can be read"
-        ));
-    }
+    let store = command_line::quoted(&file.display().to_string());
+    output::tell(format_args!(
+        "damaged records are left out; if the file's pages are damaged, `sqlite3 {store} .recover | \
+         sqlite3 NEW` saves what can be read"
+    ));
     Ok(ExitCode::from(exit::MISBEHAVED))
 }
 

@@ -28,7 +28,6 @@ const CONTEXT: [&str; 14] = [
     "reason",
 ];
 
-/// The columns of a number.
 const NUMBER: [&str; 5] = ["measure", "group", "statistic", "value", "missing"];
 
 /// The columns of an interval of a series; times are from the common start.
@@ -38,7 +37,6 @@ const INTERVAL: [&str; 5] = ["series", "begin_ns", "end_ns", "value", "missing"]
 const QUANTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
 
-/// Writes the numbers of all records.
 pub fn write(records: &[Record], out: &mut dyn Write) -> Result<()> {
     let mut table = csv::Writer::from_writer(out);
     table.write_record(CONTEXT.iter().chain(&NUMBER))?;
@@ -123,9 +121,8 @@ fn intervals(series: &Series) -> Vec<[String; 5]> {
     }
     let line = |(index, value): (usize, &f64)| {
         let (begin_ns, end_ns) = series.interval(index);
-        let numbers = [begin_ns.to_string(), end_ns.to_string(), value.to_string()];
-        let [begin_ns, end_ns, value] = numbers;
-        [series.name.clone(), begin_ns, end_ns, value, String::new()]
+        let (begin_ns, end_ns) = (begin_ns.to_string(), end_ns.to_string());
+        [series.name.clone(), begin_ns, end_ns, value.to_string(), String::new()]
     };
     series.values.iter().enumerate().map(line).collect()
 }

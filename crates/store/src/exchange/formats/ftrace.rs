@@ -22,10 +22,6 @@ struct TextWriter<'a> {
     running: BTreeMap<u32, u32>,
 }
 
-/// Writes a trace.
-///
-/// # Errors
-/// If writing to `out` fails.
 pub fn write(trace: &Trace, out: &mut dyn Write) -> Result<()> {
     let mut writer = TextWriter { tasks: super::tasks(trace), running: BTreeMap::new() };
     out.write_all(HEADER.as_bytes())?;

@@ -11,9 +11,6 @@ use model::Histogram;
 const TICKS_PER_HALF_DISTANCE: u32 = 5;
 
 /// Writes one distribution.
-///
-/// # Errors
-/// If writing to `out` fails.
 pub fn write(histogram: &Histogram, out: &mut dyn Write) -> Result<()> {
     let hdr = hdr(histogram)?;
     writeln!(

@@ -7,40 +7,37 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::Result;
-use model::trace::{Trace, TraceTask, What};
+use model::trace::{Trace, TraceEvent, TraceTask, What};
 use serde_json::{Value, json};
 
 /// Two groups of tracks, which the format calls processes.
 const CPUS: u32 = 1;
 const TASKS: u32 = 2;
 
-/// The beginning of a task's wait, or of a task's time on a CPU.
-#[derive(Default)]
-struct Open {
+/// The tracks while events are read.
+struct Tracks<'a> {
+    tasks: BTreeMap<u32, &'a TraceTask>,
     /// CPU → (task, since).
     running: BTreeMap<u32, (u32, u64)>,
     /// Task → since.
     waiting: BTreeMap<u32, u64>,
+    lines: Vec<Value>,
 }
 
-/// Writes a trace.
-///
-/// # Errors
-/// If writing to `out` fails.
 pub fn write(trace: &Trace, out: &mut dyn Write) -> Result<()> {
-    let mut lines = names(trace);
-    let tasks = super::tasks(trace);
-    let mut open = Open::default();
+    let mut tracks = Tracks {
+        tasks: super::tasks(trace),
+        running: BTreeMap::new(),
+        waiting: BTreeMap::new(),
+        lines: names(trace),
+    };
     for event in &trace.events {
-        open.event(event.time_ns, event.cpu, &event.what, &tasks, &mut lines);
+        tracks.add(event);
     }
-    let end = trace.events.last().map_or(0, |event| event.time_ns);
-    open.close(end, &tasks, &mut lines);
+    tracks.close(trace.events.last().map_or(0, |event| event.time_ns));
+    let lines: Vec<String> = tracks.lines.iter().map(Value::to_string).collect();
     writeln!(out, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
-    for (index, line) in lines.iter().enumerate() {
-        let comma = if index + 1 < lines.len() { "," } else { "" };
-        writeln!(out, "{line}{comma}")?;
-    }
+    writeln!(out, "{}", lines.join(",\n"))?;
     writeln!(out, "]}}")?;
     Ok(())
 }
@@ -75,24 +72,19 @@ fn instant(now: u64, pid: u32, name: &str, what: &What) -> Value {
            "ts": now as f64 / 1000.0, "args": what})
 }
 
-impl Open {
-    fn event(
-        &mut self,
-        now: u64,
-        cpu: u32,
-        what: &What,
-        tasks: &BTreeMap<u32, &TraceTask>,
-        lines: &mut Vec<Value>,
-    ) {
+impl Tracks<'_> {
+    fn add(&mut self, TraceEvent { time_ns, cpu, what }: &TraceEvent) {
+        let now = *time_ns;
+        let mut decision = |pid: u32, name| self.lines.push(instant(now, pid, name, what));
         match what {
             What::Switch { prev, prev_state, next, .. } => {
-                self.stop_running(cpu, now, tasks, lines);
+                self.stop_running(*cpu, now);
                 if *prev != 0 && prev_state.starts_with('R') {
                     self.waiting.insert(*prev, now);
                 }
                 if *next != 0 {
-                    self.stop_waiting(*next, now, lines);
-                    self.running.insert(cpu, (*next, now));
+                    self.stop_waiting(*next, now);
+                    self.running.insert(*cpu, (*next, now));
                 }
             }
             What::Waking { pid, .. } => {
@@ -104,40 +96,34 @@ impl Open {
             What::Exit { pid } => {
                 self.waiting.remove(pid);
             }
-            What::Send { pid, .. } => lines.push(instant(now, *pid, "send", what)),
-            What::Take { pid, .. } => lines.push(instant(now, *pid, "take", what)),
-            What::Enqueue { pid, .. } => lines.push(instant(now, *pid, "enqueue", what)),
-            What::Choose { pid, .. } => lines.push(instant(now, *pid, "choose", what)),
-            What::Preempt { pid, .. } => lines.push(instant(now, *pid, "preempt", what)),
+            What::Send { pid, .. } => decision(*pid, "send"),
+            What::Take { pid, .. } => decision(*pid, "take"),
+            What::Enqueue { pid, .. } => decision(*pid, "enqueue"),
+            What::Choose { pid, .. } => decision(*pid, "choose"),
+            What::Preempt { pid, .. } => decision(*pid, "preempt"),
         }
     }
 
-    fn stop_running(
-        &mut self,
-        cpu: u32,
-        now: u64,
-        tasks: &BTreeMap<u32, &TraceTask>,
-        lines: &mut Vec<Value>,
-    ) {
+    fn stop_running(&mut self, cpu: u32, now: u64) {
         if let Some((pid, since)) = self.running.remove(&cpu) {
-            let comm = tasks.get(&pid).map_or("<...>", |task| task.comm.as_str());
-            lines.push(slice(CPUS, cpu, comm, since, now));
-            lines.push(slice(TASKS, pid, "runs", since, now));
+            let comm = self.tasks.get(&pid).map_or("<...>", |task| task.comm.as_str());
+            self.lines.push(slice(CPUS, cpu, comm, since, now));
+            self.lines.push(slice(TASKS, pid, "runs", since, now));
         }
     }
 
-    fn stop_waiting(&mut self, pid: u32, now: u64, lines: &mut Vec<Value>) {
+    fn stop_waiting(&mut self, pid: u32, now: u64) {
         if let Some(since) = self.waiting.remove(&pid) {
-            lines.push(slice(TASKS, pid, "waits", since, now));
+            self.lines.push(slice(TASKS, pid, "waits", since, now));
         }
     }
 
-    fn close(&mut self, end: u64, tasks: &BTreeMap<u32, &TraceTask>, lines: &mut Vec<Value>) {
+    fn close(&mut self, end: u64) {
         for cpu in self.running.keys().copied().collect::<Vec<_>>() {
-            self.stop_running(cpu, end, tasks, lines);
+            self.stop_running(cpu, end);
         }
         for pid in self.waiting.keys().copied().collect::<Vec<_>>() {
-            self.stop_waiting(pid, end, lines);
+            self.stop_waiting(pid, end);
         }
     }
 }
@@ -145,7 +131,6 @@ impl Open {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use model::TraceEvent;
 
     /// A hog is woken, runs, forks, and goes to sleep.
     pub fn sample() -> Trace {

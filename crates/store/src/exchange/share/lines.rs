@@ -37,7 +37,6 @@ enum Line {
 #[serde(deny_unknown_fields)]
 struct SessionLine {
     /// The place, from 0, of the session that this one resumes.
-    #[serde(rename = "family")]
     campaign: Option<i64>,
     /// A definition; its contestants, workloads and machines are definitions too.
     experiment: String,

@@ -117,7 +117,6 @@ impl Owner {
         Ok(left_out.into_iter().map(str::to_owned).collect())
     }
 
-    /// A value with all of its texts cleaned.
     fn cleaned<T: Serialize + DeserializeOwned>(&self, value: &T) -> Result<T> {
         let mut json = serde_json::to_value(value)?;
         self.walk(&mut json);
