@@ -7,7 +7,7 @@
 //! | [`number`] | median, quantiles, outliers, intervals, distribution functions |
 //! | [`rank`] | rank tests and estimates, Holm's correction |
 //! | [`resample`] | the cluster bootstrap |
-//! | [`series`] | change points, warm-up, knee of a ramp, bands over time |
+//! | [`series`] | change points, knee of a ramp, bands over time |
 //! | [`records`] | the numbers of a record, columns, matched pairs, merged stores |
 //! | [`mod@compare`] | contestants against a baseline: shifts, p values, families, noise floor |
 //! | [`decide`] | the rules that decide between contestants |
@@ -43,7 +43,8 @@ pub use model::{MeasureKey, Statistic};
 pub use number::interval::Interval;
 pub use records::columns::headlines;
 pub use records::pairing::SeedCounts;
-pub use view::agreement::{Agreement, Aspect, Figure, Sign, Tally, Tolerance, Within, agreement};
-pub use view::counterpart::counterparts;
+pub use view::agreement::{
+    Agreement, Aspect, Figure, Sign, Tally, Tolerance, Within, agreement, counterparts,
+};
 pub use view::effect::{Effect, effects};
 pub use view::identical::{Difference, Identity, identical};

@@ -37,7 +37,6 @@ pub struct Comparison {
     pub confidence: f64,
     /// Bootstrap resamples behind every interval.
     pub resamples: u32,
-    /// The seed of the resampling.
     pub seed: Seed,
 }
 
@@ -46,13 +45,10 @@ pub struct Comparison {
 pub struct Cell {
     /// The cell's name, `wake_under_hogs hogs=24`.
     pub name: String,
-    /// The workload's name.
     pub workload: String,
     /// The workload's description, one sentence.
     pub about: String,
-    /// The workload's parameters.
     pub parameters: BTreeMap<String, i64>,
-    /// The machine's name.
     pub machine: String,
     /// The backend that the trials ran on.
     pub backend: Backend,
@@ -70,7 +66,6 @@ pub struct Row {
     pub measure: MeasureKey,
     /// The unit of every number in the entries.
     pub unit: Unit,
-    /// Which direction is better.
     pub direction: Direction,
     /// Whether it is a headline measure of the workload.
     pub headline: bool,
@@ -88,7 +83,6 @@ pub struct Row {
 /// One contestant's numbers in one row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The contestant's name.
     pub contestant: String,
     /// Trials with a number. Under a virtual clock repeats of one trial count once.
     pub trials: usize,
@@ -130,7 +124,6 @@ impl Cell {
         format!("{} on {} ({backend})", self.name, self.machine)
     }
 
-    /// The rows of headline measures.
     pub fn headline(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.headline)
     }

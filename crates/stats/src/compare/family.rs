@@ -17,12 +17,9 @@ use crate::compare::verdict::{Verdict, judge};
 use crate::rank::holm::units_needed;
 use model::MeasureKey;
 
-/// The key of a family.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Family {
-    /// The workload's name.
     pub workload: String,
-    /// The machine's name.
     pub machine: String,
     /// The backend that the trials ran on.
     pub backend: Backend,

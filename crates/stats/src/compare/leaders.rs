@@ -33,7 +33,6 @@ pub struct Leaders {
     pub behind: Vec<String>,
 }
 
-/// One contestant's independent values.
 struct ContestantValues<'a> {
     name: &'a String,
     column: &'a Column,

@@ -22,22 +22,18 @@ use crate::compare::family::{correct, judge_all};
 use crate::compare::leaders::leaders;
 use crate::compare::noise_floor::noise;
 use crate::compare::notes::notes;
-use crate::compare::shift::Shift;
-use crate::compare::shift::{by_boot, clusters, median_interval, p_value, shift};
+use crate::compare::shift::{Shift, median_interval, p_value, shift};
 use crate::compare::verdict::Verdict;
-use crate::number::interval::CONFIDENCE;
-use crate::number::interval::TRIALS_NEEDED;
+use crate::number::interval::{CONFIDENCE, TRIALS_NEEDED};
 use crate::number::median::median;
-use crate::records::columns::{CellKey, Column, cells, columns, headlines};
+use crate::records::columns::{CellKey, Column, boots, cells, columns, headlines};
 use crate::records::pairing::{MatchedPairs, SeedCounts};
 use model::MeasureKey;
 
-/// Options of a comparison.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The contestant that the others are compared with.
     pub baseline: String,
-    /// The seed of the resampling.
     pub seed: Seed,
     /// Bootstrap resamples behind every interval.
     pub resamples: u32,
@@ -199,15 +195,14 @@ impl Judge<'_> {
 
     /// An entry without its comparison.
     fn alone(&self, name: &str, column: &Column, verdict: Verdict, seed: Seed) -> Entry {
-        let values = by_boot(&column.samples);
         let median = median(&column.values());
         let verdict = if median.is_none() { Verdict::NotMeasured } else { verdict };
         Entry {
             contestant: name.into(),
-            trials: values.len(),
-            boots: clusters(&values).boots(),
+            trials: column.samples.len(),
+            boots: boots(&column.samples).boots(),
             median,
-            interval: median_interval(&values, self.options.resamples, seed),
+            interval: median_interval(column, self.options.resamples, seed),
             shift: None,
             p_value: None,
             by_seed: None,

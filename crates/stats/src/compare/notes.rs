@@ -3,15 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::metric::Direction;
 use model::{Clock, Histogram, Record};
 
 use crate::compare::comparison::Cell;
 use crate::compare::family::powerless;
 use crate::number::interval::TRIALS_NEEDED;
-use crate::number::outliers::flags;
+use crate::number::outliers::outliers;
 use crate::records::columns::{self as samples, Column, columns};
-use crate::series::warm_up::{Course, course};
+use crate::series::change_points::level_changes;
 use model::MeasureKey;
 
 /// All notes, the gravest first.
@@ -41,8 +40,7 @@ fn lost_samples(records: &[Record]) -> Option<String> {
     let (first, count) = (trials.first()?, trials.len());
     Some(format!(
         "{count} record(s), the first of trial {first}, have histograms that do not add up to \
-         their \
-         count: samples were lost, and no quantile is taken from them."
+         their count: samples were lost, and no quantile is taken from them."
     ))
 }
 
@@ -136,9 +134,9 @@ fn unusual(records: &[Record], cells: &[Cell]) -> Vec<String> {
         for row in cell.headline() {
             let Some(by_contestant) = columns.get(&row.measure) else { continue };
             let place = format!("`{}` of {}", row.measure, cell.label());
-            let flagged = by_contestant.values().map(|column| flags(&column.values()).len());
+            let flagged = by_contestant.values().map(|column| outliers(&column.values()));
             far.push((flagged.sum::<usize>(), place.clone()));
-            let changes = by_contestant.values().filter(|column| changes(column, row.direction));
+            let changes = by_contestant.values().filter(|column| changes(column));
             let most = changes.count() * 2 > by_contestant.len() && by_contestant.len() > 2;
             drifting.extend(most.then_some(place));
         }
@@ -161,9 +159,9 @@ fn unusual(records: &[Record], cells: &[Cell]) -> Vec<String> {
 }
 
 /// Whether the level of a contestant's trials changes, in the order of their boots.
-fn changes(column: &Column, direction: Direction) -> bool {
+fn changes(column: &Column) -> bool {
     let mut samples: Vec<_> = column.samples.iter().collect();
     samples.sort_by_key(|sample| sample.boot.0);
     let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
-    values.len() >= TRIALS_NEEDED && course(&values, direction) != Course::Flat
+    values.len() >= TRIALS_NEEDED && level_changes(&values)
 }

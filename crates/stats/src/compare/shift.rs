@@ -9,9 +9,10 @@ use crate::number::interval::{Interval, expanded_percentile};
 use crate::number::median::weighted;
 use crate::rank::hodges_lehmann::Differences;
 use crate::rank::walsh::Averages;
-use crate::records::columns::Sample;
+use crate::records::columns::{Column, Sample, boots, values};
 use crate::records::pairing::MatchedPairs;
-use crate::resample::batched_medians::{Drawn, MOST_WEIGHT, batches, medians};
+use crate::resample::Resampling;
+use crate::resample::batched_medians::{LANES, MOST_WEIGHT, medians};
 use crate::resample::bootstrap::Clusters;
 
 /// A difference between a contestant and the baseline, with its intervals.
@@ -44,38 +45,20 @@ impl Shift {
     }
 }
 
-/// Which trials belong to which boot.
-pub(crate) fn clusters<K: Ord>(trials: &[(K, f64)]) -> Clusters {
-    Clusters::new(trials.iter().map(|(boot, _)| boot))
-}
-
-fn numbers<K>(trials: &[(K, f64)]) -> Vec<f64> {
-    trials.iter().map(|(_, value)| *value).collect()
-}
-
 /// The interval of the median over trials.
-pub(crate) fn median_interval<K: Ord>(
-    trials: &[(K, f64)],
-    resamples: u32,
-    mut seed: Seed,
-) -> Option<Interval> {
-    let (order, clusters) = (Ascending::new(&numbers(trials)), clusters(trials));
-    let resamples = if order.are_equal() { resamples.min(1) } else { resamples };
-    let mut replicates: Vec<f64> = if clusters.most_draws() <= MOST_WEIGHT {
-        let mut drawn = Drawn::nothing(trials.len());
-        batches(resamples, |lanes| {
-            drawn.clear();
-            (0..lanes).for_each(|lane| drawn.draw(&clusters, &mut seed, lane));
-            medians(&order.0, &drawn)
-        })
-    } else {
-        let mut weights = Vec::new();
-        let replicate = |_| {
-            clusters.resample(&mut seed, &mut weights);
-            order.median(&weights)
-        };
-        (0..resamples).filter_map(replicate).collect()
+pub(crate) fn median_interval(column: &Column, resamples: u32, seed: Seed) -> Option<Interval> {
+    let order = Ascending::new(&column.values());
+    let clusters = boots(&column.samples);
+    let resampling = Resampling {
+        samples: [&clusters],
+        resamples: if order.are_equal() { resamples.min(1) } else { resamples },
+        in_batches: clusters.most_draws() <= MOST_WEIGHT,
     };
+    let mut replicates = resampling.replicates(
+        seed,
+        |[drawn]| medians(&order.0, drawn),
+        |[weights]| order.median(weights),
+    );
     expanded_percentile(&mut replicates, clusters.units())
 }
 
@@ -112,25 +95,20 @@ pub(crate) fn shift(
     resamples: u32,
     seed: Seed,
 ) -> Option<Shift> {
-    let of_all = shift_of_all(&by_boot(ours), &by_boot(baseline), resamples, seed)?;
+    let of_all = shift_of_all(ours, baseline, resamples, seed)?;
     let of_pairs = pairs.and_then(|pairs| shift_of_pairs(pairs, resamples, seed));
     let narrower = of_pairs.filter(|pairs| is_narrower(pairs, &of_all));
     Some(narrower.unwrap_or(of_all))
 }
 
 /// Compared in percent, which verdicts use, if both have percents.
-fn is_narrower(one: &Shift, other: &Shift) -> bool {
-    let widths = |one: Option<Interval>, other: Option<Interval>| {
-        let width = |it: Interval| it.high - it.low;
-        one.zip(other).map(|(one, other)| width(one) <= width(other))
+fn is_narrower(of_pairs: &Shift, of_all: &Shift) -> bool {
+    let narrower = |pairs: Option<Interval>, all: Option<Interval>| {
+        pairs.zip(all).map(|(pairs, all)| pairs.width() <= all.width())
     };
-    widths(one.percent_interval, other.percent_interval)
-        .or_else(|| widths(one.interval, other.interval))
+    narrower(of_pairs.percent_interval, of_all.percent_interval)
+        .or_else(|| narrower(of_pairs.interval, of_all.interval))
         .unwrap_or(false)
-}
-
-pub(crate) fn by_boot(samples: &[Sample]) -> Vec<(&(u32, String), f64)> {
-    samples.iter().map(|sample| (&sample.boot, sample.value)).collect()
 }
 
 /// The shift of matched pairs; `None` if they are too few for an interval.
@@ -141,8 +119,17 @@ fn shift_of_pairs(pairs: &MatchedPairs, resamples: u32, seed: Seed) -> Option<Sh
     let ones = vec![1; pairs.base.len()];
     let (value, base) = (averages.shift(&ones)?, order.median(&ones)?);
     let alike = order.are_equal() && averages.are_equal();
-    let resamples = if alike { resamples.min(1) } else { resamples };
-    let replicates = resampled(&averages, &order, resamples, seed);
+    let clusters = Clusters::new(0..pairs.base.len());
+    let resampling = Resampling {
+        samples: [&clusters],
+        resamples: if alike { resamples.min(1) } else { resamples },
+        in_batches: Averages::are_few(pairs.base.len()),
+    };
+    let replicates = resampling.replicates(
+        seed,
+        |[drawn]| side_by_side(averages.shifts(drawn), medians(&order.0, drawn)),
+        |[weights]| Some((averages.shift(weights)?, order.median(weights)?)),
+    );
     let drawn = summary(value, base, &replicates, ones.len());
     // The baseline's median is uncertain as well, so the interval in percent may be wider, but
     // never narrower.
@@ -155,49 +142,26 @@ fn shift_of_pairs(pairs: &MatchedPairs, resamples: u32, seed: Seed) -> Option<Sh
     Some(Shift { interval, percent_interval: percents, matched_pairs: Some(ones.len()), ..drawn })
 }
 
-/// Shifts, each with the baseline's median of the same pairs.
-fn resampled(
-    averages: &Averages,
-    order: &Ascending,
-    resamples: u32,
-    mut seed: Seed,
-) -> Vec<(f64, f64)> {
-    let pairs = order.0.len();
-    let clusters = Clusters::new(0..pairs);
-    if Averages::are_few(pairs) {
-        let mut drawn = Drawn::nothing(pairs);
-        return batches(resamples, |lanes| {
-            drawn.clear();
-            (0..lanes).for_each(|lane| drawn.draw(&clusters, &mut seed, lane));
-            let (shifts, bases) = (averages.shifts(&drawn), medians(&order.0, &drawn));
-            std::array::from_fn(|lane| (shifts[lane], bases[lane]))
-        });
-    }
-    let mut weights = Vec::new();
-    let replicate = |_| {
-        clusters.resample(&mut seed, &mut weights);
-        Some((averages.shift(&weights)?, order.median(&weights)?))
-    };
-    (0..resamples).filter_map(replicate).collect()
-}
-
-fn shift_of_all<K: Ord>(
-    ours: &[(K, f64)],
-    baseline: &[(K, f64)],
-    resamples: u32,
-    seed: Seed,
-) -> Option<Shift> {
-    let (our_values, base_values) = (numbers(ours), numbers(baseline));
+fn shift_of_all(ours: &[Sample], baseline: &[Sample], resamples: u32, seed: Seed) -> Option<Shift> {
+    let (our_values, base_values) = (values(ours), values(baseline));
     let differences = Differences::new(&our_values, &base_values);
     let order = Ascending::new(&base_values);
     let ones = |trials: usize| vec![1; trials];
     let value = differences.shift(&ones(our_values.len()), &ones(base_values.len()))?;
     let base = order.median(&ones(base_values.len()))?;
-    let (our_boots, base_boots) = (clusters(ours), clusters(baseline));
+    let (our_boots, base_boots) = (boots(ours), boots(baseline));
     let alike = differences.are_equal() && order.are_equal();
-    let resamples = if alike { resamples.min(1) } else { resamples };
-    let replicates =
-        Both { differences, order, ours: &our_boots, base: &base_boots }.draw(resamples, seed);
+    let most = our_boots.most_draws() * base_boots.most_draws();
+    let resampling = Resampling {
+        samples: [&our_boots, &base_boots],
+        resamples: if alike { resamples.min(1) } else { resamples },
+        in_batches: differences.are_few() && most <= MOST_WEIGHT,
+    };
+    let replicates = resampling.replicates(
+        seed,
+        |[ours, base]| side_by_side(differences.shifts(ours, base), medians(&order.0, base)),
+        |[ours, base]| Some((differences.shift(ours, base)?, order.median(base)?)),
+    );
     let units = our_boots.units().min(base_boots.units());
     Some(summary(value, base, &replicates, units))
 }
@@ -216,50 +180,9 @@ fn summary(value: f64, base: f64, replicates: &[(f64, f64)], units: usize) -> Sh
     }
 }
 
-/// Two samples that are resampled together.
-struct Both<'a> {
-    differences: Differences,
-    /// The baseline's values.
-    order: Ascending,
-    ours: &'a Clusters,
-    base: &'a Clusters,
-}
-
-impl Both<'_> {
-    /// Shifts, each with the baseline's median of the same resample.
-    fn draw(&self, resamples: u32, seed: Seed) -> Vec<(f64, f64)> {
-        let most = self.ours.most_draws() * self.base.most_draws();
-        match self.differences.are_few() && most <= MOST_WEIGHT {
-            true => self.many_at_a_time(resamples, seed),
-            false => self.one_by_one(resamples, seed),
-        }
-    }
-
-    fn many_at_a_time(&self, resamples: u32, mut seed: Seed) -> Vec<(f64, f64)> {
-        let mut ours = Drawn::nothing(self.ours.trials());
-        let mut base = Drawn::nothing(self.base.trials());
-        batches(resamples, |lanes| {
-            ours.clear();
-            base.clear();
-            for lane in 0..lanes {
-                ours.draw(self.ours, &mut seed, lane);
-                base.draw(self.base, &mut seed, lane);
-            }
-            let shifts = self.differences.shifts(&ours, &base);
-            let bases = medians(&self.order.0, &base);
-            std::array::from_fn(|lane| (shifts[lane], bases[lane]))
-        })
-    }
-
-    fn one_by_one(&self, resamples: u32, mut seed: Seed) -> Vec<(f64, f64)> {
-        let (mut ours, mut base) = (Vec::new(), Vec::new());
-        let replicate = |_| {
-            self.ours.resample(&mut seed, &mut ours);
-            self.base.resample(&mut seed, &mut base);
-            Some((self.differences.shift(&ours, &base)?, self.order.median(&base)?))
-        };
-        (0..resamples).filter_map(replicate).collect()
-    }
+/// Each shift with the baseline's median of the same resample.
+fn side_by_side(shifts: [f64; LANES], bases: [f64; LANES]) -> [(f64, f64); LANES] {
+    std::array::from_fn(|lane| (shifts[lane], bases[lane]))
 }
 
 /// In percent of the baseline; `None` when that is 0.
@@ -267,17 +190,14 @@ fn percent(shift: f64, baseline: f64) -> Option<f64> {
     (baseline != 0.0).then(|| 100.0 * shift / baseline.abs())
 }
 
-/// The p value as if it were the only comparison; `None` if the
-/// contestant or the baseline has no number.
+/// The p value as if it were the only comparison; `None` if the contestant or the baseline has no
+/// number.
 pub(crate) fn p_value(
     ours: &[Sample],
     baseline: &[Sample],
     pairs: Option<&MatchedPairs>,
 ) -> Option<PValue> {
-    let units = |trials: &[Sample]| {
-        let trials = by_boot(trials);
-        clusters(&trials).unit_values(&numbers(&trials))
-    };
+    let units = |trials: &[Sample]| boots(trials).unit_values(&values(trials));
     let (ours, baseline) = (units(ours), units(baseline));
     let evidence = Evidence::from_samples(&ours, &baseline, pairs)?;
     let raw = evidence.p(1);

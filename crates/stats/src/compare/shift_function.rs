@@ -19,9 +19,6 @@ use crate::number::quantile::quantile;
 use crate::records::columns::Sample;
 use crate::records::pairing::MatchedPairs;
 
-/// The default quantiles.
-pub const QUANTILES: [f64; 12] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
-
 /// One trial's distribution with the boot that it belongs to.
 #[derive(Clone, Copy)]
 pub struct TrialDistribution<'a> {
@@ -29,7 +26,6 @@ pub struct TrialDistribution<'a> {
     pub boot: u32,
     /// See [`model::Trial::pairing_key`].
     pub pairing_key: Option<(u32, Seed)>,
-    /// The samples.
     pub histogram: &'a Histogram,
 }
 
@@ -50,21 +46,9 @@ pub struct QuantileShift {
     pub p_adjusted: Option<f64>,
 }
 
-/// The shift function of two sets of trials at ascending quantiles. Where any trial has too few
-/// samples for a quantile, there is no shift.
-pub fn shift_function(
-    ours: &[TrialDistribution],
-    baseline: &[TrialDistribution],
-    quantiles: &[f64],
-    resamples: u32,
-    seed: Seed,
-) -> Vec<QuantileShift> {
-    let steps = uncorrected(ours, baseline, quantiles, resamples, seed);
-    corrected(vec![steps]).pop().unwrap_or_default()
-}
-
-/// The shift functions of several contestants against one baseline, as a reader sees them in one
-/// picture: Holm's correction covers all quantiles of all of them.
+/// The shift functions of several contestants against one baseline at ascending quantiles, as a
+/// reader sees them in one picture: Holm's correction covers all quantiles of all of them. Where any
+/// trial has too few samples for a quantile, there is no shift.
 pub fn shift_functions(
     contestants: &[Contestant],
     baseline: &[TrialDistribution],
@@ -72,8 +56,9 @@ pub fn shift_functions(
     resamples: u32,
     seed: Seed,
 ) -> Vec<Vec<QuantileShift>> {
-    let steps = |one: &Contestant| {
-        uncorrected(&one.trials, baseline, quantiles, resamples, seed.derive(one.name))
+    let steps = |contestant: &Contestant| {
+        let seed = seed.derive(contestant.name);
+        uncorrected(&contestant.trials, baseline, quantiles, resamples, seed)
     };
     corrected(contestants.iter().map(steps).collect())
 }
@@ -150,12 +135,20 @@ mod tests {
         all.iter().zip(0..).map(trial).collect()
     }
 
+    fn shift_function(
+        ours: &[Histogram],
+        base: &[Histogram],
+        quantiles: &[f64],
+    ) -> Vec<QuantileShift> {
+        let ours = [Contestant { name: "ours", trials: trials(ours) }];
+        shift_functions(&ours, &trials(base), quantiles, 50, Seed(1)).remove(0)
+    }
+
     #[test]
     fn a_longer_tail_shows_where_it_is() {
         let base: Vec<Histogram> = (0..8).map(|trial| histogram(5_000 + trial, 10)).collect();
         let ours: Vec<Histogram> = (0..8).map(|trial| histogram(4_000 + trial, 14)).collect();
-        let steps =
-            shift_function(&trials(&ours), &trials(&base), &[0.1, 0.5, 0.9, 0.9999], 200, Seed(1));
+        let steps = shift_function(&ours, &base, &[0.1, 0.5, 0.9, 0.9999]);
         let shift = |at: usize| steps[at].shift.clone().unwrap().value;
         // 1,000 less to begin with, and 4 more at each of the samples before the quantile.
         assert_eq!([shift(0), shift(1), shift(2)], [-604.0, 996.0, 2_596.0]);
@@ -187,7 +180,7 @@ mod tests {
         fn a_moved_distribution_has_a_flat_shift_function(by in 1u64..5_000) {
             let base: Vec<Histogram> = (0..6).map(|_| histogram(1_000, 3)).collect();
             let ours: Vec<Histogram> = (0..6).map(|_| histogram(1_000 + by, 3)).collect();
-            for step in shift_function(&trials(&ours), &trials(&base), &QUANTILES, 50, Seed(1)) {
+            for step in shift_function(&ours, &base, &[0.05, 0.2, 0.5, 0.8, 0.95, 0.99]) {
                 prop_assert_eq!(step.shift.unwrap().value, by as f64);
             }
         }

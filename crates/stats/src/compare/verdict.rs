@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::margin::{PERCENT_EQUIVALENT, PERCENT_THAT_MATTERS};
 use crate::compare::shift::Shift;
-use crate::number::interval::{Interval, TRIALS_NEEDED};
+use crate::number::interval::TRIALS_NEEDED;
 use crate::rank::holm::ALPHA;
 use crate::records::pairing::SeedCounts;
 
@@ -14,7 +14,6 @@ use crate::records::pairing::SeedCounts;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The contestant is the baseline.
     Baseline,
     /// The interval of the shift lies wholly on the good side, beyond [`PERCENT_THAT_MATTERS`], and
     /// the corrected p value is at most 5 %.
@@ -45,22 +44,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// All, in the order of [`rules`](crate::decide::rules).
-    pub const ALL: [Verdict; 12] = [
-        Self::Baseline,
-        Self::Better,
-        Self::Worse,
-        Self::More,
-        Self::Less,
-        Self::Equivalent,
-        Self::Equal,
-        Self::NotDistinguishable,
-        Self::Differs,
-        Self::Unchanged,
-        Self::TooFewTrials,
-        Self::NotMeasured,
-    ];
-
     /// The verdict in words, as tables print it.
     pub fn words(self) -> &'static str {
         match self {
@@ -108,56 +91,31 @@ pub fn judge(
     };
     let Some(interval) = interval else { return Verdict::NotDistinguishable };
     let not_chance = p.is_some_and(|p| p <= ALPHA);
-    match position(interval, equivalent) {
-        Position::Equivalent => Verdict::Equivalent,
-        Position::Higher if not_chance && interval.low > margin => above(direction),
-        Position::Lower if not_chance && interval.high < -margin => below(direction),
-        _ => Verdict::NotDistinguishable,
+    if interval.low >= -equivalent && interval.high <= equivalent {
+        Verdict::Equivalent
+    } else if not_chance && interval.low > margin {
+        towards(direction, true)
+    } else if not_chance && interval.high < -margin {
+        towards(direction, false)
+    } else {
+        Verdict::NotDistinguishable
     }
 }
 
-/// The position of an interval relative to 0 and a margin in its unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Position {
-    /// It lies wholly inside the margin: no difference that matters.
-    Equivalent,
-    /// It lies wholly below 0, and reaches beyond the margin.
-    Lower,
-    /// It lies wholly above 0, and reaches beyond the margin.
-    Higher,
-    /// It contains 0 and reaches beyond the margin.
-    Unclear,
-}
-
-/// The position of a shift's interval; `margin` ≥ 0 is a half-width.
-fn position(interval: Interval, margin: f64) -> Position {
-    match interval {
-        Interval { low, high } if low >= -margin && high <= margin => Position::Equivalent,
-        Interval { low, .. } if low > 0.0 => Position::Higher,
-        Interval { high, .. } if high < 0.0 => Position::Lower,
-        _ => Position::Unclear,
-    }
-}
-
-fn above(direction: Direction) -> Verdict {
-    match direction {
-        Direction::Lower => Verdict::Worse,
-        Direction::Higher => Verdict::Better,
-        Direction::Neutral => Verdict::More,
-    }
-}
-
-fn below(direction: Direction) -> Verdict {
-    match direction {
-        Direction::Lower => Verdict::Better,
-        Direction::Higher => Verdict::Worse,
-        Direction::Neutral => Verdict::Less,
+/// The claim that a number is higher, or lower.
+pub(crate) fn towards(direction: Direction, is_higher: bool) -> Verdict {
+    match (direction, is_higher) {
+        (Direction::Lower, true) | (Direction::Higher, false) => Verdict::Worse,
+        (Direction::Lower, false) | (Direction::Higher, true) => Verdict::Better,
+        (Direction::Neutral, true) => Verdict::More,
+        (Direction::Neutral, false) => Verdict::Less,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::interval::Interval;
 
     fn shift(low: f64, high: f64) -> Shift {
         let interval = Some(Interval { low, high });
@@ -168,23 +126,6 @@ mod tests {
             percent_interval: None,
             matched_pairs: None,
         }
-    }
-
-    #[test]
-    fn an_interval_has_one_of_four_positions() {
-        let position_of = |low, high| position(Interval { low, high }, 1.0);
-        assert_eq!(position_of(-0.5, 0.9), Position::Equivalent);
-        assert_eq!(
-            position_of(0.2, 0.9),
-            Position::Equivalent,
-            "a difference that does not matter"
-        );
-        assert_eq!(
-            (position_of(0.2, 1.1), position_of(-3.0, -2.0)),
-            (Position::Higher, Position::Lower)
-        );
-        let unclear = Position::Unclear;
-        assert_eq!((position_of(-0.1, 1.1), position_of(-9.0, 9.0)), (unclear, unclear));
     }
 
     #[test]

@@ -20,9 +20,8 @@ use model::metric::{Direction, Unit};
 use model::{Clock, Record};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::verdict::Verdict;
-use crate::number::interval::Interval;
-use crate::number::interval::TRIALS_NEEDED;
+use crate::compare::verdict::{Verdict, towards};
+use crate::number::interval::{Interval, TRIALS_NEEDED};
 use crate::number::median::median;
 use crate::rank::holm::{ALPHA, adjust};
 use crate::rank::rank_interval;
@@ -38,9 +37,7 @@ pub struct Line {
     pub cell: String,
     pub contestant: String,
     pub measure: MeasureKey,
-    /// The unit of the medians.
     pub unit: Unit,
-    /// Which direction is better.
     pub direction: Direction,
     /// The median before, over independent trials.
     pub before: Option<f64>,
@@ -69,7 +66,6 @@ pub struct Broken {
     pub failed: (usize, usize),
 }
 
-/// The result of the gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
     /// The smallest difference that counts as a change, in percent.
@@ -189,18 +185,19 @@ fn exact(line: Line, before: &Column, now: &Column, margin: f64) -> Line {
         return Line { change: Verdict::TooFewTrials, ..line };
     }
     let percents: Vec<f64> = pairs.iter().map(|&(now, before)| percent(before, now)).collect();
-    let (up, down) = (
-        percents.iter().filter(|percent| **percent > 0.0).count(),
-        percents.iter().filter(|percent| **percent < 0.0).count(),
-    );
+    let higher = percents.iter().filter(|percent| **percent > 0.0).count();
+    let lower = percents.iter().filter(|percent| **percent < 0.0).count();
     let middle = median(&percents).unwrap_or(0.0);
-    let agree =
-        |side: usize| other_side_at_most(pairs.len()).is_some_and(|n| pairs.len() - side <= n);
-    let change = match middle {
-        _ if up + down == 0 => Verdict::Equal,
-        middle if middle > margin && agree(up) => towards(line.direction, true),
-        middle if middle < -margin && agree(down) => towards(line.direction, false),
-        _ => Verdict::Unchanged,
+    let most = other_side_at_most(pairs.len());
+    let agree = |seeds: usize| most.is_some_and(|most| pairs.len() - seeds <= most);
+    let change = if higher + lower == 0 {
+        Verdict::Equal
+    } else if middle > margin && agree(higher) {
+        towards(line.direction, true)
+    } else if middle < -margin && agree(lower) {
+        towards(line.direction, false)
+    } else {
+        Verdict::Unchanged
     };
     let percent = middle.is_finite().then_some(middle);
     Line { percent, trials: pairs.len(), change, ..line }
@@ -208,10 +205,12 @@ fn exact(line: Line, before: &Column, now: &Column, margin: f64) -> Line {
 
 /// The change in percent of the first number; infinite from 0 to another number.
 fn percent(before: f64, now: f64) -> f64 {
-    match (before == now, before == 0.0) {
-        (true, _) => 0.0,
-        (false, true) => f64::INFINITY.copysign(now),
-        (false, false) => (now / before - 1.0) * 100.0,
+    if before == now {
+        0.0
+    } else if before == 0.0 {
+        f64::INFINITY.copysign(now)
+    } else {
+        (now / before - 1.0) * 100.0
     }
 }
 
@@ -230,14 +229,6 @@ fn other_side_at_most(pairs: usize) -> Option<usize> {
         ways *= (pairs - count) as f64 / (count + 1) as f64;
     }
     most.or((pairs < TRIALS_NEEDED).then_some(0))
-}
-
-fn towards(direction: Direction, up: bool) -> Verdict {
-    match (direction, up) {
-        (Direction::Lower, true) | (Direction::Higher, false) => Verdict::Worse,
-        (Direction::Lower, false) | (Direction::Higher, true) => Verdict::Better,
-        (Direction::Neutral, _) => Verdict::Unchanged,
-    }
 }
 
 /// Compares boots, under a real clock: the shift and its p value, not yet corrected.

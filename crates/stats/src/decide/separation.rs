@@ -26,7 +26,6 @@ use model::MeasureKey;
 pub struct Separation {
     /// The contestant that comes first in [`Comparison::contestants`].
     pub one: String,
-    /// The other contestant.
     pub other: String,
     /// The number of headline measures that both contestants have.
     pub looked_at: usize,
@@ -40,7 +39,6 @@ pub struct Separator {
     /// The cell with its machine, [`Cell::label`].
     pub cell: String,
     pub measure: MeasureKey,
-    /// The unit of the medians.
     pub unit: Unit,
     /// The first contestant's median.
     pub one: f64,
@@ -65,7 +63,6 @@ struct Look<'a> {
     sides: BTreeMap<String, TrialRange>,
 }
 
-/// One contestant's trials.
 struct TrialRange {
     low: f64,
     high: f64,

@@ -17,7 +17,6 @@ pub struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    /// At the start.
     pub fn new(timeline: &'a Timeline, cpu: usize) -> Meter<'a> {
         let sums = vec![0; timeline.groups.len() + 1];
         Meter { stretches: &timeline.stretches[cpu], timeline, place: 0, now_ns: 0, sums }

@@ -26,9 +26,7 @@ pub struct IdleWhileWaiting {
 /// A span in which at least one CPU idled while a task that may use it waited.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Episode {
-    /// Its beginning, ns.
     pub from_ns: u64,
-    /// Its end, ns.
     pub to_ns: u64,
     /// CPU time lost, ns.
     pub cpu_ns: u64,
@@ -53,7 +51,6 @@ struct Class {
 /// The idle spans, for each set of CPUs that groups may use.
 pub struct Idle {
     classes: Vec<Class>,
-    /// The class of each group.
     of_group: Vec<usize>,
 }
 

@@ -9,7 +9,6 @@ use super::Wait;
 use super::charge::Meter;
 use super::timeline::Timeline;
 
-/// The columns of a lane.
 const COLUMNS: u64 = 80;
 
 /// A CPU's timeline.
@@ -25,16 +24,13 @@ pub struct Lane {
 /// A closer look at some tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct View {
-    /// Its beginning, ns.
     pub from_ns: u64,
-    /// Its end, ns.
     pub to_ns: u64,
     /// The length of a column, ns.
     pub column_ns: u64,
     pub rows: Vec<TaskRow>,
 }
 
-/// A task's timeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TaskRow {
     pub task: String,
@@ -98,7 +94,6 @@ pub fn column_ns(timeline: &Timeline) -> u64 {
     timeline.end_ns.div_ceil(COLUMNS).max(1)
 }
 
-/// The lanes of all CPUs.
 pub fn lanes(timeline: &Timeline) -> Vec<Lane> {
     (0..timeline.stretches.len()).map(|cpu| lane(timeline, cpu)).collect()
 }
@@ -118,7 +113,6 @@ fn lane(timeline: &Timeline, cpu: usize) -> Lane {
     Lane { cpu: cpu as u32, letters: (1..=columns).map(letter).collect() }
 }
 
-/// The letter of a group, or of idling.
 fn letter(timeline: &Timeline, group: usize) -> char {
     let strangers = timeline.groups.len() - 1;
     match group {

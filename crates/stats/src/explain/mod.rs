@@ -33,10 +33,8 @@ pub use lanes::{Lane, TaskRow, View, group_letter};
 
 use timeline::Timeline;
 
-/// The explanation of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Explanation {
-    /// CPUs of the machine.
     pub cpus: u32,
     /// The trace reaches from the common start to here, ns.
     pub end_ns: u64,
@@ -72,7 +70,6 @@ pub struct Spent {
     pub group: String,
     /// The thread number; 0 for groups.
     pub pid: u32,
-    /// The number of tasks in the trace.
     pub tasks: u64,
     /// From the first to the last event, ns: the sum of the next four.
     pub lifetime_ns: u64,
@@ -95,12 +92,10 @@ pub struct Spent {
     pub other_idle_ns: u64,
 }
 
-/// One wait for a CPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Wait {
     /// The task, as in [`Spent::name`].
     pub task: String,
-    /// Its thread number.
     pub pid: u32,
     pub group: String,
     /// When it became runnable, ns.
@@ -160,7 +155,6 @@ pub enum Began {
 /// A decision about a waiting task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Placed {
-    /// The time, ns.
     pub at_ns: u64,
     /// The deciding CPU.
     pub cpu: u32,

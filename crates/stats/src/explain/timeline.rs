@@ -48,7 +48,6 @@ pub struct Waited {
     pub parts: Vec<WaitPart>,
 }
 
-/// A part of a wait, on one CPU.
 #[derive(Clone, Copy, Debug)]
 pub struct WaitPart {
     pub cpu: u32,
@@ -92,7 +91,6 @@ struct Now {
     wait: OpenWait,
 }
 
-/// The current wait.
 #[derive(Clone, Default)]
 struct OpenWait {
     event: usize,
@@ -222,7 +220,6 @@ impl Reader {
         }
     }
 
-    /// Begins a wait.
     fn wait(&mut self, number: usize, at: u64, task: usize, cpu: u32) {
         let now = &mut self.now[task];
         (now.state, now.since_ns, now.cpu) = (State::Waiting, at, cpu);

@@ -20,10 +20,14 @@ pub const TRIALS_NEEDED: usize = 6;
 /// A closed interval in the unit of the numbers that it is for, or in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// The lower end.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
+}
+
+impl Interval {
+    pub fn width(self) -> f64 {
+        self.high - self.low
+    }
 }
 
 /// The confidence of every interval, 0 … 1.

@@ -12,7 +12,7 @@ use crate::number::distributions::normal_below;
 
 /// Up to this many trials on both sides together the p value is exact; beyond, it is normal with
 /// corrections for ties and continuity. There the two differ by less than 0.001.
-const EXACT_RUNS: usize = 60;
+const EXACT_TRIALS: usize = 60;
 
 /// One-sided p values, each 0 … 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,10 +37,10 @@ pub fn rank_sum(ours: &[f64], baseline: &[f64]) -> Option<Tails> {
     }
     let ranks = doubled_ranks(&[ours, baseline].concat());
     let sum: usize = ranks[..ours.len()].iter().sum();
-    match ranks.len() <= EXACT_RUNS {
-        true => Some(exact(&ranks, ours.len())),
-        false => Some(approximate(&ranks, ours.len(), sum)),
+    if ranks.len() > EXACT_TRIALS {
+        return Some(approximate(&ranks, ours.len(), sum));
     }
+    Some(exact(&ranks, ours.len()))
 }
 
 /// By counting. Without ties every doubled rank is even, so half of the sums need no memory.
@@ -60,7 +60,7 @@ pub fn smallest(ours: usize, baseline: usize) -> f64 {
 /// at most `tail`, without ties.
 pub fn sums_within(ours: usize, baseline: usize, tail: f64) -> usize {
     let trials = ours + baseline;
-    if trials > EXACT_RUNS {
+    if trials > EXACT_TRIALS {
         let mean = ours as f64 * baseline as f64 / 2.0;
         let deviation = (mean * (trials as f64 + 1.0) / 6.0).sqrt();
         return (0..=mean as usize)

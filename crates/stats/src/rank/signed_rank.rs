@@ -79,7 +79,7 @@ fn chances(ranks: impl Iterator<Item = usize> + Clone) -> Vec<f64> {
 /// Twice the rank of every difference's size, and whether it is positive; zeros left out after
 /// ranking.
 fn doubled_ranks(differences: &[f64]) -> Vec<(usize, bool)> {
-    let mut sizes: Vec<f64> = differences.iter().map(|it| it.abs()).collect();
+    let mut sizes: Vec<f64> = differences.iter().map(|difference| difference.abs()).collect();
     sizes.sort_unstable_by(f64::total_cmp);
     let rank = |value: f64| {
         let lower = sizes.partition_point(|size| *size < value.abs());
@@ -111,13 +111,14 @@ mod tests {
 
     /// The differences of 200 pairs, the last ones that are counted, with 27 ties and two zeros.
     fn many() -> Vec<f64> {
-        (0..EXACT_PAIRS).map(|it| ((it * 37 + 11) % 173) as f64 - 70.0).collect()
+        (0..EXACT_PAIRS).map(|at| ((at * 37 + 11) % 173) as f64 - 70.0).collect()
     }
 
     #[test]
     fn counting_and_the_normal_distribution_meet() {
         for moved in 0..30 {
-            let differences: Vec<f64> = many().iter().map(|it| it - f64::from(moved)).collect();
+            let differences: Vec<f64> =
+                many().iter().map(|value| value - f64::from(moved)).collect();
             let counted = signed_rank(&differences).unwrap();
             let ranks = doubled_ranks(&differences);
             let sum = ranks.iter().filter(|(_, up)| *up).map(|(rank, _)| rank).sum();
@@ -132,7 +133,7 @@ mod tests {
 
     #[test]
     fn more_blocks_than_can_be_counted_have_a_p_value() {
-        let up: Vec<f64> = (1..=20_000).map(|it| if it % 2 == 0 { 1.0 } else { -0.99 }).collect();
+        let up: Vec<f64> = (1..=20_000).map(|at| if at % 2 == 0 { 1.0 } else { -0.99 }).collect();
         let tails = signed_rank(&up).unwrap();
         assert!(tails.above < 1e-9 && tails.below > 0.999, "{tails:?}");
     }

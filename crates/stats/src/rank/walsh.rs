@@ -7,8 +7,7 @@
 //! and Wolfe, "Nonparametric Statistical Methods", 2nd edition 1999, section 3.2). The effect of a
 //! block on both trials of a pair cancels out.
 
-use crate::number::interval::CONFIDENCE;
-use crate::number::interval::Interval;
+use crate::number::interval::{CONFIDENCE, Interval};
 use crate::number::median::weighted;
 use crate::rank::signed_rank::signed_within;
 use crate::resample::batched_medians::{Drawn, LANES, MOST_WEIGHT, medians_of_averages};
@@ -23,9 +22,9 @@ impl Averages {
     /// The averages of the differences of all pairs.
     pub fn new(differences: &[f64]) -> Averages {
         let mut sorted: Vec<(f64, (u32, u32))> = Vec::new();
-        for (j, one) in differences.iter().enumerate() {
-            let other = differences[..=j].iter().enumerate();
-            sorted.extend(other.map(|(i, it)| (it + (one - it) / 2.0, (i as u32, j as u32))));
+        for (j, last) in (0..).zip(differences) {
+            let up_to_it = (0..=j).zip(differences);
+            sorted.extend(up_to_it.map(|(i, value)| (value + (last - value) / 2.0, (i, j))));
         }
         sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let (values, pairs) = sorted.into_iter().unzip();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Backend, Clock, Record, Seed};
 
-use crate::records::measures::values;
+use crate::records::measures;
 use crate::resample::bootstrap::Clusters;
 use model::MeasureKey;
 
@@ -21,7 +21,6 @@ pub(crate) struct CellKey {
 }
 
 impl CellKey {
-    /// The cell that a record belongs to.
     pub fn from_record(record: &Record) -> CellKey {
         let trial = &record.trial;
         CellKey {
@@ -90,7 +89,7 @@ pub(crate) struct Column {
 
 impl Column {
     pub fn values(&self) -> Vec<f64> {
-        self.samples.iter().map(|sample| sample.value).collect()
+        values(&self.samples)
     }
 
     /// One number for each independent unit: a seed under a virtual clock, a boot under a real one
@@ -114,6 +113,10 @@ impl Column {
     }
 }
 
+pub(crate) fn values(samples: &[Sample]) -> Vec<f64> {
+    samples.iter().map(|sample| sample.value).collect()
+}
+
 /// Which samples belong to which boot.
 pub(crate) fn boots(samples: &[Sample]) -> Clusters {
     Clusters::new(samples.iter().map(|sample| &sample.boot))
@@ -131,7 +134,7 @@ pub(crate) fn columns(records: &[&Record]) -> Columns {
         if record.trial.clock() == Clock::Virtual && !seen.insert(record.trial.id()) {
             continue;
         }
-        for (key, value) in values(record) {
+        for (key, value) in measures::values(record) {
             let contestant = record.trial.contestant.name.clone();
             let column = columns.entry(key).or_default().entry(contestant).or_default();
             match value {

@@ -29,7 +29,6 @@ pub struct Part {
     pub records: Vec<Record>,
 }
 
-/// The result.
 #[derive(Clone, Debug, Default)]
 pub struct Merged {
     /// The records, each trial once; machines of cells that stay apart have the store in their

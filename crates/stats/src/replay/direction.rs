@@ -53,7 +53,7 @@ pub fn pairs(program: &Side, replay: &Side, model: &Side, recorded: &str) -> Vec
         for other in &names[place + 1..] {
             for (kind, group) in &headlines {
                 let way = |side: &Side| way(side, [one, other], *kind, group);
-                let value = |name| middle(&values(program, name, *kind, group));
+                let value = |name| median(&values(program, name, *kind, group));
                 let (Some(a), Some(b)) = (value(one), value(other)) else { continue };
                 pairs.push(Pair {
                     schedulers: [(*one).clone(), (*other).clone()],
@@ -75,10 +75,6 @@ fn values(side: &Side, scheduler: &str, kind: Kind, group: &str) -> Vec<f64> {
     trials.filter_map(|trial| trial.value(kind, group)).collect()
 }
 
-fn middle(values: &[f64]) -> Option<f64> {
-    median(values)
-}
-
 fn way(side: &Side, [one, other]: [&str; 2], kind: Kind, group: &str) -> Option<Way> {
     claim(&values(side, one, kind, group), &values(side, other, kind, group))
 }
@@ -91,11 +87,12 @@ fn claim(one: &[f64], other: &[f64]) -> Option<Way> {
         (least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
     };
     let ((a_least, a_most), (b_least, b_most)) = (range(one), range(other));
-    let is_large = (b - a).abs() > PERCENT_EQUIVALENT / 100.0 * a.abs();
-    match (is_large, b_least > a_most, b_most < a_least) {
-        (true, true, _) => Some(Way::Larger),
-        (true, _, true) => Some(Way::Smaller),
-        _ => None,
+    if (b - a).abs() <= PERCENT_EQUIVALENT / 100.0 * a.abs() {
+        None
+    } else if b_least > a_most {
+        Some(Way::Larger)
+    } else {
+        (b_most < a_least).then_some(Way::Smaller)
     }
 }
 

@@ -137,10 +137,7 @@ pub fn figures(trace: &Trace, members: &BTreeMap<u32, String>, wall_ns: u64) -> 
 impl Reader<'_> {
     fn group(&mut self, task: u32) -> Option<&mut GroupFigures> {
         let name = self.members.get(&task)?;
-        if !self.figures.groups.contains_key(name) {
-            self.figures.groups.insert(name.clone(), GroupFigures::default());
-        }
-        self.figures.groups.get_mut(name)
+        Some(self.figures.groups.entry(name.clone()).or_default())
     }
 
     fn leaves(&mut self, task: u32, state: &str, at_ns: u64) {
@@ -155,9 +152,10 @@ impl Reader<'_> {
         };
         group.cpu_ns += at_ns - since_ns;
         let runnable = state.starts_with('R');
-        let after = match runnable || woken {
-            true => State::Waiting { since_ns: at_ns, presumed: !runnable },
-            false => State::Asleep,
+        let after = if runnable || woken {
+            State::Waiting { since_ns: at_ns, presumed: !runnable }
+        } else {
+            State::Asleep
         };
         self.states.insert(task, after);
     }

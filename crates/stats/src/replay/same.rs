@@ -77,7 +77,8 @@ mod tests {
     #[test]
     fn each_kind_has_its_tolerance() {
         let seen = checks(&[trial(1_000, 100)], &[trial(1_030, 119)]);
-        let near: Vec<(Kind, bool)> = seen.iter().map(|it| (it.kind, it.is_within())).collect();
+        let near: Vec<(Kind, bool)> =
+            seen.iter().map(|check| (check.kind, check.is_within())).collect();
         let expected = [
             (Kind::Wall, true),
             (Kind::Switches, true),

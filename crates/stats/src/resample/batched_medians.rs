@@ -30,7 +30,6 @@ impl Drawn {
         self.0.fill([0; LANES]);
     }
 
-    /// Draws one resample.
     pub fn draw(&mut self, clusters: &Clusters, seed: &mut Seed, lane: usize) {
         let (trials, lane) = (self.0.as_mut_slice(), lane % LANES);
         clusters.each_draw(seed, |trial| trials[trial][lane] = trials[trial][lane].wrapping_add(1));

@@ -19,8 +19,7 @@ use model::Seed;
 use crate::compare::evidence::{ByPairs, Evidence, pairs_tell, smallest_of_pairs};
 use crate::compare::margin::PERCENT_THAT_MATTERS;
 use crate::number::distributions::student_quantile;
-use crate::number::interval::Interval;
-use crate::number::interval::TRIALS_NEEDED;
+use crate::number::interval::{Interval, TRIALS_NEEDED};
 use crate::rank::holm::ALPHA;
 use crate::rank::rank_sum::{smallest, sums_within};
 use crate::rank::signed_rank::signed_within;
@@ -29,7 +28,6 @@ use crate::rank::walsh::Averages;
 /// The part of experiments that must find the smallest difference.
 const POWER: f64 = 0.8;
 
-/// The number of simulated experiments.
 const EXPERIMENTS: usize = 500;
 
 /// The bootstrap's interval of a shift is wider than theory by this factor, for normal noise and 6
@@ -109,7 +107,7 @@ fn upper_end(ours: &[f64], base: &[f64], of_pairs: Option<Interval>) -> f64 {
     let variance = (squares(ours) + squares(base)) / (2.0 * trials - 2.0);
     let error = (variance * 2.0 / trials * PI / 3.0).sqrt();
     let half = WIDER * student_quantile(ours.len() - 1) * error;
-    match of_pairs.filter(|it| it.high - it.low <= 2.0 * half) {
+    match of_pairs.filter(|interval| interval.width() <= 2.0 * half) {
         Some(interval) => interval.high,
         None => mean(ours) - mean(base) + half,
     }

@@ -73,10 +73,10 @@ fn widest(comparison: &Comparison) -> Option<(f64, String)> {
     let mut widest: Option<(f64, String)> = None;
     for cell in &comparison.cells {
         for row in cell.headline().filter(|row| row.judges()) {
-            for entry in row.entries.iter().filter(|it| it.verdict != Verdict::Baseline) {
+            for entry in row.entries.iter().filter(|entry| entry.verdict != Verdict::Baseline) {
                 let interval = entry.shift.and_then(|shift| shift.percent_interval);
                 let Some(interval) = interval else { continue };
-                let half = (interval.high - interval.low) / 2.0;
+                let half = interval.width() / 2.0;
                 if widest.as_ref().is_none_or(|(most, _)| half > *most) {
                     let of = format!("{} of {} in {}", row.measure, entry.contestant, cell.name);
                     widest = Some((half, of));

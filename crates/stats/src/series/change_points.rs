@@ -15,6 +15,9 @@ use crate::number::outliers::NORMAL_SCALE;
 /// No segment is shorter: one trial alone is an outlier, not a level.
 const SHORTEST: usize = 2;
 
+/// Levels that differ by less than this part of the last one are one level.
+const SAME_LEVEL: f64 = 0.01;
+
 /// The penalty for a cut, as a multiple of variance · ln n. The criterion of Schwarz (1978) has 2
 /// for a mean and a place; series of trials are short and their variance is estimated poorly, so
 /// that 2 would find a change in every fifth series without one.
@@ -28,6 +31,19 @@ pub fn change_points(values: &[f64]) -> Vec<usize> {
     let Some(step) = median(&steps) else { return Vec::new() };
     let deviation = step * NORMAL_SCALE / std::f64::consts::SQRT_2;
     pelt(values, PENALTY * deviation * deviation * n.ln())
+}
+
+/// Whether a level of the series differs from its last one by more than [`SAME_LEVEL`].
+pub fn level_changes(values: &[f64]) -> bool {
+    let mut ends = change_points(values);
+    ends.push(values.len());
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    let levels = starts
+        .zip(&ends)
+        .map(|(start, &end)| values[start..end].iter().sum::<f64>() / (end - start) as f64);
+    let levels: Vec<f64> = levels.collect();
+    let last = levels[levels.len() - 1];
+    levels.iter().any(|level| (level - last).abs() > SAME_LEVEL * last.abs())
 }
 
 /// The cuts with the least penalised sum of squares; `penalty` is in the values' unit, squared. A
@@ -105,6 +121,8 @@ mod tests {
         assert_eq!(change_points(&[5.0, 5.0, 5.0, 9.0, 9.0, 9.0]), [3]);
         assert_eq!(change_points(&[5.0; 9]), [] as [usize; 0]);
         assert_eq!((change_points(&[]), change_points(&[1.0])), (vec![], vec![]));
+        assert!(level_changes(&series) && !level_changes(&[5.0; 9]) && !level_changes(&[]));
+        assert!(!level_changes(&[5.0, 5.0, 5.0, 5.04, 5.04, 5.04]), "less than 1 %");
     }
 
     /// Normal series without a change: the penalty keeps false alarms rare.

@@ -11,8 +11,7 @@
 
 use model::Seed;
 
-use crate::number::interval::Interval;
-use crate::number::interval::expanded_percentile;
+use crate::number::interval::{Interval, expanded_percentile};
 use crate::number::median::median;
 
 /// Two lines must leave less than this part of one line's sum of squares.
@@ -24,7 +23,6 @@ pub const SETTINGS_NEEDED: usize = 5;
 /// Where two lines meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knee {
-    /// The setting.
     pub at: f64,
     /// The slope below, in the measure's unit per unit of the setting.
     pub below: f64,
@@ -65,8 +63,8 @@ pub fn with_interval(
     };
     let found = knee_of(&whole)?;
     let draw = |_| {
-        let one = |_| whole[seed.below(whole.len() as u64) as usize];
-        knee_of(&(0..whole.len()).map(one).collect::<Vec<_>>()).map(|knee| knee.at)
+        let pass = |_| whole[seed.below(whole.len() as u64) as usize];
+        knee_of(&(0..whole.len()).map(pass).collect::<Vec<_>>()).map(|knee| knee.at)
     };
     let mut replicates: Vec<f64> = (0..resamples).filter_map(draw).collect();
     let steady = replicates.len() as f64 >= 0.95 * f64::from(resamples);

@@ -4,4 +4,3 @@
 pub mod change_points;
 pub mod knee;
 pub mod over_time;
-pub mod warm_up;

@@ -14,10 +14,8 @@ use crate::number::median::median;
 /// A series over several trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Band {
-    /// The series' definition.
     pub definition: &'static Definition,
     pub trials: usize,
-    /// The length of an interval, ns.
     pub interval_ns: u64,
     /// Where the longest trial ended, ns.
     pub end_ns: u64,
@@ -27,13 +25,6 @@ pub struct Band {
     /// The lowest of them.
     pub low: Vec<f64>,
     pub high: Vec<f64>,
-}
-
-impl Band {
-    /// Whether nothing was ever counted.
-    pub fn is_zero(&self) -> bool {
-        self.high.iter().all(|&value| value == 0.0)
-    }
 }
 
 /// The series of a contestant's trials that ended well, with no more intervals than `points_max`;
@@ -52,7 +43,8 @@ fn band(definition: &'static Definition, trials: &[&Record], points_max: usize) 
     while points(end_ns, interval_ns) > points_max.max(1) {
         interval_ns *= 2;
     }
-    let resampled: Vec<Vec<f64>> = found.iter().map(|it| resample(it, interval_ns)).collect();
+    let resampled: Vec<Vec<f64>> =
+        found.iter().map(|series| resample(series, interval_ns)).collect();
     let mut band = Band {
         definition,
         trials: found.len(),

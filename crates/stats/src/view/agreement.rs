@@ -39,20 +39,16 @@ const RATE_RELATIVE: f64 = 0.05;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Aspect {
-    /// Parts of a whole.
     Shares,
-    /// Context switches.
     Switches,
     /// Waits, as the kernel or the task sees them.
     Latency,
     /// From start to end.
     Turnaround,
-    /// Iterations per second.
     Rate,
 }
 
 impl Aspect {
-    /// All, in the order of tables.
     pub const ALL: [Aspect; 5] =
         [Self::Shares, Self::Switches, Self::Latency, Self::Turnaround, Self::Rate];
 
@@ -91,7 +87,6 @@ impl Aspect {
 /// The sum of voluntary and involuntary switches, which no record holds by itself.
 const SWITCHES: &str = "switches";
 
-/// The tolerance between two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tolerance {
     /// As part of the reference's number.
@@ -101,7 +96,6 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// Judges a model's number.
     pub fn judge(&self, reference: f64, model: f64) -> Within {
         let error = (model - reference).abs();
         if error <= self.relative * reference.abs() {
@@ -114,7 +108,6 @@ impl Tolerance {
     }
 }
 
-/// Whether a figure agrees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Within {
@@ -122,25 +115,20 @@ pub enum Within {
     Strictly,
     /// Only by the absolute allowance.
     ByAllowance,
-    /// Outside the relative tolerance and the allowance.
     Outside,
 }
 
-/// One number on both backends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// The cell's name, `wake_under_hogs hogs=24`.
     pub cell: String,
-    /// The machine's name.
     pub machine: String,
     /// The clock that the reference counted with.
     pub clock: Clock,
     pub contestant: String,
     /// The measure; `switches` is a sum made here.
     pub measure: MeasureKey,
-    /// The unit of the numbers.
     pub unit: Unit,
-    /// Its kind.
     pub aspect: Aspect,
     /// The median over the reference's trials.
     pub reference: f64,
@@ -149,7 +137,6 @@ pub struct Figure {
     /// The number of trials of the reference and of the model.
     pub trials: [usize; 2],
     pub tolerance: Tolerance,
-    /// Whether they agree.
     pub within: Within,
 }
 
@@ -168,9 +155,7 @@ impl Figure {
 /// The verdicts of both backends on one contestant, in a measure with a better direction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sign {
-    /// The cell's name.
     pub cell: String,
-    /// The machine's name.
     pub machine: String,
     pub contestant: String,
     pub measure: MeasureKey,
@@ -181,13 +166,11 @@ pub struct Sign {
 }
 
 impl Sign {
-    /// Whether both say the same.
     pub fn agrees(&self) -> bool {
         self.reference == self.model
     }
 }
 
-/// The agreement of two backends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agreement {
     /// The backend that is taken to be right.
@@ -213,7 +196,6 @@ impl Agreement {
     }
 }
 
-/// How many figures agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     pub figures: usize,
@@ -261,8 +243,33 @@ pub fn agreement(
     Agreement { reference, model, figures, signs: signs(comparison, reference, model) }
 }
 
+/// Does a scheduler's file behave as its counterpart, the kernel's own scheduler that it was written
+/// after? Both run on the same backend, machines, workloads and seeds. A difference is the sum of
+/// two: what the file does differently, and what sched_ext and another kernel cost. `pairs` has the counterpart's name by the
+/// file's; the contestant of a figure is the file.
+pub fn counterparts(
+    records: &[Record],
+    backend: Backend,
+    pairs: &BTreeMap<String, String>,
+) -> Agreement {
+    let mut figures = Vec::new();
+    for (_, all) in cells(records).into_iter().filter(|(key, _)| key.backend == backend) {
+        for (file, counterpart) in pairs {
+            let records_of = |name: &String| -> Vec<&Record> {
+                let wanted = |record: &&&Record| record.trial.contestant.name == *name;
+                all.iter().filter(wanted).copied().collect()
+            };
+            let (theirs, ours) = (records_of(counterpart), records_of(file));
+            if !theirs.is_empty() && !ours.is_empty() {
+                figures.extend(compare_cell(&theirs, &ours, |_| file.clone()));
+            }
+        }
+    }
+    Agreement { reference: backend, model: backend, figures, signs: Vec::new() }
+}
+
 /// The figures of a cell. `twin_of` gives the model's contestant for one of the reference.
-pub(crate) fn compare_cell(
+fn compare_cell(
     theirs: &[&Record],
     ours: &[&Record],
     twin_of: impl Fn(&str) -> String,

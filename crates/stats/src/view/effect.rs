@@ -23,9 +23,7 @@ const SAME_SIZE: f64 = 1.25;
 /// A number without and with a scheduler's changes: medians over the trials of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// The base's.
     pub base: f64,
-    /// The scheduler's.
     pub changed: f64,
 }
 
@@ -56,14 +54,10 @@ impl Change {
 pub struct Effect {
     /// The cell's name, `wake_under_hogs hogs=3`.
     pub cell: String,
-    /// The machine's name.
     pub machine: String,
-    /// The contestant that is the file.
     pub file: String,
-    /// The contestant that is the original.
     pub original: String,
     pub measure: MeasureKey,
-    /// The unit of the numbers.
     pub unit: Unit,
     /// The original against its base.
     pub in_original: Change,

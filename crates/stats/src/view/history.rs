@@ -16,19 +16,16 @@
 use std::collections::BTreeMap;
 
 use model::metric::{Direction, Unit};
-use model::{Provenance, Record, SchedulerChoice};
+use model::{Record, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::verdict::Verdict;
 use crate::decide::gate::{Broken, Gate, Line, gate};
 use crate::number::median::median;
-use crate::records::columns::contestants;
-use crate::records::columns::headlines;
-use crate::records::columns::{cells, columns};
+use crate::records::columns::{cells, columns, contestants, headlines};
 use crate::series::change_points::change_points;
 use model::MeasureKey;
 
-/// One session of the experiment.
 #[derive(Clone, Copy, Debug)]
 pub struct Session<'a> {
     /// Its label, e.g. its date and session.
@@ -43,9 +40,7 @@ pub struct Series {
     pub cell: String,
     pub contestant: String,
     pub measure: MeasureKey,
-    /// The unit of the medians.
     pub unit: Unit,
-    /// Which direction is better.
     pub direction: Direction,
     /// A median for each session; `None` where it has none.
     pub medians: Vec<Option<f64>>,
@@ -60,7 +55,6 @@ pub struct Series {
 pub struct Step {
     /// The first session that is different, from 0.
     pub at: usize,
-    /// The difference in percent.
     pub percent: Option<f64>,
     /// Worse or better by the gate's rule; anything else: not confirmed.
     pub change: Verdict,
@@ -70,16 +64,6 @@ pub struct Step {
     pub with: Vec<String>,
 }
 
-/// The versions that a contestant was measured with.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Build {
-    source: String,
-    kernel: String,
-    fairground: String,
-    guest: String,
-}
-
-/// The result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct History {
     /// The sessions' labels, oldest first.
@@ -104,7 +88,7 @@ impl Series {
     /// Whether the newest session is worse: by a step of its own, or by a drift.
     pub fn has_regressed(&self) -> bool {
         let newest = self.medians.len().saturating_sub(1);
-        let step = self.steps.iter().any(|it| it.at == newest && it.change == Verdict::Worse);
+        let step = self.steps.iter().any(|step| step.at == newest && step.change == Verdict::Worse);
         step || self.drift_percent.is_some()
     }
 }
@@ -134,12 +118,12 @@ pub fn history(sessions: &[Session], margin_percent: f64) -> History {
         add(&mut series, index, session, sessions.len());
     }
     let mut series: Vec<Series> = series.into_values().collect();
-    for one in &mut series {
-        one.steps = found(one, &steps, sessions);
-        let drift = ends.as_ref().and_then(|ends| line(ends, one));
-        let stepped = one.steps.iter().any(|step| step.change == Verdict::Worse);
+    for series in &mut series {
+        series.steps = found(series, &steps, sessions);
+        let stepped = series.steps.iter().any(|step| step.change == Verdict::Worse);
+        let drift = ends.as_ref().and_then(|ends| line(ends, series));
         let drift = drift.filter(|drift| drift.change == Verdict::Worse && !stepped);
-        one.drift_percent = drift.map(|drift| drift.percent.unwrap_or(f64::INFINITY));
+        series.drift_percent = drift.map(|drift| drift.percent.unwrap_or(f64::INFINITY));
     }
     History {
         sessions: sessions.iter().map(|session| session.label.to_owned()).collect(),
@@ -149,7 +133,6 @@ pub fn history(sessions: &[Session], margin_percent: f64) -> History {
     }
 }
 
-/// Adds a session's medians.
 fn add(series: &mut BTreeMap<SeriesKey, Series>, index: usize, session: &Session, sessions: usize) {
     for (key, records) in cells(session.records) {
         let cell = key.label(records[0]);
@@ -159,7 +142,7 @@ fn add(series: &mut BTreeMap<SeriesKey, Series>, index: usize, session: &Session
                 let column = columns.get(&measure).and_then(|of| of.get(name));
                 let (unit, direction) = measure.unit_and_direction();
                 let key = (cell.clone(), name.to_owned(), measure.to_string());
-                let one = series.entry(key).or_insert_with(|| Series {
+                let known = series.entry(key).or_insert_with(|| Series {
                     cell: cell.clone(),
                     contestant: name.to_owned(),
                     measure: measure.clone(),
@@ -169,14 +152,13 @@ fn add(series: &mut BTreeMap<SeriesKey, Series>, index: usize, session: &Session
                     steps: Vec::new(),
                     drift_percent: None,
                 });
-                one.medians[index] =
+                known.medians[index] =
                     column.and_then(|column| median(&column.independent_values(clock)));
             }
         }
     }
 }
 
-/// The gate's line for a series.
 fn line<'a>(gate: &'a Gate, of: &Series) -> Option<&'a Line> {
     let is = |line: &&Line| {
         (&line.cell, &line.contestant, &line.measure) == (&of.cell, &of.contestant, &of.measure)
@@ -184,7 +166,6 @@ fn line<'a>(gate: &'a Gate, of: &Series) -> Option<&'a Line> {
     gate.lines.iter().find(is)
 }
 
-/// The steps and levels of a series.
 fn found(series: &Series, gates: &[Gate], sessions: &[Session]) -> Vec<Step> {
     let known: Vec<(usize, f64)> = series
         .medians
@@ -196,8 +177,8 @@ fn found(series: &Series, gates: &[Gate], sessions: &[Session]) -> Vec<Step> {
     let levels: Vec<usize> = change_points(&values).into_iter().map(|at| known[at].0).collect();
     let step = |(index, gate): (usize, &Gate)| {
         let at = index + 1;
-        let (change, percent) =
-            line(gate, series).map_or((Verdict::NotMeasured, None), |it| (it.change, it.percent));
+        let (change, percent) = line(gate, series)
+            .map_or((Verdict::NotMeasured, None), |line| (line.change, line.percent));
         let level = levels.contains(&at);
         let step = Step { at, percent, change, level, with: Vec::new() };
         (step.level || step.is_confirmed()).then(|| Step {
@@ -210,36 +191,28 @@ fn found(series: &Series, gates: &[Gate], sessions: &[Session]) -> Vec<Step> {
 
 /// What has changed for a contestant between two sessions, in words.
 fn changed(contestant: &str, before: &Session, now: &Session) -> Vec<String> {
-    let (Some(before), Some(now)) = (build(contestant, before), build(contestant, now)) else {
+    let (Some(before), Some(now)) = (versions(contestant, before), versions(contestant, now))
+    else {
         return Vec::new();
     };
-    let facts = [
-        ("its source", before.source, now.source),
-        ("kernel", before.kernel, now.kernel),
-        ("Fairground", before.fairground, now.fairground),
-        ("the guest's image", before.guest, now.guest),
-    ];
-    let differ = facts.into_iter().filter(|(_, before, now)| before != now);
-    differ.map(|(what, before, now)| format!("{what} {before} → {now}")).collect()
+    let facts = before.into_iter().zip(now).filter(|(before, now)| before != now);
+    facts.map(|((what, before), (_, now))| format!("{what} {before} → {now}")).collect()
 }
 
-/// The start of the hash; empty where no guest ran.
-fn guest_image(provenance: &Provenance) -> String {
-    let image = provenance.kernel_facts.get("guest_image").map_or("", String::as_str);
-    image.get(..8).unwrap_or(image).to_owned()
-}
-
-fn build(contestant: &str, session: &Session) -> Option<Build> {
-    let is = |record: &&Record| record.trial.contestant.name == contestant;
-    let record = session.records.iter().find(is)?;
-    let source = match &record.trial.contestant.scheduler {
-        SchedulerChoice::File { sha256, .. } => sha256.get(..8).unwrap_or(sha256).to_owned(),
+/// The versions that a contestant was measured with; of hashes the first digits.
+fn versions(contestant: &str, session: &Session) -> Option<[(&'static str, String); 4]> {
+    let is_contestants = |record: &&Record| record.trial.contestant.name == contestant;
+    let Record { trial, provenance, .. } = session.records.iter().find(is_contestants)?;
+    let start = |hash: &str| hash.get(..8).unwrap_or(hash).to_owned();
+    let source = match &trial.contestant.scheduler {
+        SchedulerChoice::File { sha256, .. } => start(sha256),
         _ => String::new(),
     };
-    Some(Build {
-        source,
-        kernel: record.provenance.kernel_release.clone(),
-        fairground: record.provenance.fairground.clone(),
-        guest: guest_image(&record.provenance),
-    })
+    let guest = provenance.kernel_facts.get("guest_image").map_or("", String::as_str);
+    Some([
+        ("its source", source),
+        ("kernel", provenance.kernel_release.clone()),
+        ("Fairground", provenance.fairground.clone()),
+        ("the guest's image", start(guest)),
+    ])
 }

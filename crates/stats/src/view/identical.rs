@@ -2,7 +2,7 @@
 //! Whether two sets of records have the same measurements, byte for byte, as a virtual clock
 //! promises.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Measured, Record};
 use serde::{Deserialize, Serialize};
@@ -55,19 +55,15 @@ const LISTED: usize = 8;
 pub fn identical(first: &[Record], second: &[Record]) -> Identity {
     let (first, second) = (by_trial(first), by_trial(second));
     let mut identity = Identity::default();
-    let trials: std::collections::BTreeSet<&String> = first.keys().chain(second.keys()).collect();
+    let trials: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
     for trial in trials {
         let none = Vec::new();
         let (a, b) = (first.get(trial).unwrap_or(&none), second.get(trial).unwrap_or(&none));
         match difference(a, b) {
             None => identity.same += 1,
             Some(difference) => {
-                let label = label(a.first().or(b.first()));
-                identity.differences.push(TrialDifference {
-                    trial: trial.clone(),
-                    label,
-                    difference,
-                });
+                let (trial, label) = (trial.clone(), label(a.first().or(b.first())));
+                identity.differences.push(TrialDifference { trial, label, difference });
             }
         }
     }
@@ -148,9 +144,10 @@ fn numbers(measured: &Measured) -> BTreeMap<String, String> {
         let text = format!("{} samples, {} … {}, buckets {hash}", h.count, h.min, h.max);
         (format!("{} {}", h.name, h.group), text)
     });
-    let series = measured.series.iter().map(|it| {
-        let hash = &model::trial::hex16(it)[..6];
-        (format!("{} over time", it.name), format!("{} intervals, {hash}", it.values.len()))
+    let series = measured.series.iter().map(|series| {
+        let hash = &model::trial::hex16(series)[..6];
+        let text = format!("{} intervals, {hash}", series.values.len());
+        (format!("{} over time", series.name), text)
     });
     metrics.chain(histograms).chain(series).collect()
 }

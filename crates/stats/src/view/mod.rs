@@ -2,9 +2,7 @@
 //! Views of records and of comparisons. None of them makes a claim of its own about a contestant.
 
 pub mod agreement;
-mod complete_table;
 pub mod consensus;
-pub mod counterpart;
 pub mod effect;
 pub mod history;
 pub mod identical;

@@ -17,29 +17,24 @@ use crate::compare::comparison::{Cell, Comparison, Row};
 use crate::compare::margin::NOTICEABLE;
 use crate::number::median::median;
 use crate::records::measures::values;
-use crate::view::complete_table::complete;
 use model::{MeasureKey, Statistic};
 
-/// The trade-off on one machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TradeOff {
     pub machine: String,
-    /// The backend that the trials ran on.
     pub backend: Backend,
     /// The cells and measures that the throughput is the mean of.
     pub throughput: Vec<String>,
     /// The cells and measures that the latency is the mean of.
     pub latency: Vec<String>,
-    /// The contestants, in the comparison's order.
+    /// In the comparison's order.
     pub points: Vec<Point>,
     /// Contestants without some of the numbers.
     pub left_out: Vec<String>,
 }
 
-/// One contestant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// The contestant's name.
     pub contestant: String,
     /// Throughput as a part of the baseline's; above 1 is better.
     pub throughput: RatioSpread,
@@ -53,11 +48,8 @@ pub struct Point {
 /// A ratio: the median over blocks, with the lowest and the highest block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatioSpread {
-    /// The median.
     pub ratio: f64,
-    /// The lowest block.
     pub low: f64,
-    /// The highest block.
     pub high: f64,
 }
 
@@ -112,9 +104,15 @@ fn trade_off(
     let left_out = comparison.contestants.iter().filter(takes_part).filter(|name| !known(name));
     let left_out = left_out.cloned().collect();
     let (throughput, latency) = (measures_of(Kind::Throughput), measures_of(Kind::Latency));
-    let picture =
-        TradeOff { machine: machine.into(), backend, throughput, latency, points, left_out };
-    (picture.points.len() > 1).then_some(picture)
+    let machine = machine.into();
+    (points.len() > 1).then_some(TradeOff {
+        machine,
+        backend,
+        throughput,
+        latency,
+        points,
+        left_out,
+    })
 }
 
 /// The measures that the baseline has and some contestant changes, without those that most
@@ -133,6 +131,33 @@ fn without_holes<'a>(
     let has = |row: usize, at: usize| rows[row].1.entries[at].median.is_some();
     let (kept, _) = complete(rows.len(), comparison.contestants.len(), has);
     kept.into_iter().map(|row| rows[row]).collect()
+}
+
+/// The rows and the columns of a table without holes; `has` says where it has a number. The row or
+/// column with the largest part of holes is removed first, to keep as much as possible.
+fn complete(
+    rows: usize,
+    columns: usize,
+    has: impl Fn(usize, usize) -> bool,
+) -> (Vec<usize>, Vec<usize>) {
+    let mut rows: Vec<usize> = (0..rows).collect();
+    let mut columns: Vec<usize> = (0..columns).collect();
+    loop {
+        let in_column = |column: usize| rows.iter().filter(|&&row| !has(row, column)).count();
+        let in_row = |row: usize| columns.iter().filter(|&&column| !has(row, column)).count();
+        let worst = |places: &[usize], holes: &dyn Fn(usize) -> usize| {
+            let worst = places.iter().map(|&at| (holes(at), at));
+            worst.max_by_key(|&(holes, at)| (holes, std::cmp::Reverse(at))).unwrap_or_default()
+        };
+        let (column_holes, column) = worst(&columns, &in_column);
+        let (row_holes, row) = worst(&rows, &in_row);
+        // As parts of the whole: holes / rows against holes / columns.
+        match (column_holes * columns.len()).cmp(&(row_holes * rows.len())) {
+            _ if column_holes == 0 || row_holes == 0 => return (rows, columns),
+            std::cmp::Ordering::Less => rows.retain(|&other| other != row),
+            _ => columns.retain(|&other| other != column),
+        }
+    }
 }
 
 /// Rates and times to completion are throughput; upper quantiles of times and the longest response
@@ -265,6 +290,31 @@ mod tests {
             let points = points(&places);
             let most = points.iter().map(|p| p.throughput.ratio).fold(0.0, f64::max);
             prop_assert!(points.iter().any(|p| p.on_front && p.throughput.ratio == most));
+        }
+    }
+
+    #[test]
+    fn what_misses_most_goes_first() {
+        // Column 2 lacks two of three, then row 0 lacks nothing.
+        let has = |row: usize, column: usize| !(column == 2 && row > 0);
+        assert_eq!(complete(3, 4, has), (vec![0, 1, 2], vec![0, 1, 3]));
+        // Row 1 lacks three of four.
+        let has = |row: usize, column: usize| !(row == 1 && column > 0);
+        assert_eq!(complete(3, 4, has), (vec![0, 2], vec![0, 1, 2, 3]));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_stays_has_holes(
+            holes in prop::collection::btree_set((0usize..6, 0usize..5), 0..20),
+        ) {
+            let (rows, columns) = complete(6, 5, |row, column| !holes.contains(&(row, column)));
+            for &row in &rows {
+                prop_assert!(columns.iter().all(|&column| !holes.contains(&(row, column))));
+            }
+            if holes.is_empty() {
+                prop_assert_eq!((rows.len(), columns.len()), (6, 5));
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 //! promises.
 
 use crate::common::{record, with};
+use crate::experiments::normal;
 use model::{Clock, Outcome, Record, Seed};
 use stats::Verdict;
 use stats::decide::gate::{Gate, gate};
@@ -22,13 +23,6 @@ fn trials(values: impl IntoIterator<Item = f64>, clock: Clock) -> Vec<Record> {
 /// What the gate says of the only line that has a number.
 fn change(gate: &Gate) -> Verdict {
     gate.lines[0].change
-}
-
-/// Standard normal, by Box and Muller.
-fn normal(seed: &mut Seed) -> f64 {
-    let mut uniform = || (seed.below(1 << 52) as f64 + 1.0) / (1u64 << 52) as f64;
-    let (radius, turn) = (uniform(), uniform());
-    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * turn).cos()
 }
 
 /// Boots whose times scatter by 5 %.
@@ -93,18 +87,12 @@ fn where_nothing_has_changed_it_keeps_its_promise() {
     let mut said = 0;
     for _ in 0..gates {
         // Three contestants: one gate has several chances to be wrong.
-        let mut side = || {
-            let named = |name: &str, records: Vec<Record>| {
-                records
-                    .into_iter()
-                    .map(|mut record| {
-                        record.trial.contestant.name = name.into();
-                        record
-                    })
-                    .collect::<Vec<_>>()
-            };
-            ["a", "b", "c"].map(|name| named(name, noisy(&mut seed, 8, 1.0))).concat()
+        let mut named = |name: &str| {
+            let mut records = noisy(&mut seed, 8, 1.0);
+            records.iter_mut().for_each(|record| record.trial.contestant.name = name.into());
+            records
         };
+        let mut side = || ["a", "b", "c"].map(&mut named).concat();
         let (before, now) = (side(), side());
         let gate = gate(&before, &now, 0.0);
         let changes = [Verdict::Worse, Verdict::Better];

@@ -2,25 +2,26 @@
 //! Synthetic races with a known truth → what is recommended.
 
 use crate::common::{record, with};
+use crate::experiments::normal;
 use model::{Outcome, Record};
 use stats::decide::recommend::{
     Advice, Effect, Reason, Recommendation, Silence, Standing, recommend,
 };
 use stats::{Aim, Options, Watched, compare};
 
-const RUNS: u32 = 8;
+const TRIALS: u32 = 8;
 
 /// Eight values about `middle` that scatter by a percent.
 fn about(middle: f64) -> Vec<f64> {
-    (0..RUNS).map(|trial| middle * (1.0 + f64::from((trial * 5) % 8) / 800.0)).collect()
+    (0..TRIALS).map(|trial| middle * (1.0 + f64::from((trial * 5) % 8) / 800.0)).collect()
 }
 
-/// Runs with a time that decides and a share that must not be lost.
+/// Trials with a time that decides and a share that must not be lost.
 fn trials(name: &str, times: &[f64], shares: &[f64]) -> Vec<Record> {
-    let one = |(block, (&time, &share)): (u32, (&f64, &f64))| {
+    let trial = |(block, (&time, &share)): (u32, (&f64, &f64))| {
         with(with(record(name, block), "completion_ns", time), "jain_index", share)
     };
-    (0..).zip(times.iter().zip(shares)).map(one).collect()
+    (0..).zip(times.iter().zip(shares)).map(trial).collect()
 }
 
 fn watched(measure: &str, percent: f64, least: f64) -> Watched {
@@ -45,8 +46,8 @@ fn now() -> Vec<Record> {
     trials("now", &about(100.0), &about(0.9))
 }
 
-fn standing(it: &Recommendation, name: &str) -> Standing {
-    it.candidate(name).expect("a candidate").standing
+fn standing(said: &Recommendation, name: &str) -> Standing {
+    said.candidate(name).expect("a candidate").standing
 }
 
 fn switch(names: &[&str]) -> Advice {
@@ -57,28 +58,31 @@ fn switch(names: &[&str]) -> Advice {
 fn a_clear_winner_is_recommended() {
     let fast = trials("fast", &about(50.0), &about(0.9));
     let slow = trials("slow", &about(150.0), &about(0.9));
-    let it = advised(&[now(), fast, slow].concat(), &[aim()]);
-    assert_eq!(it.advice, switch(&["fast"]));
-    assert_eq!((standing(&it, "fast"), standing(&it, "slow")), (Standing::Good, Standing::Worse));
-    let judged = &it.candidates[0].decides[0];
+    let said = advised(&[now(), fast, slow].concat(), &[aim()]);
+    assert_eq!(said.advice, switch(&["fast"]));
+    assert_eq!(
+        (standing(&said, "fast"), standing(&said, "slow")),
+        (Standing::Good, Standing::Worse)
+    );
+    let judged = &said.candidates[0].decides[0];
     let gain = judged.gain.expect("a gain");
     assert!((gain.percent.expect("percent") - 50.0).abs() < 1.0, "{gain:?}");
     assert!(gain.interval.expect("an interval").low > 0.0, "better is above 0");
-    assert_eq!((it.comparisons, judged.p.expect("p").comparisons), (2, 2));
-    assert_eq!(it.candidates[0].keeps[0][0].finding, Effect::Alike);
+    assert_eq!((said.comparisons, judged.p.expect("p").comparisons), (2, 2));
+    assert_eq!(said.candidates[0].keeps[0][0].finding, Effect::Alike);
 }
 
 #[test]
 fn who_pays_with_what_must_not_be_paid_with_is_not() {
     let dear = trials("dear", &about(50.0), &about(0.7));
-    let it = advised(&[now(), dear.clone()].concat(), &[aim()]);
-    assert_eq!(it.advice, Advice::Keep(Reason::TooCostly));
-    assert_eq!(it.candidates[0].keeps[0][0].finding, Effect::Worse);
+    let said = advised(&[now(), dear.clone()].concat(), &[aim()]);
+    assert_eq!(said.advice, Advice::Keep(Reason::TooCostly));
+    assert_eq!(said.candidates[0].keeps[0][0].finding, Effect::Worse);
     // The second best, which loses nothing, is then the best.
     let honest = trials("honest", &about(80.0), &about(0.89));
-    let it = advised(&[now(), dear, honest].concat(), &[aim()]);
-    assert_eq!(it.advice, switch(&["honest"]));
-    assert_eq!(standing(&it, "dear"), Standing::Costly);
+    let said = advised(&[now(), dear, honest].concat(), &[aim()]);
+    assert_eq!(said.advice, switch(&["honest"]));
+    assert_eq!(standing(&said, "dear"), Standing::Costly);
 }
 
 #[test]
@@ -86,10 +90,10 @@ fn a_price_below_what_matters_is_none_and_an_open_one_is_told() {
     let lenient = Aim { keeps: vec![watched("jain_index all", 5.0, 0.3)], ..aim() };
     let dear = trials("dear", &about(50.0), &about(0.7));
     assert_eq!(advised(&[now(), dear].concat(), &[lenient]).advice, switch(&["dear"]));
-    let noisy: Vec<f64> = (0..RUNS).map(|trial| if trial % 2 == 0 { 0.5 } else { 1.2 }).collect();
-    let it = advised(&[now(), trials("noisy", &about(50.0), &noisy)].concat(), &[aim()]);
-    assert_eq!(it.advice, switch(&["noisy"]));
-    assert_eq!(it.candidates[0].keeps[0][0].finding, Effect::Open);
+    let noisy: Vec<f64> = (0..TRIALS).map(|trial| if trial % 2 == 0 { 0.5 } else { 1.2 }).collect();
+    let said = advised(&[now(), trials("noisy", &about(50.0), &noisy)].concat(), &[aim()]);
+    assert_eq!(said.advice, switch(&["noisy"]));
+    assert_eq!(said.candidates[0].keeps[0][0].finding, Effect::Open);
 }
 
 #[test]
@@ -98,13 +102,14 @@ fn equal_choices_are_all_named_those_first_that_need_nothing_to_be_loaded() {
     let fast = names.map(|name| trials(name, &about(50.0), &about(0.9))).concat();
     let behind = trials("behind", &about(70.0), &about(0.9));
     let near = trials("near", &about(50.9), &about(0.9));
-    let it = advised(&[now(), fast, behind, near].concat(), &[aim()]);
-    let Advice::Switch(best) = &it.advice else { panic!("{:?}", it.advice) };
+    let said = advised(&[now(), fast, behind, near].concat(), &[aim()]);
+    let Advice::Switch(best) = &said.advice else { panic!("{:?}", said.advice) };
     assert_eq!(best[0], "easy");
     // 1 % of what is used now behind the best is less than matters; 20 % are not.
     assert_eq!(best.len(), 4, "{best:?}");
     assert!(!best.contains(&"behind".into()));
-    let order: Vec<&String> = it.candidates.iter().map(|one| &one.name).take(4).collect();
+    let order: Vec<&String> =
+        said.candidates.iter().map(|candidate| &candidate.name).take(4).collect();
     assert_eq!(order, best.iter().collect::<Vec<_>>());
 }
 
@@ -114,30 +119,32 @@ fn where_nobody_is_told_apart_it_makes_no_difference() {
     let mut times = about(100.0);
     times.rotate_left(1);
     let alike = trials("alike", &times, &about(0.9));
-    let it = advised(&[now(), alike].concat(), &[aim()]);
-    assert_eq!(it.advice, Advice::Keep(Reason::NoDifference));
-    let Some(stats::decide::recommend::Width::Percent(width)) = it.resolution(0) else { panic!() };
+    let said = advised(&[now(), alike].concat(), &[aim()]);
+    assert_eq!(said.advice, Advice::Keep(Reason::NoDifference));
+    let Some(stats::decide::recommend::Width::Percent(width)) = said.resolution(0) else {
+        panic!()
+    };
     assert!(width > 0.0 && width < 3.0, "{width}");
 }
 
 #[test]
 fn where_all_others_are_worse_or_hardly_better_it_stays() {
     let slow = trials("slow", &about(150.0), &about(0.9));
-    let it = advised(&[now(), slow].concat(), &[aim()]);
-    assert_eq!(it.advice, Advice::Keep(Reason::NobodyBetter));
+    let said = advised(&[now(), slow].concat(), &[aim()]);
+    assert_eq!(said.advice, Advice::Keep(Reason::NobodyBetter));
     let hardly = trials("hardly", &about(98.3), &about(0.9));
-    let it = advised(&[now(), hardly].concat(), &[aim()]);
-    assert_eq!(it.advice, Advice::Keep(Reason::TooLittle));
-    assert_eq!(it.candidates[0].decides[0].finding, Effect::Slight);
+    let said = advised(&[now(), hardly].concat(), &[aim()]);
+    assert_eq!(said.advice, Advice::Keep(Reason::TooLittle));
+    assert_eq!(said.candidates[0].decides[0].finding, Effect::Slight);
 }
 
 #[test]
 fn too_few_trials_say_nothing() {
     let few = |records: Vec<Record>| records.into_iter().take(5).collect::<Vec<_>>();
     let fast = trials("fast", &about(50.0), &about(0.9));
-    let it = advised(&[few(now()), few(fast)].concat(), &[aim()]);
-    assert_eq!(it.advice, Advice::Silent(Silence::TooFewTrials(5, 6)));
-    assert_eq!(standing(&it, "fast"), Standing::Unknown);
+    let said = advised(&[few(now()), few(fast)].concat(), &[aim()]);
+    assert_eq!(said.advice, Advice::Silent(Silence::TooFewTrials(5, 6)));
+    assert_eq!(standing(&said, "fast"), Standing::Unknown);
 }
 
 #[test]
@@ -145,8 +152,8 @@ fn so_many_candidates_need_more_trials() {
     let six = |records: Vec<Record>| records.into_iter().take(6).collect::<Vec<_>>();
     let many = (0..30).map(|at| six(trials(&format!("c{at}"), &about(50.0), &about(0.9))));
     let records: Vec<Record> = six(now()).into_iter().chain(many.flatten()).collect();
-    let it = advised(&records, &[aim()]);
-    assert_eq!(it.advice, Advice::Silent(Silence::TooFewTrials(6, 7)));
+    let said = advised(&records, &[aim()]);
+    assert_eq!(said.advice, Advice::Silent(Silence::TooFewTrials(6, 7)));
 }
 
 #[test]
@@ -154,26 +161,26 @@ fn who_does_not_end_all_trials_well_is_out_and_if_all_are_so_is_the_answer() {
     let mut broken = trials("broken", &about(10.0), &about(0.9));
     broken[3].outcome = Outcome::Timeout { reason: "30 s\nand more".into() };
     let slow = trials("slow", &about(150.0), &about(0.9));
-    let it = advised(&[now(), broken.clone(), slow].concat(), &[aim()]);
-    assert_eq!(it.advice, Advice::Keep(Reason::NobodyBetter));
-    assert_eq!(it.candidate("broken").unwrap().failures, [("timeout: 30 s".into(), 1)]);
-    let it = advised(&[now(), broken.clone()].concat(), &[aim()]);
-    assert_eq!(it.advice, Advice::Silent(Silence::NothingMeasured));
+    let said = advised(&[now(), broken.clone(), slow].concat(), &[aim()]);
+    assert_eq!(said.advice, Advice::Keep(Reason::NobodyBetter));
+    assert_eq!(said.candidate("broken").unwrap().failures, [("timeout: 30 s".into(), 1)]);
+    let said = advised(&[now(), broken.clone()].concat(), &[aim()]);
+    assert_eq!(said.advice, Advice::Silent(Silence::NothingMeasured));
     let mut gone = now();
-    gone.iter_mut().for_each(|one| one.outcome = Outcome::Hung { reason: String::new() });
-    gone.iter_mut().for_each(|one| one.measured = Default::default());
-    let it = advised(&[gone, trials("fine", &about(50.0), &about(0.9))].concat(), &[aim()]);
-    assert_eq!(it.advice, Advice::Silent(Silence::NothingMeasured));
-    assert_eq!(it.failures, [("hung".into(), RUNS as usize)]);
+    gone.iter_mut().for_each(|record| record.outcome = Outcome::Hung { reason: String::new() });
+    gone.iter_mut().for_each(|record| record.measured = Default::default());
+    let said = advised(&[gone, trials("fine", &about(50.0), &about(0.9))].concat(), &[aim()]);
+    assert_eq!(said.advice, Advice::Silent(Silence::NothingMeasured));
+    assert_eq!(said.failures, [("hung".into(), TRIALS as usize)]);
 }
 
 #[test]
 fn an_unknown_price_is_not_paid() {
     let mut fast = trials("fast", &about(50.0), &about(0.9));
-    fast.iter_mut().for_each(|one| one.measured.metrics.retain(|m| m.name != "jain_index"));
-    let it = advised(&[now(), fast].concat(), &[aim()]);
-    assert_eq!(standing(&it, "fast"), Standing::Unknown);
-    assert_eq!(it.advice, Advice::Silent(Silence::NothingMeasured));
+    fast.iter_mut().for_each(|record| record.measured.metrics.retain(|m| m.name != "jain_index"));
+    let said = advised(&[now(), fast].concat(), &[aim()]);
+    assert_eq!(standing(&said, "fast"), Standing::Unknown);
+    assert_eq!(said.advice, Advice::Silent(Silence::NothingMeasured));
 }
 
 #[test]
@@ -188,18 +195,11 @@ fn of_two_aims_the_first_decides_among_those_who_lose_in_neither() {
     let even = trials("even", &about(100.0), &about(0.99));
     let torn = trials("torn", &about(40.0), &about(0.5));
     let records = [now(), fast, even, torn].concat();
-    let it = advised(&records, &[first.clone(), second.clone()]);
-    assert_eq!(it.advice, switch(&["fast"]));
-    assert_eq!(standing(&it, "torn"), Standing::Costly);
-    assert_eq!(it.comparisons, 6, "one family for both aims");
+    let said = advised(&records, &[first.clone(), second.clone()]);
+    assert_eq!(said.advice, switch(&["fast"]));
+    assert_eq!(standing(&said, "torn"), Standing::Costly);
+    assert_eq!(said.comparisons, 6, "one family for both aims");
     assert_eq!(advised(&records, &[second, first]).advice, switch(&["even"]));
-}
-
-/// A number that scatters by about a tenth, with a tail.
-fn drawn(seed: &mut model::Seed) -> f64 {
-    let mut uniform = || seed.below(1 << 53) as f64 / (1u64 << 53) as f64;
-    let normal = (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
-    100.0 * (0.1 * normal).exp()
 }
 
 #[test]
@@ -213,14 +213,15 @@ fn among_equals_somebody_is_recommended_in_at_most_one_of_twenty_races() {
     let aims = [Aim { keeps: Vec::new(), ..aim() }, even];
     let (mut seed, mut switches) = (model::Seed(7), 0);
     for _ in 0..RACES {
-        let mut values = || (0..RUNS).map(|_| drawn(&mut seed)).collect::<Vec<_>>();
+        let mut number = || 100.0 * (0.1 * normal(&mut seed)).exp();
+        let mut values = || (0..TRIALS).map(|_| number()).collect::<Vec<_>>();
         let mut race = Vec::new();
         for name in ["now", "a", "b", "c", "d", "e"] {
             race.extend(trials(name, &values(), &values()));
         }
         let options = Options { resamples: 300, ..Options::against("now") };
-        let it = recommend(&race, &compare(&race, &options), &aims, &[]);
-        switches += u32::from(matches!(it.advice, Advice::Switch(_)));
+        let said = recommend(&race, &compare(&race, &options), &aims, &[]);
+        switches += u32::from(matches!(said.advice, Advice::Switch(_)));
     }
     println!("{switches} of {RACES} races between equals recommend a switch");
     assert!(f64::from(switches) <= 0.05 * f64::from(RACES), "{switches}");

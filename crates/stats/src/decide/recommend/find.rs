@@ -132,10 +132,12 @@ fn kept(judged: &Judged, watched: &Watched) -> Effect {
     let lost = gain.value < 0.0 && matters(gain.value, gain.percent, watched);
     let far = gain.percent_interval.map(|percents| percents.low);
     let may_be_lost = interval.low < 0.0 && matters(interval.low, far, watched);
-    match (lost && judged.is_loss(), may_be_lost) {
-        (true, _) => Effect::Worse,
-        (false, true) => Effect::Open,
-        (false, false) => Effect::Alike,
+    if lost && judged.is_loss() {
+        Effect::Worse
+    } else if may_be_lost {
+        Effect::Open
+    } else {
+        Effect::Alike
     }
 }
 
@@ -153,14 +155,20 @@ fn standing(candidate: &Candidate) -> Standing {
     if decides(Effect::Unknown) {
         return Standing::Unknown;
     }
-    match decides(Effect::Better) {
-        true if decides(Effect::Worse) || keeps(Effect::Worse) => Standing::Costly,
-        // Its cost is unknown, and an unknown cost cannot be recommended.
-        true if keeps(Effect::Unknown) => Standing::Unknown,
-        true => Standing::Good,
-        false if decides(Effect::Worse) => Standing::Worse,
-        false if candidate.decides.iter().any(is_slight_gain) => Standing::Slight,
-        false => Standing::Alike,
+    let is_better = decides(Effect::Better);
+    if is_better && (decides(Effect::Worse) || keeps(Effect::Worse)) {
+        Standing::Costly
+    } else if is_better && keeps(Effect::Unknown) {
+        // An unknown cost cannot be recommended.
+        Standing::Unknown
+    } else if is_better {
+        Standing::Good
+    } else if decides(Effect::Worse) {
+        Standing::Worse
+    } else if candidate.decides.iter().any(is_slight_gain) {
+        Standing::Slight
+    } else {
+        Standing::Alike
     }
 }
 
@@ -174,8 +182,9 @@ pub(super) fn silence(candidates: &[Candidate]) -> Silence {
     let comparisons = decides().filter(|judged| judged.gain.is_some()).count();
     let trials = decides().map(|judged| judged.trials).max().unwrap_or(0);
     let needed = TRIALS_NEEDED.max(units_needed(comparisons));
-    match trials > 0 && trials < needed {
-        true => Silence::TooFewTrials(trials, needed),
-        false => Silence::NothingMeasured,
+    if trials > 0 && trials < needed {
+        Silence::TooFewTrials(trials, needed)
+    } else {
+        Silence::NothingMeasured
     }
 }

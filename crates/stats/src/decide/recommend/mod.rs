@@ -30,11 +30,9 @@ use crate::compare::shift::Shift;
 use crate::records::columns::{Column, cells, columns};
 use model::MeasureKey;
 
-/// An aim of a user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aim {
     pub name: String,
-    /// The measure that decides.
     pub decides: Watched,
     /// The measures that must not get worse.
     pub keeps: Vec<Watched>,
@@ -58,11 +56,8 @@ pub struct Watched {
 /// The effect of one candidate in one measure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// The verdict.
     pub finding: Effect,
-    /// The measure's unit.
     pub unit: Unit,
-    /// Which direction is better.
     pub direction: Direction,
     /// The candidate's median over trials.
     pub median: Option<f64>,
@@ -123,36 +118,9 @@ pub enum Standing {
     Failed,
 }
 
-impl Standing {
-    /// All, the best first.
-    pub const ALL: [Standing; 7] = [
-        Self::Good,
-        Self::Costly,
-        Self::Slight,
-        Self::Alike,
-        Self::Worse,
-        Self::Unknown,
-        Self::Failed,
-    ];
-
-    /// The name for messages.
-    pub fn words(self) -> &'static str {
-        match self {
-            Standing::Good => "good",
-            Standing::Costly => "good at a price",
-            Standing::Slight => "slightly better",
-            Standing::Alike => "alike",
-            Standing::Worse => "worse",
-            Standing::Unknown => "unknown",
-            Standing::Failed => "failed",
-        }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     pub name: String,
-    /// Its overall result.
     pub standing: Standing,
     /// What decides, aim by aim.
     pub decides: Vec<Judged>,
@@ -162,7 +130,6 @@ pub struct Candidate {
     pub failures: Vec<(String, usize)>,
 }
 
-/// The recommendation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advice {
     /// Use the first; the others are not distinguishable from it.
@@ -201,7 +168,6 @@ pub struct Recommendation {
     /// The current scheduler.
     pub now: String,
     pub advice: Advice,
-    /// The aims of the user.
     pub aims: Vec<Aim>,
     /// The candidates: those that are recommended, then the others by their overall result.
     pub candidates: Vec<Candidate>,
@@ -251,10 +217,7 @@ pub fn recommend(
         (place(candidate).unwrap_or(best.len()), candidate.standing)
     });
     let failures = find::failures(comparison, &comparison.baseline);
-    let advice = match best.is_empty() {
-        false => Advice::Switch(best),
-        true => stay(&candidates),
-    };
+    let advice = if best.is_empty() { stay(&candidates) } else { Advice::Switch(best) };
     let (now, aims) = (comparison.baseline.clone(), aims.to_vec());
     Recommendation { now, advice, aims, candidates, comparisons, failures }
 }
@@ -322,7 +285,6 @@ impl Recommendation {
     }
 }
 
-/// The width of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Width {
     /// In percent of the current scheduler.
@@ -335,8 +297,8 @@ impl Width {
     fn from_judged(judged: &Judged) -> Option<Width> {
         let gain = judged.gain?;
         match (gain.percent_interval, gain.interval) {
-            (Some(percents), _) => Some(Width::Percent(percents.high - percents.low)),
-            (None, Some(values)) => Some(Width::Value(values.high - values.low, judged.unit)),
+            (Some(percents), _) => Some(Width::Percent(percents.width())),
+            (None, Some(values)) => Some(Width::Value(values.width(), judged.unit)),
             (None, None) => None,
         }
     }

@@ -13,11 +13,11 @@
 //! [`order_statistic`](crate::number::order_statistic) interval. Trials that did not end well have
 //! no number; they are counted and reported.
 
-mod beside;
-mod overall;
 mod side;
 
-use model::claim::{By, Expectation, Is};
+use std::collections::BTreeSet;
+
+use model::claim::{Beside, By, Expectation, Is, Place};
 use model::{Backend, Record};
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +26,6 @@ use crate::number::median::median;
 use crate::number::order_statistic;
 use crate::rank::rank_interval;
 
-pub use beside::{Number, Spread, beside};
-pub use overall::{disagree, of_claim, of_test};
 pub use side::Side;
 
 /// The result of an expectation, a test or a claim; of several the last in this order decides.
@@ -211,15 +209,113 @@ pub fn verdict(expectation: &Expectation, Estimate { value, interval }: Estimate
         };
     }
     let Some(neutral) = expectation.neutral() else { return Reproduction::NotReproduced };
-    let (above, below) = (interval.low > neutral, interval.high < neutral);
-    let more = expectation.is == Is::More;
-    let (right, wrong) = if more { (above, below) } else { (below, above) };
-    match (right, wrong) {
-        (true, _) if size.is_none_or(|(low, high)| low <= value && value <= high) => {
-            Reproduction::Reproduced
-        }
-        (true, _) => Reproduction::DirectionOnly,
-        (_, true) => Reproduction::Contradicted,
-        _ => Reproduction::NotReproduced,
+    let (more, less) = (interval.low > neutral, interval.high < neutral);
+    let published = if expectation.is == Is::More { more } else { less };
+    if published && size.is_none_or(|(low, high)| low <= value && value <= high) {
+        Reproduction::Reproduced
+    } else if published {
+        Reproduction::DirectionOnly
+    } else if more || less {
+        Reproduction::Contradicted
+    } else {
+        Reproduction::NotReproduced
+    }
+}
+
+/// The result of a test: the worst of its expectations.
+pub fn of_test(findings: &[Finding]) -> Reproduction {
+    findings.iter().map(|finding| finding.verdict).max().unwrap_or(Reproduction::Untested)
+}
+
+/// A claim has the verdict of its first test with data; without any it is "no data" if a test was
+/// measured, else "not tested".
+pub fn of_claim(tests: &[Reproduction]) -> Reproduction {
+    let with_data = tests.iter().copied().find(|verdict| verdict.has_data());
+    with_data.or(tests.iter().copied().max()).unwrap_or(Reproduction::Untested)
+}
+
+/// Whether two backends that ran the same experiment disagree: one finds the published direction,
+/// the other its opposite. Different experiments are not compared, because a smaller form may have
+/// another result.
+pub fn disagree(tests: &[(Backend, Option<&str>, Reproduction)]) -> bool {
+    let found = |verdict: Reproduction| {
+        matches!(verdict, Reproduction::Reproduced | Reproduction::DirectionOnly)
+    };
+    tests.iter().any(|&(backend, experiment, verdict)| {
+        found(verdict)
+            && tests.iter().any(|&(other, same, opposite)| {
+                backend != other && experiment == same && opposite == Reproduction::Contradicted
+            })
+    })
+}
+
+/// One contestant's number, to print next to a published one without a verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Number {
+    pub contestant: String,
+    /// The median of the independent trials in the measure's unit, or why there is none.
+    pub median: Result<f64, String>,
+    /// The spread of the trials.
+    pub spread: Option<Spread>,
+    pub trials: usize,
+}
+
+/// The uncertainty of a median.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Spread {
+    /// Its 95 % interval of order statistics.
+    Interval(Interval),
+    /// The smallest and the largest trial, if there are too few for an interval.
+    Range(Interval),
+}
+
+pub fn beside(numbers: &Beside, backend: Backend, records: &[Record]) -> Vec<Number> {
+    let names: BTreeSet<&str> =
+        records.iter().map(|record| record.trial.contestant.name.as_str()).collect();
+    let place = |contestant| Place {
+        measure: &numbers.measure,
+        contestant,
+        cell: numbers.cell.as_deref(),
+        machine: numbers.machine.as_deref(),
+    };
+    names.into_iter().map(|name| number(Side::new(&place(name), backend, records))).collect()
+}
+
+fn number(side: Side) -> Number {
+    let median = side.median.ok_or_else(|| side.reason());
+    Number { spread: spread(&side), trials: side.units.len(), contestant: side.contestant, median }
+}
+
+fn spread(side: &Side) -> Option<Spread> {
+    if let Ok(estimate) = alone(side) {
+        return Some(Spread::Interval(estimate.interval));
+    }
+    let low = side.units.iter().copied().min_by(f64::total_cmp)?;
+    let high = side.units.iter().copied().max_by(f64::total_cmp)?;
+    Some(Spread::Range(Interval { low, high }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Reproduction::*;
+
+    #[test]
+    fn the_first_test_with_data_speaks_for_the_claim() {
+        assert_eq!(of_claim(&[Untested, NoData, DirectionOnly, Contradicted]), DirectionOnly);
+        assert_eq!(of_claim(&[Untested, NoData]), NoData);
+        assert_eq!(of_claim(&[Untested]), Untested);
+        assert_eq!(of_claim(&[]), Untested);
+    }
+
+    #[test]
+    fn backends_disagree_about_the_sign_only() {
+        let (sim, vm) = (Backend::Sim, Backend::Vm);
+        let small = |on, verdict| (on, Some("small"), verdict);
+        assert!(disagree(&[small(sim, Contradicted), small(vm, DirectionOnly)]));
+        assert!(!disagree(&[small(sim, NotReproduced), small(vm, Reproduced)]));
+        assert!(!disagree(&[small(sim, Contradicted), small(sim, Reproduced)]), "one backend");
+        let large = (sim, Some("large"), Contradicted);
+        assert!(!disagree(&[large, small(vm, Reproduced)]), "two experiments");
     }
 }

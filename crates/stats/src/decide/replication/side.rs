@@ -12,7 +12,6 @@ use crate::number::median::median;
 use crate::records::columns::{Column, columns};
 use model::MeasureKey;
 
-/// One side's numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Side {
     pub contestant: String,
@@ -31,7 +30,6 @@ pub struct Side {
 }
 
 impl Side {
-    /// The numbers of a place.
     pub(super) fn new(place: &Place<'_>, backend: Backend, records: &[Record]) -> Side {
         let chosen: Vec<&Record> =
             records.iter().filter(|record| holds(place, backend, record)).collect();
