@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Looks at everything in a store: its pages, as SQLite checks them, each session, and each hash.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::read::Unread;
 use crate::{Filter, Store, StoreError};
-
-/// Pages and indexes, and rows that refer to what is not there.
-const FAULTS: [&str; 2] = [
-    "SELECT what || ': ' || count(*) || ' faults' FROM (
-         SELECT CASE WHEN integrity_check LIKE '%index%'
-                THEN 'an index does not agree with its table'
-                ELSE 'the file''s pages are damaged' END AS what
-         FROM pragma_integrity_check(100) WHERE integrity_check <> 'ok')
-     GROUP BY what",
-    "SELECT \"table\" || ' without ' || parent || ': ' || count(*) || ' rows'
-     FROM pragma_foreign_key_check GROUP BY \"table\", parent",
-];
 
 /// What a look at a store has shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,13 +33,7 @@ pub fn check(path: &Path) -> Result<Checked, StoreError> {
 
 impl Store {
     fn check(&self) -> Result<Checked, StoreError> {
-        let mut checked = Checked::default();
-        for sql in FAULTS {
-            match self.texts(sql) {
-                Ok(faults) => checked.damage.extend(faults),
-                Err(_) => checked.damage.push("the file's pages cannot be walked through".into()),
-            }
-        }
+        let mut checked = Checked { damage: self.faults(), ..Checked::default() };
         match self.read_sessions() {
             Ok((sessions, damaged)) => {
                 checked.sessions = sessions.len();
@@ -79,9 +62,27 @@ impl Store {
         Ok(checked)
     }
 
-    /// The first column of all rows.
-    fn texts(&self, sql: &str) -> rusqlite::Result<Vec<String>> {
-        let mut select = self.connection.prepare(sql)?;
-        select.query_map([], |row| row.get(0))?.collect()
+    /// What SQLite finds: damaged pages and indexes, and rows that refer to what is not there.
+    fn faults(&self) -> Vec<String> {
+        let found = self.all("PRAGMA integrity_check(100)", [], |row| row.get::<_, String>(0));
+        let Ok(found) = found else {
+            return vec!["the file's pages cannot be walked through".into()];
+        };
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for fault in found.iter().filter(|fault| *fault != "ok") {
+            let what = if fault.contains("index") {
+                "an index does not agree with its table"
+            } else {
+                "the file's pages are damaged"
+            };
+            *counts.entry(what.into()).or_default() += 1;
+        }
+        let orphans = self.all("PRAGMA foreign_key_check", [], |row| {
+            Ok(format!("{} without {}", row.get::<_, String>(0)?, row.get::<_, String>(2)?))
+        });
+        for orphan in orphans.unwrap_or_default() {
+            *counts.entry(orphan).or_default() += 1;
+        }
+        counts.into_iter().map(|(what, count)| format!("{what}: {count} faults")).collect()
     }
 }

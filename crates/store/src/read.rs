@@ -75,10 +75,7 @@ impl Store {
     pub(crate) fn rows(&self, filter: &Filter) -> rusqlite::Result<Vec<NumberedRow>> {
         let columns = "SELECT record, trial_id, trial, outcome_json, provenance, measured_hash";
         let sql = format!("{columns} {CHOSEN} {ANSWERS} ORDER BY campaign, position, record");
-        let mut select = self.connection.prepare_cached(&sql)?;
-        let chosen =
-            select.query_map(parameters!(filter), |row| Ok((row.get(0)?, RecordRow::read(row))))?;
-        chosen.collect()
+        self.all(&sql, parameters!(filter), |row| Ok((row.get(0)?, RecordRow::read(row))))
     }
 
     pub(crate) fn record(
@@ -121,24 +118,20 @@ impl Store {
 
     fn metrics(&self, record: i64) -> rusqlite::Result<Vec<Metric>> {
         let sql = "SELECT name, grp, value, missing FROM metrics WHERE record = ?1 ORDER BY rowid";
-        let mut select = self.connection.prepare_cached(sql)?;
-        let rows = select.query_map([record], |row| {
+        self.all(sql, [record], |row| {
             Ok(Metric {
                 name: row.get(0)?,
                 group: row.get(1)?,
                 value: row.get(2)?,
                 missing: row.get(3)?,
             })
-        })?;
-        rows.collect()
+        })
     }
 
     fn histograms(&self, record: i64) -> rusqlite::Result<Vec<Histogram>> {
-        let mut select = self.connection.prepare_cached(
-            "SELECT name, grp, count, min, max, buckets FROM histograms
-             WHERE record = ?1 ORDER BY rowid",
-        )?;
-        let rows = select.query_map([record], |row| {
+        let sql = "SELECT name, grp, count, min, max, buckets FROM histograms
+                   WHERE record = ?1 ORDER BY rowid";
+        self.all(sql, [record], |row| {
             Ok(Histogram {
                 name: row.get(0)?,
                 group: row.get(1)?,
@@ -147,16 +140,13 @@ impl Store {
                 max: unsigned(row, 4)?,
                 buckets: decoded(row, 5)?,
             })
-        })?;
-        rows.collect()
+        })
     }
 
     fn series(&self, record: i64) -> rusqlite::Result<Vec<Series>> {
-        let mut select = self.connection.prepare_cached(
-            "SELECT name, interval_ns, end_ns, points, missing FROM series
-             WHERE record = ?1 ORDER BY rowid",
-        )?;
-        let rows = select.query_map([record], |row| {
+        let sql = "SELECT name, interval_ns, end_ns, points, missing FROM series
+                   WHERE record = ?1 ORDER BY rowid";
+        self.all(sql, [record], |row| {
             Ok(Series {
                 name: row.get(0)?,
                 interval_ns: unsigned(row, 1)?,
@@ -164,42 +154,39 @@ impl Store {
                 values: decoded(row, 3)?,
                 missing: row.get(4)?,
             })
-        })?;
-        rows.collect()
+        })
     }
 
     fn trace(&self, record: i64) -> rusqlite::Result<Option<model::Trace>> {
-        let mut select =
-            self.connection.prepare_cached("SELECT trace FROM traces WHERE record = ?1")?;
-        let mut rows = select.query([record])?;
-        rows.next()?.map(|row| decoded(row, 0)).transpose()
+        let sql = "SELECT trace FROM traces WHERE record = ?1";
+        Ok(self.all(sql, [record], |row| decoded(row, 0))?.pop())
+    }
+
+    /// What a query's rows say.
+    pub(crate) fn all<T>(
+        &self,
+        sql: &str,
+        parameters: impl rusqlite::Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Vec<T>> {
+        self.connection.prepare_cached(sql)?.query_map(parameters, read)?.collect()
     }
 
     /// The identities of the trials that have a record.
     pub fn trial_ids_done(&self, filter: &Filter) -> Result<BTreeSet<String>, StoreError> {
-        let ids = || -> rusqlite::Result<BTreeSet<String>> {
-            let sql = format!("SELECT DISTINCT trial_id {CHOSEN}");
-            let mut select = self.connection.prepare_cached(&sql)?;
-            let ids = select.query_map(parameters!(filter), |row| row.get(0))?;
-            ids.collect()
-        };
-        ids().map_err(|error| self.failed("read the records", error))
+        let sql = format!("SELECT DISTINCT trial_id {CHOSEN}");
+        let ids = self.all(&sql, parameters!(filter), |row| row.get(0));
+        let ids = ids.map_err(|error| self.failed("read the records", error))?;
+        Ok(ids.into_iter().collect())
     }
 
+    /// The texts of schedulers, by name.
     pub fn sources(&self) -> Result<Vec<SchedulerSource>, StoreError> {
-        let sources = || -> rusqlite::Result<Vec<SchedulerSource>> {
-            let sql = "SELECT sha256, name, files FROM sources ORDER BY name, sha256";
-            let mut select = self.connection.prepare_cached(sql)?;
-            let rows = select.query_map([], |row| {
-                Ok(SchedulerSource {
-                    sha256: row.get(0)?,
-                    name: row.get(1)?,
-                    files: decoded(row, 2)?,
-                })
-            })?;
-            rows.collect()
-        };
-        sources().map_err(|error| self.failed("read the schedulers' texts", error))
+        let sql = "SELECT sha256, name, files FROM sources ORDER BY name, sha256";
+        let sources = self.all(sql, [], |row| {
+            Ok(SchedulerSource { sha256: row.get(0)?, name: row.get(1)?, files: decoded(row, 2)? })
+        });
+        sources.map_err(|error| self.failed("read the schedulers' texts", error))
     }
 
     /// Every session that is whole, oldest first.
@@ -209,15 +196,11 @@ impl Store {
 
     /// Every session, oldest first, and which of them are damaged.
     pub fn read_sessions(&self) -> Result<(Vec<Session>, Vec<Damage>), StoreError> {
-        let sessions = || -> rusqlite::Result<Vec<(i64, rusqlite::Result<Session>)>> {
-            let mut select = self.connection.prepare_cached(
-                "SELECT session, campaign, plan, seed, command, experiment_json, started_unix_s,
-                        fairground, origin
-                 FROM sessions ORDER BY session",
-            )?;
-            select.query_map([], |row| Ok((row.get(0)?, session(row))))?.collect()
-        };
-        let rows = sessions().map_err(|error| self.failed("read the sessions", error))?;
+        let sql = "SELECT session, campaign, plan, seed, command, experiment_json, started_unix_s,
+                          fairground, origin
+                   FROM sessions ORDER BY session";
+        let rows = self.all(sql, [], |row| Ok((row.get(0)?, session(row))));
+        let rows = rows.map_err(|error| self.failed("read the sessions", error))?;
         let (mut whole, mut damaged) = (Vec::new(), Vec::new());
         for (id, session) in rows {
             match session {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Appending: a record is in the file as a whole, or not at all.
 
-use model::{Histogram, Record, Series};
+use model::{Histogram, Metric, Record, Series};
 use rusqlite::{Transaction, TransactionBehavior, named_params, params};
 
 use crate::{SchedulerSource, Session, Store, StoreError};
@@ -149,12 +149,24 @@ fn insert_whole(
 
 /// What was measured, and the trace.
 fn insert_parts(transaction: &Transaction<'_>, id: i64, record: &Record) -> rusqlite::Result<()> {
-    insert_metrics(transaction, id, record)?;
-    for histogram in &record.measured.histograms {
-        insert_histogram(transaction, id, histogram)?;
+    let sql = "INSERT INTO metrics (record, name, grp, value, missing) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let mut insert = transaction.prepare_cached(sql)?;
+    for Metric { name, group, value, missing } in &record.measured.metrics {
+        insert.execute(params![id, name, group, value, missing])?;
     }
-    for series in &record.measured.series {
-        insert_series(transaction, id, series)?;
+    let sql = "INSERT INTO histograms (record, name, grp, count, min, max, buckets)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let mut insert = transaction.prepare_cached(sql)?;
+    for Histogram { name, group, count, min, max, buckets } in &record.measured.histograms {
+        let (count, min, max) = (integer(*count)?, integer(*min)?, integer(*max)?);
+        insert.execute(params![id, name, group, count, min, max, json(buckets)?])?;
+    }
+    let sql = "INSERT INTO series (record, name, interval_ns, end_ns, points, missing)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let mut insert = transaction.prepare_cached(sql)?;
+    for Series { name, interval_ns, end_ns, values, missing } in &record.measured.series {
+        let (interval_ns, end_ns) = (integer(*interval_ns)?, integer(*end_ns)?);
+        insert.execute(params![id, name, interval_ns, end_ns, json(values)?, missing])?;
     }
     if let Some(trace) = &record.trace {
         let sql = "INSERT INTO traces (record, trace) VALUES (?1, ?2)";
@@ -200,53 +212,6 @@ fn insert_record(
         ":outcome_json": json(outcome)?,
         ":provenance": json(provenance)?,
     })?;
-    Ok(())
-}
-
-fn insert_metrics(transaction: &Transaction<'_>, id: i64, record: &Record) -> rusqlite::Result<()> {
-    let mut insert = transaction.prepare_cached(
-        "INSERT INTO metrics (record, name, grp, value, missing) VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?;
-    for metric in &record.measured.metrics {
-        insert.execute(params![id, metric.name, metric.group, metric.value, metric.missing])?;
-    }
-    Ok(())
-}
-
-fn insert_histogram(
-    transaction: &Transaction<'_>,
-    id: i64,
-    histogram: &Histogram,
-) -> rusqlite::Result<()> {
-    let mut insert = transaction.prepare_cached(
-        "INSERT INTO histograms (record, name, grp, count, min, max, buckets)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    )?;
-    insert.execute(params![
-        id,
-        histogram.name,
-        histogram.group,
-        integer(histogram.count)?,
-        integer(histogram.min)?,
-        integer(histogram.max)?,
-        json(&histogram.buckets)?,
-    ])?;
-    Ok(())
-}
-
-fn insert_series(transaction: &Transaction<'_>, id: i64, series: &Series) -> rusqlite::Result<()> {
-    let mut insert = transaction.prepare_cached(
-        "INSERT INTO series (record, name, interval_ns, end_ns, points, missing)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-    )?;
-    insert.execute(params![
-        id,
-        series.name,
-        integer(series.interval_ns)?,
-        integer(series.end_ns)?,
-        json(&series.values)?,
-        series.missing,
-    ])?;
     Ok(())
 }
 
