@@ -53,7 +53,7 @@ pub(crate) fn leaders(
     match direction {
         Direction::Lower => sides.sort_by(|a, b| a.median.total_cmp(&b.median)),
         Direction::Higher => sides.sort_by(|a, b| b.median.total_cmp(&a.median)),
-        Direction::Neutral => return None,
+        Direction::Neutral => sides.clear(),
     }
     let (best, others) = sides.split_first()?;
     let chance =

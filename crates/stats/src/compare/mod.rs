@@ -187,10 +187,15 @@ impl Judge<'_> {
             }
         };
         let entries = self.contestants.iter().map(entry).collect();
-        let leaders = headline.then(|| leaders(columns, self.contestants, direction, self.clock));
-        let before = self.scatter.iter().find(|found| found.measure == measure.to_string());
-        let noise = noise(before.copied(), baseline, &measure, self.clock).filter(|_| headline);
-        Row { measure, unit, direction, headline, entries, leaders: leaders.flatten(), noise }
+        let mut row =
+            Row { measure, unit, direction, headline, entries, leaders: None, noise: None };
+        if headline {
+            let name = row.measure.to_string();
+            let before = self.scatter.iter().find(|found| found.measure == name);
+            row.leaders = leaders(columns, self.contestants, direction, self.clock);
+            row.noise = noise(before.copied(), baseline, &row.measure, self.clock);
+        }
+        row
     }
 
     /// An entry without its comparison.
@@ -222,7 +227,9 @@ fn against(
 ) -> (Option<Shift>, Option<PValue>) {
     let (ours, baseline) = (ours.samples.as_slice(), baseline.samples.as_slice());
     let pairs = MatchedPairs::from_samples(ours, baseline);
-    let enough = ours.len().min(baseline.len()) >= TRIALS_NEEDED;
-    let p = p_value(ours, baseline, pairs.as_ref()).filter(|_| enough);
-    (shift(ours, baseline, pairs.as_ref(), resamples, seed), p)
+    let shift = shift(ours, baseline, pairs.as_ref(), resamples, seed);
+    if ours.len().min(baseline.len()) < TRIALS_NEEDED {
+        return (shift, None);
+    }
+    (shift, p_value(ours, baseline, pairs.as_ref()))
 }

@@ -50,9 +50,11 @@ pub struct Separator {
 pub fn separations(records: &[Record], comparison: &Comparison) -> Vec<Separation> {
     let looks = looks(records, comparison);
     let names = &comparison.contestants;
-    let pair = |one: &String, other: &String| judge(one, other, &looks);
-    let with_rest = |(at, one)| names[at + 1..].iter().map(move |other| pair(one, other));
-    names.iter().enumerate().flat_map(with_rest).collect()
+    let mut separations = Vec::new();
+    for (place, first) in names.iter().enumerate() {
+        separations.extend(names[place + 1..].iter().map(|second| judge(first, second, &looks)));
+    }
+    separations
 }
 
 /// A headline measure of a cell, with every contestant's trials.

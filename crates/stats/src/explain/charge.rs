@@ -24,7 +24,9 @@ impl<'a> Meter<'a> {
 
     /// Advances to this time, which must not be in the past.
     pub fn advance(&mut self, to_ns: u64) {
-        while let Some(stretch) = self.stretches.get(self.place).filter(|_| self.now_ns < to_ns) {
+        while let Some(stretch) = self.stretches.get(self.place)
+            && self.now_ns < to_ns
+        {
             let stop_ns = stretch.to_ns.min(to_ns);
             let idle = self.timeline.groups.len();
             let whose = stretch.task.map_or(idle, |task| self.timeline.tasks[task].group);

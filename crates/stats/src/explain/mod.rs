@@ -216,7 +216,7 @@ pub fn explain(record: &Record, waits: usize) -> Option<Explanation> {
     let trace = record.trace.as_ref().filter(|trace| !trace.events.is_empty())?;
     let workload = &record.trial.workload;
     let pinned = workload.tasks.iter().filter(|group| !group.affinity.is_empty());
-    let whole = workload.duration_us.filter(|_| record.outcome.is_ok());
+    let whole = if record.outcome.is_ok() { workload.duration_us } else { None };
     let about = About {
         cpus: record.provenance.cpus.max(record.trial.machine.cpus),
         end_ns: whole.unwrap_or(0).saturating_mul(1_000),

@@ -91,6 +91,13 @@ struct Now {
     wait: OpenWait,
 }
 
+impl Now {
+    fn begin(&mut self, state: State, at_ns: u64) {
+        self.state = state;
+        self.since_ns = at_ns;
+    }
+}
+
 #[derive(Clone, Default)]
 struct OpenWait {
     event: usize,
@@ -222,7 +229,8 @@ impl Reader {
 
     fn wait(&mut self, number: usize, at: u64, task: usize, cpu: u32) {
         let now = &mut self.now[task];
-        (now.state, now.since_ns, now.cpu) = (State::Waiting, at, cpu);
+        now.begin(State::Waiting, at);
+        now.cpu = cpu;
         now.wait = OpenWait { event: number, from_ns: at, parts: Vec::new() };
     }
 
@@ -256,12 +264,12 @@ impl Reader {
         }
         self.count(task, at);
         self.now[task].cpu = cpu;
-        self.now[task].state = match ended {
-            Ended::Left(_) | Ended::Open => return self.sent_to_wait(number, at, task),
-            Ended::Slept => State::Sleeping,
-            Ended::Blocked => State::Blocked,
-            Ended::Exited => State::Absent,
-        };
+        match ended {
+            Ended::Left(_) | Ended::Open => self.sent_to_wait(number, at, task),
+            Ended::Slept => self.now[task].state = State::Sleeping,
+            Ended::Blocked => self.now[task].state = State::Blocked,
+            Ended::Exited => self.now[task].state = State::Absent,
+        }
     }
 
     /// It ran although no event said that it began to: it did so before the trace, or events were
@@ -273,7 +281,7 @@ impl Reader {
             self.end_wait(task, number, at, cpu, false);
         }
         self.count(task, at);
-        (self.now[task].state, self.now[task].since_ns) = (State::Running, at);
+        self.now[task].begin(State::Running, at);
     }
 
     fn sent_to_wait(&mut self, number: usize, at: u64, task: usize) {
@@ -300,8 +308,11 @@ impl Reader {
         }
         self.count(task, at);
         let now = &mut self.now[task];
-        (now.state, now.since_ns, now.cpu) = (State::Running, at, cpu);
-        (now.sent_away, now.home, now.woken_early) = (None, None, false);
+        now.begin(State::Running, at);
+        now.cpu = cpu;
+        now.sent_away = None;
+        now.home = None;
+        now.woken_early = false;
     }
 
     fn end_wait(&mut self, task: usize, number: usize, at: u64, cpu: u32, open: bool) {

@@ -46,9 +46,9 @@ impl Averages {
     pub fn shift(&self, weights: &[u32]) -> Option<f64> {
         let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
         let weight = |&(i, j): &(u32, u32)| {
-            let (one, other) = (u64::from(weights[i as usize]), u64::from(weights[j as usize]));
+            let (w, v) = (u64::from(weights[i as usize]), u64::from(weights[j as usize]));
             // A pair drawn w times is combined with itself w(w + 1)/2 times.
-            if i == j { one * (one + 1) / 2 } else { one * other }
+            if i == j { w * (w + 1) / 2 } else { w * v }
         };
         let each = self.values.iter().copied().zip(self.pairs.iter().map(weight));
         weighted(each, total * (total + 1) / 2)

@@ -81,10 +81,11 @@ pub fn merge(parts: Vec<Part>) -> Merged {
         }
         all.records.extend(labelled(groups, &labels));
     }
-    all.notes.extend(twice.into_iter().map(|((one, other), trials)| {
-        let (one, other) = (&labels[one], &labels[other]);
+    all.notes.extend(twice.into_iter().map(|((first, second), trials)| {
+        let (first, second) = (&labels[first], &labels[second]);
         format!(
-            "{trials} trials are in {one} and in {other}, byte for byte the same; they count once"
+            "{trials} trials are in {first} and in {second}, byte for byte the same; they count \
+             once"
         )
     }));
     for (why, cells) in reasons {
@@ -151,12 +152,12 @@ fn apart(known: &[Record], new: &[Record], clock: Clock) -> Option<Why> {
 
 /// Definitions that share a name and differ.
 fn definitions(known: &[Record], new: &[Record]) -> Option<String> {
-    let (one, other) = (&known.first()?.trial, &new.first()?.trial);
-    if one.workload != other.workload {
-        return Some(format!("the workload {} is defined differently", one.workload.name));
+    let (known, new) = (&known.first()?.trial, &new.first()?.trial);
+    if known.workload != new.workload {
+        return Some(format!("the workload {} is defined differently", known.workload.name));
     }
-    (one.machine != other.machine)
-        .then(|| format!("the machine {} is defined differently", one.machine.name))
+    (known.machine != new.machine)
+        .then(|| format!("the machine {} is defined differently", known.machine.name))
 }
 
 /// Differences in kernel, program or scheduler of the same contestants.
@@ -165,35 +166,38 @@ fn conditions(known: &[Record], new: &[Record]) -> Option<String> {
         records.iter().map(|record| record.provenance.fairground.clone()).collect()
     };
     if programs(known) != programs(new) {
-        let list = |set: BTreeSet<String>| set.into_iter().collect::<Vec<_>>().join(", ");
-        let (one, other) = (list(programs(known)), list(programs(new)));
-        return Some(format!("Fairground {one} measured the one and {other} the other"));
+        let list = |records| programs(records).into_iter().collect::<Vec<_>>().join(", ");
+        let (known, new) = (list(known), list(new));
+        return Some(format!("Fairground {known} measured the one and {new} the other"));
     }
     let theirs: BTreeMap<&str, &Record> =
         known.iter().map(|record| (record.trial.contestant.name.as_str(), record)).collect();
     new.iter().find_map(|record| {
         let name = record.trial.contestant.name.as_str();
-        let other = theirs.get(name)?;
-        if other.trial.contestant != record.trial.contestant {
+        let known = theirs.get(name)?;
+        if known.trial.contestant != record.trial.contestant {
             return Some(format!("{name} is not the same scheduler in both"));
         }
-        let (one, other) = (&other.provenance, &record.provenance);
-        let kernel = |p: &Provenance| (p.kernel_release.clone(), p.kernel_sha256.clone());
-        let both = !one.kernel_release.is_empty() && !other.kernel_release.is_empty();
-        let kernels = (both && kernel(one) != kernel(other)).then(|| {
-            let (one, other) = (&one.kernel_release, &other.kernel_release);
-            format!("{name} ran on kernel {one} and on {other}, which are not the same image")
-        });
-        kernels.or_else(|| other_guest(name, one, other))
+        unlike_kernels(name, &known.provenance, &record.provenance)
+            .or_else(|| unlike_guests(name, &known.provenance, &record.provenance))
     })
 }
 
-fn other_guest(name: &str, one: &Provenance, other: &Provenance) -> Option<String> {
-    let (fact, one, other) = one.unlike_guest(other)?;
+fn unlike_kernels(name: &str, known: &Provenance, new: &Provenance) -> Option<String> {
+    let (before, now) = (&known.kernel_release, &new.kernel_release);
+    let is_same = before == now && known.kernel_sha256 == new.kernel_sha256;
+    if is_same || before.is_empty() || now.is_empty() {
+        return None;
+    }
+    Some(format!("{name} ran on kernel {before} and on {now}, which are not the same image"))
+}
+
+fn unlike_guests(name: &str, known: &Provenance, new: &Provenance) -> Option<String> {
+    let (fact, before, now) = known.unlike_guest(new)?;
     Some(format!(
         "{name} ran in two guests, which differ in {fact} ({} and {})",
-        one.get(..12).unwrap_or(one),
-        other.get(..12).unwrap_or(other)
+        before.get(..12).unwrap_or(before),
+        now.get(..12).unwrap_or(now)
     ))
 }
 

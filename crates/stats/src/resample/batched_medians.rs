@@ -81,11 +81,12 @@ pub fn medians_of_pairs(
 /// The medians of averages of two trials in ascending order, each with its two places; a trial
 /// drawn w times is combined with itself w(w + 1)/2 times.
 pub fn medians_of_averages(values: &[f64], pairs: &[(u32, u32)], drawn: &Drawn) -> [f64; LANES] {
-    let (once, itself): (_, Vec<Lanes>) = ([1; LANES], drawn.0.iter().map(triangle).collect());
+    let once = [1; LANES];
+    let itself: Vec<Lanes> = drawn.0.iter().map(triangle).collect();
     let totals = triangle(&drawn.totals());
-    let weights = pairs.iter().map(|&(i, j)| match i == j {
-        true => (&itself[i as usize], &once),
-        false => (&drawn.0[i as usize], &drawn.0[j as usize]),
+    let weights = pairs.iter().map(|&(i, j)| {
+        let (i, j) = (i as usize, j as usize);
+        if i == j { (&itself[i], &once) } else { (&drawn.0[i], &drawn.0[j]) }
     });
     at_places(middles(weights, &totals), &totals, |place| values[place])
 }
@@ -104,9 +105,9 @@ fn middles<'a>(
 ) -> [Lanes; 2] {
     let (low, high) = (totals.map(|total| (total + 1) / 2), totals.map(|total| total / 2 + 1));
     let (mut seen, mut lower, mut higher) = ([0i16; LANES], [0i16; LANES], [0i16; LANES]);
-    for (one, other) in weights {
+    for (left, right) in weights {
         for lane in 0..LANES {
-            seen[lane] = seen[lane].wrapping_add(one[lane].wrapping_mul(other[lane]));
+            seen[lane] = seen[lane].wrapping_add(left[lane].wrapping_mul(right[lane]));
             lower[lane] = lower[lane].wrapping_add(i16::from(seen[lane] < low[lane]));
             higher[lane] = higher[lane].wrapping_add(i16::from(seen[lane] < high[lane]));
         }

@@ -82,10 +82,10 @@ impl Limits {
     fn needed(&self, units: usize, seed: &mut Seed) -> f64 {
         let mut sample = || -> Vec<f64> { (0..units).map(|_| normal(seed)).collect() };
         let (ours, base) = (sample(), sample());
-        let pairs = ours.iter().flat_map(|one| base.iter().map(move |other| one - other));
-        let mut apart: Vec<f64> = pairs.collect();
+        let mut apart: Vec<f64> =
+            ours.iter().flat_map(|own| base.iter().map(move |base| own - base)).collect();
         apart.sort_unstable_by(f64::total_cmp);
-        let differences: Vec<f64> = ours.iter().zip(&base).map(|(one, base)| one - base).collect();
+        let differences: Vec<f64> = ours.iter().zip(&base).map(|(own, base)| own - base).collect();
         let averages = Averages::new(&differences);
         let from_above = |values: &[f64], limit: Option<usize>| {
             limit.and_then(|limit| values.iter().rev().nth(limit).copied()).unwrap_or(f64::INFINITY)

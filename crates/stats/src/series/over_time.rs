@@ -57,7 +57,10 @@ fn band(definition: &'static Definition, trials: &[&Record], points_max: usize) 
     for index in 0..points(end_ns, interval_ns) {
         let there: Vec<f64> =
             resampled.iter().filter_map(|trial| trial.get(index).copied()).collect();
-        let Some(middle) = median(&there).filter(|_| 2 * there.len() >= found.len()) else { break };
+        let Some(middle) = median(&there) else { break };
+        if 2 * there.len() < found.len() {
+            break;
+        }
         band.median.push(middle);
         band.low.push(there.iter().copied().fold(f64::INFINITY, f64::min));
         band.high.push(there.iter().copied().fold(f64::NEG_INFINITY, f64::max));

@@ -55,21 +55,18 @@ impl Aspect {
     /// The kind of a measure; `None` for measures that are not compared: counts that follow from
     /// the workload, sums that shares repeat, and extremes, which grow with the number of samples.
     pub fn from_measure(measure: &MeasureKey) -> Option<Aspect> {
-        let quantile = |statistic| !matches!(statistic, Some(Statistic::P999 | Statistic::Max));
-        Some(match measure.name.as_str() {
-            "cpu_share" | "jain_index" | "deadline_miss_ratio" => Aspect::Shares,
-            "voluntary_switches" | "involuntary_switches" | SWITCHES => Aspect::Switches,
+        let is_extreme = matches!(measure.statistic, Some(Statistic::P999 | Statistic::Max));
+        match measure.name.as_str() {
+            "cpu_share" | "jain_index" | "deadline_miss_ratio" => Some(Aspect::Shares),
+            "voluntary_switches" | "involuntary_switches" | SWITCHES => Some(Aspect::Switches),
+            "completion_ns" => Some(Aspect::Turnaround),
+            "iterations_per_second" => Some(Aspect::Rate),
+            _ if is_extreme => None,
             "wakeup_latency_ns" | "run_delay_ns" | "timer_lateness_ns" | "response_time_ns"
-            | "span_ns"
-                if quantile(measure.statistic) =>
-            {
-                Aspect::Latency
-            }
-            "turnaround_ns" if quantile(measure.statistic) => Aspect::Turnaround,
-            "completion_ns" => Aspect::Turnaround,
-            "iterations_per_second" => Aspect::Rate,
-            _ => return None,
-        })
+            | "span_ns" => Some(Aspect::Latency),
+            "turnaround_ns" => Some(Aspect::Turnaround),
+            _ => None,
+        }
     }
 
     /// The tolerance on a machine with this tick.

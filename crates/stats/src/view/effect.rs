@@ -79,9 +79,9 @@ impl Effect {
     /// Whether both multiply it by the same within a factor of 1.25; from 0, whether they lead to
     /// the same within that factor.
     pub fn has_same_size(&self) -> bool {
-        let near = |one: f64, other: f64| one > 0.0 && (one / other).max(other / one) <= SAME_SIZE;
+        let near = |a: f64, b: f64| a > 0.0 && (a / b).max(b / a) <= SAME_SIZE;
         match (self.in_original.factor(), self.in_file.factor()) {
-            (Some(one), Some(other)) => one == other || near(one, other),
+            (Some(original), Some(file)) => original == file || near(original, file),
             (None, None) => near(self.in_original.changed, self.in_file.changed),
             _ => false,
         }

@@ -101,7 +101,7 @@ fn unlike(a: &Record, b: &Record) -> Option<Difference> {
     }
     (a.measured.hash() != b.measured.hash()).then(|| {
         let guest = a.provenance.unlike_guest(&b.provenance);
-        let guest = guest.map(|(fact, one, other)| format!("{fact}: {one} / {other}"));
+        let guest = guest.map(|(fact, first, second)| format!("{fact}: {first} / {second}"));
         let numbers = unlike_numbers(&a.measured, &b.measured);
         Difference::Measured(guest.into_iter().chain(numbers).collect())
     })

@@ -151,11 +151,14 @@ fn complete(
         };
         let (column_holes, column) = worst(&columns, &in_column);
         let (row_holes, row) = worst(&rows, &in_row);
+        if column_holes == 0 || row_holes == 0 {
+            return (rows, columns);
+        }
         // As parts of the whole: holes / rows against holes / columns.
-        match (column_holes * columns.len()).cmp(&(row_holes * rows.len())) {
-            _ if column_holes == 0 || row_holes == 0 => return (rows, columns),
-            std::cmp::Ordering::Less => rows.retain(|&other| other != row),
-            _ => columns.retain(|&other| other != column),
+        if column_holes * columns.len() < row_holes * rows.len() {
+            rows.retain(|&kept| kept != row);
+        } else {
+            columns.retain(|&kept| kept != column);
         }
     }
 }

@@ -86,7 +86,10 @@ fn judged(comparison: &Comparison, watched: &Watched, name: &str) -> Judged {
 
 /// Why a contestant has no number: the first reason.
 fn why_missing(entry: &Entry) -> Option<String> {
-    entry.missing.keys().next().filter(|_| entry.median.is_none()).cloned()
+    if entry.median.is_some() {
+        return None;
+    }
+    entry.missing.keys().next().cloned()
 }
 
 fn row<'a>(comparison: &'a Comparison, watched: &Watched) -> Option<&'a Row> {
@@ -125,9 +128,10 @@ fn decided(judged: &Judged, watched: &Watched) -> Effect {
 
 /// What a loss means in a measure that must not get worse.
 fn kept(judged: &Judged, watched: &Watched) -> Effect {
-    let Some(gain) = judged.gain.filter(|_| judged.trials >= TRIALS_NEEDED) else {
+    let Some(gain) = judged.gain else { return Effect::Unknown };
+    if judged.trials < TRIALS_NEEDED {
         return Effect::Unknown;
-    };
+    }
     let Some(interval) = gain.interval else { return Effect::Open };
     let lost = gain.value < 0.0 && matters(gain.value, gain.percent, watched);
     let far = gain.percent_interval.map(|percents| percents.low);

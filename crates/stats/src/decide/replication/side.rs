@@ -34,8 +34,8 @@ impl Side {
         let chosen: Vec<&Record> =
             records.iter().filter(|record| holds(place, backend, record)).collect();
         let column = column(place, &chosen);
-        let units =
-            column.independent_values(chosen.first().map_or(Clock::Real, |one| one.trial.clock()));
+        let units = column
+            .independent_values(chosen.first().map_or(Clock::Real, |record| record.trial.clock()));
         let bad = || chosen.iter().map(|record| &record.outcome).filter(|outcome| !outcome.is_ok());
         let mut failed = BTreeMap::new();
         for outcome in bad() {
@@ -60,11 +60,11 @@ impl Side {
             return None;
         }
         let (name, reason) = (&self.contestant, self.reason());
-        let verdict = match self.trials {
-            0 => return Some((Reproduction::NoData, format!("there is no trial of {name}"))),
-            trials if trials == self.unsupported => Reproduction::Untested,
-            _ => Reproduction::NoData,
-        };
+        if self.trials == 0 {
+            return Some((Reproduction::NoData, format!("there is no trial of {name}")));
+        }
+        let all_unsupported = self.trials == self.unsupported;
+        let verdict = if all_unsupported { Reproduction::Untested } else { Reproduction::NoData };
         Some((verdict, format!("{name} has no number: {reason}")))
     }
 
