@@ -267,8 +267,8 @@ fn caveat(race: &Race, host: &Host, backend: Backend) -> Option<String> {
     let experiment = &race.planned.experiment;
     match backend {
         _ if backend.is_model() => Some(format!(
-            "These are predictions by a model of such a machine, and {} is the file that was \
-             written after this kernel's own scheduler. METHOD.md says how far they are from \
+            "These are predictions by a model of such a machine, and {} is the file that \
+             reimplements this kernel's own scheduler. METHOD.md says how far they are from \
              kernels. Intervals say how much the answer depends on arrivals, not how wrong the \
              model is.",
             experiment.baseline
