@@ -43,7 +43,7 @@ pub struct Chosen {
     /// The store
     #[arg(long, value_name = "FILE", default_value = crate::execution::locations::STORE)]
     pub store: PathBuf,
-    /// A session of the store instead of the last one, or `all` of the experiment's
+    /// A session of the store instead of the last one, or `all` sessions of the experiment
     #[arg(long, value_name = "NUMBER|all")]
     session: Option<String>,
 }

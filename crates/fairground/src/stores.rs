@@ -25,14 +25,13 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 /// The options that choose records of one store or several.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Several {
-    /// The experiment, without it the one that ran last; and stores, which are put together:
-    /// A.db B.db
+    /// An experiment, by default the one that ran last; and stores to combine: A.db B.db
     #[arg(value_name = "EXPERIMENT|STORE")]
     names: Vec<String>,
     /// The store, if no other is named [default: fairground.db]
     #[arg(long = "store", value_name = "FILE")]
     stores: Vec<PathBuf>,
-    /// A session of the store instead of the last one, or `all` of the experiment's
+    /// A session of the store instead of the last one, or `all` sessions of the experiment
     #[arg(long, value_name = "NUMBER|all")]
     session: Option<String>,
 }

@@ -15,7 +15,7 @@ pub struct CampaignOptions {
     /// Which trials there are.
     #[command(flatten)]
     pub experiment: ExperimentOptions,
-    /// Run only the trials that the last campaign with the same plan has left
+    /// Run only the trials that the last campaign with the same plan did not finish
     #[arg(long)]
     resume: bool,
     /// Where the records go

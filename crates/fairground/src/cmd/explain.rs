@@ -33,13 +33,13 @@ pub struct Args {
     /// Run this scheduler now: NAME, FILE.bpf.c, 'NAME knob=value', policy:rr:50
     #[arg(long, requires = "workload")]
     scheduler: Option<String>,
-    /// … under this workload: NAME, FILE, 'NAME parameter=value'
+    /// Run it under this workload: NAME, FILE, 'NAME parameter=value'
     #[arg(long, requires = "scheduler")]
     workload: Option<String>,
-    /// … on this machine
+    /// Run it on this machine
     #[arg(long)]
     machine: Option<String>,
-    /// … on this backend: sim, vm or live [default: sim]
+    /// Run it on this backend: sim, vm or live [default: sim]
     #[arg(long, value_enum, hide_possible_values = true, value_name = "BACKEND")]
     on: Option<On>,
     /// The only source of randomness [default: 1]

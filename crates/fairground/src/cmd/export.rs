@@ -28,9 +28,9 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum What {
-    /// One line per number, with everything that it belongs to
+    /// One line per number, with its context
     Csv(Records),
-    /// How trials went over time: one line per interval of a series
+    /// Series over time: one line per interval
     Series(Records),
     /// Whole records as a JSON array, one record per line
     Json(Records),
@@ -44,7 +44,7 @@ enum What {
     },
     /// The events of one traced trial
     Trace(Trace),
-    /// The recording that trials have played, as a workload file that plays it again
+    /// The recording that trials replayed, as a workload
     Workload(recording::Args),
 }
 

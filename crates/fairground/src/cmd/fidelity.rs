@@ -23,8 +23,8 @@ use crate::{exit, output, summary, ui};
 pub struct Args {
     #[command(flatten)]
     options: CampaignOptions,
-    /// Compare schedulers' files with their counterparts, the kernels' own schedulers that they
-    /// were written after, instead of the simulator with a kernel
+    /// Compare schedulers' files with their counterparts, the kernels' own schedulers, instead of
+    /// the simulator with a kernel
     #[arg(long)]
     pub counterparts: bool,
     /// Record the experiment's programs under its baseline, and compare them with their replays

@@ -50,8 +50,8 @@ pub struct Args {
     /// Of a trace: the workload file to write
     #[arg(short, long, value_name = "FILE.toml")]
     output: Option<PathBuf>,
-    /// Of a trace: play only threads of this name, again for each further one; what others did
-    /// counts as done by devices
+    /// Of a trace: play only threads of this name; can be repeated. What others did counts as done
+    /// by devices
     #[arg(long, value_name = "THREAD")]
     only: Vec<String>,
     /// Of a trace: play the kernel's own threads too

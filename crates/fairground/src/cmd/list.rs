@@ -32,7 +32,7 @@ pub struct Args {
     /// Of workloads: only this one, a name or a file, with its groups; of a recording also who
     /// wakes whom
     name: Option<String>,
-    /// Draw the schedulers' lineage: which scheduler took up ideas or code of which other one
+    /// Draw the schedulers' lineage: which scheduler descends from which
     #[arg(long)]
     family: bool,
     /// How to print it: table or json

@@ -53,7 +53,7 @@ enum Verb {
     Run(run::Args),
     /// Use a scheduler on this kernel until Ctrl-C
     Load(load::Args),
-    /// Record what the tasks of this machine do, as a workload that plays it again
+    /// Record what the tasks of this machine do, as a workload that replays it
     Record(record::Args),
     /// Show what there is: schedulers, workloads, machines, experiments, claims, cares, kernels
     List(list::Args),
@@ -79,7 +79,7 @@ enum Verb {
     Fidelity(fidelity::Args),
     /// Run schedulers under all kinds of stress: which are ejected, which lose a task or a CPU
     Soak(soak::Args),
-    /// Test again what others have published, and say what is reproduced and what is not
+    /// Repeat published experiments, and say which findings are reproduced
     Replicate(replicate::Args),
     /// Print an experiment's trials, or cut them into chunks for other machines; run nothing
     Plan(plan::Args),

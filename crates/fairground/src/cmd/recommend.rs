@@ -72,7 +72,7 @@ pub struct Args {
     /// Where the records go
     #[arg(long, value_name = "FILE", default_value = locations::STORE)]
     store: PathBuf,
-    /// Run only the trials that the last race with the same options has left
+    /// Run only the trials that the last recommendation with the same options did not finish
     #[arg(long)]
     resume: bool,
     /// Never download a kernel

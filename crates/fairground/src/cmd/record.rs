@@ -44,7 +44,7 @@ pub struct Args {
     /// name is the kernel's trace text
     #[arg(short = 'o', long = "output", value_name = "FILE", default_value = "load.toml")]
     output: PathBuf,
-    /// The workload plays the kernel's own threads too, instead of sleeping while they worked
+    /// The workload plays kernel threads too, instead of sleeping while they ran
     #[arg(long)]
     kernel_threads: bool,
     /// Only the tasks of this name, process or control group, and what they fork
@@ -56,10 +56,10 @@ pub struct Args {
     /// The recording ends when its events take this much memory
     #[arg(long, value_name = "SIZE", default_value = "200MB", value_parser = size::parse)]
     limit: u64,
-    /// Room for events between two looks at them, for all CPUs together
+    /// Room for events that were not read yet, for all CPUs together
     #[arg(long, value_name = "SIZE", default_value = "16MB", value_parser = buffer)]
     buffer: u32,
-    /// A command to run meanwhile; the recording ends with it, and it with the recording
+    /// A command to run; both end together
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

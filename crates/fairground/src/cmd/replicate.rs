@@ -37,13 +37,13 @@ pub struct Args {
     /// Which backends' tests.
     #[command(flatten)]
     backends: Backends,
-    /// Only the simulator, and no more blocks than an interval needs: minutes
+    /// Use only the simulator, and no more blocks than an interval needs: minutes
     #[arg(long, conflicts_with_all = ["on", "full"])]
     quick: bool,
-    /// Also tests in the size that was published: hours
+    /// Also run tests in the published size: hours
     #[arg(long)]
     full: bool,
-    /// Only tests of originals, on kernels that `kernel build` has made
+    /// Run only tests of originals, on kernels that `kernel build` has made
     #[arg(long, conflicts_with = "quick")]
     originals: bool,
     /// Number of blocks, instead of each experiment's own: for all, or for a backend or an
@@ -53,7 +53,7 @@ pub struct Args {
     /// Where the records go
     #[arg(long, value_name = "FILE", default_value = locations::STORE)]
     store: PathBuf,
-    /// Run only the trials that the last campaigns with the same plans have left
+    /// Run only the trials that the last campaigns with the same plans did not finish
     #[arg(long)]
     resume: bool,
     /// The only source of randomness: order of trials, start phases

@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(long, value_name = "PERCENT", value_parser = duration::percent)]
     #[arg(conflicts_with = "blocks")]
     until: Option<f64>,
-    /// Refuse a plan that could not see a difference of this many percent, judged by A/A trials
+    /// Refuse a plan that cannot detect a difference of this many percent, judged by A/A trials
     #[arg(long, value_name = "PERCENT", value_parser = duration::percent)]
     #[arg(conflicts_with = "until")]
     effect: Option<f64>,
@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, value_name = "FLEET", value_parser = SlurmOptions::parse)]
     #[arg(conflicts_with = "budget")]
     fleet: Option<SlurmOptions>,
-    /// No A/A trials before real time is measured
+    /// Run no A/A trials before measurements in real time
     #[arg(long, conflicts_with = "effect")]
     no_aa: bool,
 }

@@ -22,7 +22,7 @@ use store::exchange::share::{About, ENDING, Shared};
 pub struct Args {
     #[command(flatten)]
     chosen: Chosen,
-    /// Your name or nickname, as galleries show it; it is not verified
+    /// Your name or nickname, as sites of shared files show it; it is not verified
     #[arg(long, value_name = "NAME", default_value = "")]
     by: String,
     /// A sentence for its readers

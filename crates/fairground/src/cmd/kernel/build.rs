@@ -31,7 +31,7 @@ pub struct Args {
     /// Your own source; nothing is written in it, and the next build compiles only what has changed
     #[arg(long, value_name = "FOLDER", conflicts_with = "definition")]
     tree: Option<PathBuf>,
-    /// Lines of configuration of your own, over the others
+    /// Options to add to the configuration
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The name of your kernel; needed with --base, --tree or --config

@@ -22,14 +22,13 @@ pub struct Args {
 /// What to do with the emulator.
 #[derive(Subcommand)]
 enum Action {
-    /// Build it: QEMU's source from the mirror that this machine's package sources name, with the
-    /// patches of `emulator/`
+    /// Build it from Debian's source of QEMU with the patches of `emulator/`
     Build {
         /// Compilers at a time; all CPUs without it
         #[arg(long, value_name = "N")]
         jobs: Option<usize>,
     },
-    /// Say whether it is here, where, and what it was made of
+    /// Say whether and where it is installed, and what it was built from
     Show,
 }
 

@@ -29,14 +29,14 @@ pub struct Args {
 /// What to do with kernels.
 #[derive(Subcommand)]
 enum Action {
-    /// Get kernels from the mirror that this machine's package sources name
+    /// Download kernels from the Debian mirror that apt uses
     Pull {
         /// Names as in `list kernels`; all known ones when none is given
         names: Vec<String>,
     },
     /// Build an original scheduler's kernel, its unpatched base, or a kernel of your own
     Build(build::Args),
-    /// Get the kernel's own example schedulers from the same mirror, and print their folder
+    /// Download the kernel's own example schedulers, and print their folder
     Examples,
     /// Add a kernel image of your own
     Use {
