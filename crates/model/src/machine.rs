@@ -15,7 +15,7 @@ pub struct Machine {
     /// One sentence for `fairground list machines`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// Logical CPUs, at least 1.
+    /// Logical CPUs; 0: as many as the host has.
     pub cpus: u32,
     /// Memory in MiB; the VM's `-m`.
     #[serde(default = "default_memory_mib")]
@@ -26,12 +26,12 @@ pub struct Machine {
     /// Hardware threads per core; siblings have neighbouring numbers.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub smt: u32,
-    /// Speed of each thread of a core while more than one is busy, per cent of a thread alone; only
-    /// the simulator heeds it. Without it a file with `smt = 2` has 60.
+    /// Speed of each thread of a core while more than one is busy, percent of a thread alone; only
+    /// the simulator uses it. The default of a file with `smt = 2` is 60.
     #[serde(default = "full_percent", skip_serializing_if = "is_full_percent")]
     pub smt_percent: u32,
-    /// Speed of all cores while 1, 2, … of them are busy, per cent; the last one counts for more;
-    /// empty: 100. Only the simulator heeds it.
+    /// Speed of all cores while 1, 2, … of them are busy, percent; the last value holds for more;
+    /// empty: 100. Only the simulator uses it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boost_percent: Vec<u32>,
     /// Last-level caches; each serves an equal, contiguous range of CPUs.
@@ -48,16 +48,15 @@ pub struct Machine {
     pub hz: u32,
     /// CPU time of each second that real-time and deadline tasks may use, µs
     /// (`sched_rt_runtime_us`). Deadline tasks can reserve this much of each CPU; kernels before
-    /// 6.12 throttle real-time tasks beyond it. −1: there is no limit. Kernels from 6.12 on keep 50
-    /// ms of each second for other tasks (the fair servers of each CPU), which does not depend on
-    /// it.
+    /// 6.12 throttle real-time tasks beyond it. −1: no limit. Kernels from 6.12 on always keep 50 ms of
+    /// each second for other tasks (the fair server of each CPU).
     #[serde(default = "default_rt_runtime_us", skip_serializing_if = "is_default_rt_runtime_us")]
     pub rt_runtime_us: i64,
-    /// Several CPUs under the virtual clock of the VM: how long one of them runs before the others
-    /// follow, ns. They see each other's memory up to this much early or late.
+    /// The length of a round of several CPUs under the virtual clock of the VM, ns. They see each
+    /// other's memory up to this much early or late.
     #[serde(default = "default_quantum_ns", skip_serializing_if = "is_default_quantum_ns")]
     pub quantum_ns: u32,
-    /// There: how long a `PAUSE` instruction takes, with which a CPU waits for a lock, ns.
+    /// The duration of a `PAUSE` instruction, with which a CPU spins, under the same clock, ns.
     #[serde(default = "default_pause_ns", skip_serializing_if = "is_default_pause_ns")]
     pub pause_ns: u32,
     /// What the kernel's work costs in the simulator.
@@ -146,7 +145,7 @@ pub struct Costs {
     pub tick_ns: u64,
     /// Each call of one of the scheduler's callbacks.
     pub callback_ns: u64,
-    /// A system call's way in and out.
+    /// Entering and leaving a system call.
     pub syscall_ns: u64,
     /// Each call of a kernel function by a callback, and each look at a task in a queue: what makes
     /// long scans expensive.
@@ -157,11 +156,11 @@ pub struct Costs {
     pub queue_remote_ns: u64,
     /// Refilling the cache after moving to a sibling thread.
     pub refill_smt_ns: u64,
-    /// … to another core of the same last-level cache.
+    /// Refilling it after moving to another core of the same last-level cache.
     pub refill_llc_ns: u64,
-    /// … to another last-level cache of the same node.
+    /// Refilling it after moving to another last-level cache of the same node.
     pub refill_node_ns: u64,
-    /// … to another node.
+    /// Refilling it after moving to another node.
     pub refill_remote_ns: u64,
     /// `fork`, on the parent's CPU.
     pub fork_ns: u64,
@@ -169,11 +168,10 @@ pub struct Costs {
     pub exec_ns: u64,
     /// The end of a thread.
     pub exit_ns: u64,
-    /// Making a thread, on the CPU of the one that makes it. Tasks are made before the common
-    /// start.
+    /// Creating a thread, on its creator's CPU. Tasks are created before the common start.
     #[serde(skip_serializing_if = "is_default_thread")]
     pub thread_ns: u64,
-    /// A new thread's way to the common start: it touches its stack and names itself.
+    /// A new thread's work before the common start: it touches its stack and names itself.
     #[serde(skip_serializing_if = "is_default_thread_start")]
     pub thread_start_ns: u64,
     /// A forked process's first steps: it copies the pages that it touches.

@@ -24,11 +24,11 @@ pub struct Workload {
     /// The parameters' values in this trial, e.g. `hogs = 24`. Part of the cell's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, i64>,
-    /// Tasks are told to stop after this time; `None`: the workload ends when its finite tasks
-    /// have.
+    /// Tasks are told to stop after this time; without it, the workload ends when its finite tasks
+    /// have ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_us: Option<u64>,
-    /// How often the scheduler under test is taken out and loaded again, spread evenly over
+    /// How often the scheduler under test is unloaded and loaded again, spread evenly over
     /// `duration_us`. Not possible in the simulator, nor for a kernel's own scheduler.
     #[serde(default, skip_serializing_if = "is_no_count")]
     pub reloads: u32,
@@ -73,7 +73,7 @@ pub struct TaskGroup {
     /// How many tasks; 0 leaves the group out.
     #[serde(default = "one")]
     pub count: u32,
-    /// How often a task plays its steps; `None`: until the workload's duration is over.
+    /// How often a task plays its steps; without it, until the workload's duration is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u64>,
     /// The task starts this long after the common start.
@@ -82,13 +82,13 @@ pub struct TaskGroup {
     /// Each task's start is moved by a uniform random time below this, drawn from the trial's seed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub jitter_us: u64,
-    /// The policy; `None`: that of the contestant, else SCHED_OTHER.
+    /// The policy; without it, that of the contestant, else SCHED_OTHER.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,
     /// CPUs that the tasks may use; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub affinity: Vec<u32>,
-    /// A template: no task starts by itself, `fork` steps make them.
+    /// A template: its tasks start only by `fork` steps.
     #[serde(default, skip_serializing_if = "is_false")]
     pub template: bool,
     /// What a task does, in order.
