@@ -15,7 +15,7 @@ fn alone_it_shows_its_verbs() {
           recommend  Say which scheduler suits you on this machine, or that it makes no difference
           run        Run an experiment; every trial leaves one record in the store
           load       Use a scheduler on this kernel until Ctrl-C
-          record     Record what the tasks of this machine do, as a workload that plays it again
+          record     Record what the tasks of this machine do, as a workload that replays it
         Read:
           list       Show what there is: schedulers, workloads, machines, experiments, claims, cares, kernels
           compare    Compare records: a table with intervals, or whether two stores are identical
@@ -31,7 +31,7 @@ fn alone_it_shows_its_verbs() {
           doctor     Say what this machine can do, and which commands get what is missing; check a store
           fidelity   Show how far the simulator is from a kernel, or schedulers' files from their counterparts
           soak       Run schedulers under all kinds of stress: which are ejected, which lose a task or a CPU
-          replicate  Test again what others have published, and say what is reproduced and what is not
+          replicate  Repeat published experiments, and say which findings are reproduced
         Plumbing:
           plan       Print an experiment's trials, or cut them into chunks for other machines; run nothing
           trial      Run one JSON trial from stdin, or a chunk of trials; write a JSON record for each
@@ -95,7 +95,7 @@ fn run_has_help() {
               --exploratory            Run a plan that may be too short to prove
                                        anything, without A/A trials; the report says so
               --resume                 Run only the trials that the last campaign with
-                                       the same plan has left
+                                       the same plan did not finish
               --store <FILE>           Where the records go [default: fairground.db]
               --jobs <N>               Trials at a time [default: as many as CPUs in the
                                        simulator and where only instructions are
@@ -107,11 +107,12 @@ fn run_has_help() {
                                        value is looked at
               --until <PERCENT>        Add blocks until every shift of a headline
                                        measure is known to ± this many percent
-              --effect <PERCENT>       Refuse a plan that could not see a difference of
+              --effect <PERCENT>       Refuse a plan that cannot detect a difference of
                                        this many percent, judged by A/A trials
               --fleet <FLEET>          Let a cluster run the trials: slurm, or
                                        slurm:chunk=TRIALS
-              --no-aa                  No A/A trials before real time is measured
+              --no-aa                  Run no A/A trials before measurements in real
+                                       time
           -h, --help                   Print help
     "#]]
     .assert_eq(&stdout(&shown));
