@@ -28,11 +28,11 @@ pub struct Claim {
     pub citation: String,
     /// How it was measured: machine, kernel, tool with its command, repeats, metric.
     pub protocol: String,
-    /// Numbers as they were printed; none where there is only a picture.
+    /// Numbers as they were printed; none if there is only a chart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
-    /// Explanations found after measuring: why a verdict is as it is, or why backends differ.
-    /// Written after measuring and marked as such; it has no influence on a verdict.
+    /// Explanations found after measuring: why a verdict is as it is, or why backends differ. They
+    /// have no influence on a verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub afterwards: Option<String>,
     /// The tests that repeat it, the most trusted one first.
@@ -103,8 +103,8 @@ pub struct Test {
     /// The published protocol in its full size; runs only on request.
     #[serde(default)]
     pub full: bool,
-    /// Measures originals, kernels that `kernel build` makes, instead of our files of them. Such
-    /// tests run on `vm`, come first and speak for the claim.
+    /// Measures originals, kernels that `kernel build` makes, instead of our files. Such tests run on
+    /// `vm`, come first and decide the claim.
     #[serde(default)]
     pub originals: bool,
     /// The experiment's name or file.
@@ -162,16 +162,16 @@ pub struct Expectation {
     /// The machine; in a file only if the experiment has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// The contestant that it is compared with, if that is another one.
+    /// The contestant to compare with, if that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
-    /// The cell that it is compared with, if that is another one.
+    /// The cell to compare with, if that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_cell: Option<String>,
-    /// The machine that it is compared with, if that is another one.
+    /// The machine to compare with, if that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_machine: Option<String>,
-    /// The measure that it is compared with, if that is another one: two groups of one trial.
+    /// The measure to compare with, if that is another one: two groups of one trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_measure: Option<String>,
     /// In what form the two sides are compared.
