@@ -154,7 +154,7 @@ fuzz:
 	@scripts/setup.sh build
 	FAIRGROUND_TESTS=all FUZZ_MINUTES=$(MINUTES) FUZZ_SEED=$(SEED) cargo test $(CARGO_FLAGS) -p fairground --test it full::fuzz -- --nocapture
 
-# Takes a minute; docs/src/method/validation.md quotes its output.
+# Takes a minute; docs/src/method/statistics.md quotes its output.
 validate-statistics:
 	@scripts/setup.sh build
 	cargo bench -p fairground-stats --bench validate
