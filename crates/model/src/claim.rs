@@ -103,8 +103,8 @@ pub struct Test {
     /// The published protocol in its full size; runs only on request.
     #[serde(default)]
     pub full: bool,
-    /// Measures originals, kernels that `kernel build` makes, instead of our files. Such tests run on
-    /// `vm`, come first and decide the claim.
+    /// Measures originals, kernels that `kernel build` makes, instead of our files. Such tests run
+    /// on `vm`, come first and decide the claim.
     #[serde(default)]
     pub originals: bool,
     /// The experiment's name or file.

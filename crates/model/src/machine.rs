@@ -48,8 +48,8 @@ pub struct Machine {
     pub hz: u32,
     /// CPU time of each second that real-time and deadline tasks may use, µs
     /// (`sched_rt_runtime_us`). Deadline tasks can reserve this much of each CPU; kernels before
-    /// 6.12 throttle real-time tasks beyond it. −1: no limit. Kernels from 6.12 on always keep 50 ms of
-    /// each second for other tasks (the fair server of each CPU).
+    /// 6.12 throttle real-time tasks beyond it. −1: no limit. Kernels from 6.12 on always keep 50
+    /// ms of each second for other tasks (the fair server of each CPU).
     #[serde(default = "default_rt_runtime_us", skip_serializing_if = "is_default_rt_runtime_us")]
     pub rt_runtime_us: i64,
     /// The length of a round of several CPUs under the virtual clock of the VM, ns. They see each
