@@ -5,39 +5,30 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ffi::ErrorCode;
 
-/// An error of the store. Every message names the file and the next step.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// There is no such file.
     #[error("{path}: no such store; `fairground run` makes one, `--store FILE` names another",
         path = path.display())]
     Missing { path: PathBuf },
-    /// The file is not a store.
     #[error("{path}: not a Fairground store ({why}); choose another file with `--store FILE`",
         path = path.display())]
     NotAStore { path: PathBuf, why: String },
-    /// Another version of the program wrote the file.
     #[error("{path}: its schema is version {found}, and this program reads version {known} only; \
         use the fairground that wrote it, or choose another file with `--store FILE`",
         path = path.display(), known = crate::SCHEMA_VERSION)]
     OtherVersion { path: PathBuf, found: i64 },
-    /// Another process keeps writing.
     #[error("{path}: locked by another process for more than 10 s; wait for it, or use another \
         file with `--store FILE`", path = path.display())]
     Locked { path: PathBuf },
-    /// A plan cannot be locked.
     #[error("{path}: cannot be locked, so two processes could run one plan at once: {why}",
         path = path.display())]
     NoLock { path: PathBuf, why: String },
-    /// No space left.
     #[error("{path}: the disk is full; nothing was lost before this record. Free some space and go \
         on with `--resume`", path = path.display())]
     Full { path: PathBuf },
-    /// The file or its folder cannot be written.
     #[error("{path}: cannot be opened or written ({why}); the file and its folder must exist and \
         be writable, or choose another with `--store FILE`", path = path.display())]
     Unwritable { path: PathBuf, why: &'static str },
-    /// The file was deleted or replaced while it was open.
     #[error("{path}: was deleted or replaced while it was being written; nothing that was \
         measured since is in it", path = path.display())]
     Gone { path: PathBuf },

@@ -20,7 +20,6 @@ use crate::number::interval::Interval;
 use crate::records::pairing::SeedCounts;
 use model::MeasureKey;
 
-/// A comparison of all contestants in all cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The contestant that the others are compared with.
@@ -60,11 +59,9 @@ pub struct Cell {
     pub outcomes: Vec<OutcomeCount>,
 }
 
-/// One measure in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     pub measure: MeasureKey,
-    /// The unit of every number in the entries.
     pub unit: Unit,
     pub direction: Direction,
     /// Whether it is a headline measure of the workload.
@@ -80,7 +77,6 @@ pub struct Row {
     pub noise: Option<Noise>,
 }
 
-/// One contestant's numbers in one row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     pub contestant: String,

@@ -29,7 +29,6 @@ pub struct Evidence {
 /// The result of the signed-rank test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ByPairs {
-    /// The two-sided p value.
     pub p: f64,
     pub pairs: usize,
 }

@@ -198,7 +198,6 @@ impl Judge<'_> {
         row
     }
 
-    /// An entry without its comparison.
     fn alone(&self, name: &str, column: &Column, verdict: Verdict, seed: Seed) -> Entry {
         let median = median(&column.values());
         let verdict = if median.is_none() { Verdict::NotMeasured } else { verdict };

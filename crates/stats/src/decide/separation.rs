@@ -21,7 +21,6 @@ use crate::rank::rank_sum::smallest;
 use crate::records::columns::{Column, cells, columns};
 use model::MeasureKey;
 
-/// A pair of contestants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Separation {
     /// The contestant that comes first in [`Comparison::contestants`].
@@ -40,9 +39,7 @@ pub struct Separator {
     pub cell: String,
     pub measure: MeasureKey,
     pub unit: Unit,
-    /// The first contestant's median.
     pub one: f64,
-    /// The other contestant's median.
     pub other: f64,
 }
 

@@ -11,7 +11,6 @@ use super::timeline::Timeline;
 
 const COLUMNS: u64 = 80;
 
-/// A CPU's timeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lane {
     pub cpu: u32,

@@ -29,7 +29,6 @@ pub struct Pair {
     pub kind: Kind,
     /// The group; empty: all tasks.
     pub group: String,
-    /// The medians of the program.
     pub values: [f64; 2],
     /// What the program claims; `None`: nothing.
     pub program: Option<Way>,

@@ -23,7 +23,6 @@ pub enum Next {
         /// Half of the widest interval, in percent.
         half_width: f64,
     },
-    /// More blocks are needed.
     Blocks {
         /// Half of the widest interval, in percent.
         half_width: f64,

@@ -22,7 +22,6 @@ pub struct Band {
     /// For each interval the median over the trials that got there; it ends where fewer than half
     /// of them did.
     pub median: Vec<f64>,
-    /// The lowest of them.
     pub low: Vec<f64>,
     pub high: Vec<f64>,
 }

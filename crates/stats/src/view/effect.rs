@@ -59,9 +59,7 @@ pub struct Effect {
     pub original: String,
     pub measure: MeasureKey,
     pub unit: Unit,
-    /// The original against its base.
     pub in_original: Change,
-    /// The file against its own base.
     pub in_file: Change,
 }
 

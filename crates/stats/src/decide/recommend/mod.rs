@@ -110,7 +110,6 @@ pub enum Standing {
     Slight,
     /// Not distinguishable from the current scheduler.
     Alike,
-    /// Worse in a deciding measure.
     Worse,
     /// Too few trials, or no number.
     Unknown,
@@ -134,7 +133,6 @@ pub struct Candidate {
 pub enum Advice {
     /// Use the first; the others are not distinguishable from it.
     Switch(Vec<String>),
-    /// Keep the current scheduler.
     Keep(Reason),
     /// Nothing can be said.
     Silent(Silence),
@@ -143,7 +141,6 @@ pub enum Advice {
 /// Why to keep the current scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// No candidate is distinguishable from it.
     NoDifference,
     /// Some candidates differ from it, and all of these are worse.
     NobodyBetter,
@@ -165,7 +162,6 @@ pub enum Silence {
 /// The advice with everything that it was derived from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recommendation {
-    /// The current scheduler.
     pub now: String,
     pub advice: Advice,
     pub aims: Vec<Aim>,
@@ -287,7 +283,6 @@ impl Recommendation {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Width {
-    /// In percent of the current scheduler.
     Percent(f64),
     /// In the measure's unit.
     Value(f64, Unit),

@@ -78,13 +78,10 @@ impl Reproduction {
 /// A number in the form of [`By`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The point estimate.
     pub value: f64,
-    /// Its 95 % interval.
     pub interval: Interval,
 }
 
-/// The result of one expectation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The side that the expectation is about.
@@ -260,7 +257,6 @@ pub struct Number {
     pub trials: usize,
 }
 
-/// The uncertainty of a median.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Spread {
     /// Its 95 % interval of order statistics.

@@ -10,7 +10,6 @@ use std::io::Write;
 use anyhow::Result;
 use model::{Histogram, Record, Series};
 
-/// The context columns of a line.
 const CONTEXT: [&str; 14] = [
     "experiment",
     "backend",

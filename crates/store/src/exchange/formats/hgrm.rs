@@ -10,7 +10,6 @@ use model::Histogram;
 /// Lines per halving of the distance to 100 %; the reference implementation's default.
 const TICKS_PER_HALF_DISTANCE: u32 = 5;
 
-/// Writes one distribution.
 pub fn write(histogram: &Histogram, out: &mut dyn Write) -> Result<()> {
     let hdr = hdr(histogram)?;
     writeln!(

@@ -27,7 +27,6 @@ use model::{
 /// Every crate of the workspace has the program's version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A format that can be imported.
 pub struct Format {
     /// Its name for `--as`.
     pub name: &'static str,
@@ -35,7 +34,6 @@ pub struct Format {
     marks: &'static [&'static str],
     /// What its workload does, in a sentence.
     about: &'static str,
-    /// The headline measures.
     headlines: &'static [&'static str],
     read: fn(&Format, &str) -> Result<Vec<Record>, Fault>,
 }
@@ -174,7 +172,6 @@ fn add_number(record: &mut Record, name: &str, value: f64) {
     record.measured.metrics.push(Metric::number(name, PROGRAM, value));
 }
 
-/// A file that was read.
 #[derive(Clone, Debug)]
 pub struct ImportedFile {
     pub name: String,
@@ -182,7 +179,6 @@ pub struct ImportedFile {
     pub records: Vec<Record>,
 }
 
-/// The user's labels for the files.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     pub experiment: String,

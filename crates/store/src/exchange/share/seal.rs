@@ -34,7 +34,6 @@ struct Seal {
     bytes: u64,
 }
 
-/// An opened file.
 pub struct Sealed {
     /// The content's SHA-256, hexadecimal.
     pub sha256: String,
