@@ -9,7 +9,7 @@ use fairground::execution::Settings;
 use fairground::execution::objects::{self, Sources};
 use fairground::execution::repeated::Earlier;
 use fairground::execution::sink::Sink;
-use model::{Backend, Clock, Costs, Machine, Outcome, Record, Seed, Trial, Workload};
+use model::{Backend, Clock, Costs, Machine, Outcome, Record, Trial, Workload};
 use spec::assets::Asset;
 use spec::expression::Names;
 use spec::{self, Host};
@@ -114,20 +114,16 @@ fn trial(run: &Run, position: u32, backend: Backend, sources: &mut Sources) -> T
         ..Machine::default()
     };
     Trial {
-        schema: model::trial::SCHEMA,
         experiment: "oracles".into(),
         backend,
         contestant: contestant(run.scheduler, sources),
         workload: workload(run),
         machine,
-        seed: Seed(1),
-        block: 0,
         // The limit is told to the kernel when it boots.
         boot: position / TRIALS_PER_BOOT * 2 + u32::from(!run.is_limited),
         position,
-        timeout_ms: 60_000,
-        probes: true,
         trace: true,
+        ..Trial::default()
     }
 }
 

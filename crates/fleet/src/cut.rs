@@ -42,30 +42,19 @@ fn belong_together(a: &Trial, b: &Trial) -> bool {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use model::{Backend, Contestant, Machine, SchedulerChoice, Seed, Workload};
+    use model::{Backend, Machine, Workload};
 
     use super::*;
 
     /// Trials in the virtual machine, in these boots.
     pub(crate) fn trials(boots: &[u32]) -> Vec<Trial> {
         let trial = |(position, boot): (usize, &u32)| Trial {
-            schema: model::trial::SCHEMA,
-            experiment: "cutting".into(),
             backend: Backend::Vm,
-            contestant: Contestant {
-                name: "kernel".into(),
-                kernel: None,
-                scheduler: SchedulerChoice::Kernel,
-            },
             workload: Workload { name: "w".into(), ..Workload::default() },
             machine: Machine { name: "m".into(), ..Machine::default() },
-            seed: Seed(1),
-            block: 0,
             boot: *boot,
             position: position as u32,
-            timeout_ms: 1000,
-            probes: true,
-            trace: false,
+            ..Trial::default()
         };
         boots.iter().enumerate().map(trial).collect()
     }

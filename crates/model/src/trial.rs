@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Backend, Clock, Contestant, Machine, Seed, Workload};
+use crate::{Backend, Clock, Contestant, Machine, SchedulerChoice, Seed, Workload};
 
 /// The version of the trial's and the record's JSON form.
 pub const SCHEMA: u32 = 1;
@@ -42,6 +42,31 @@ pub struct Trial {
     /// Whether to keep an event trace.
     #[serde(default, skip_serializing_if = "is_false")]
     pub trace: bool,
+}
+
+/// The kernel's own scheduler with an empty workload on the default machine, simulated.
+impl Default for Trial {
+    fn default() -> Trial {
+        Trial {
+            schema: SCHEMA,
+            experiment: String::new(),
+            backend: Backend::default(),
+            contestant: Contestant {
+                name: "kernel".into(),
+                kernel: None,
+                scheduler: SchedulerChoice::Kernel,
+            },
+            workload: Workload::default(),
+            machine: Machine::default(),
+            seed: Seed(1),
+            block: 0,
+            boot: 0,
+            position: 0,
+            timeout_ms: 60_000,
+            probes: true,
+            trace: false,
+        }
+    }
 }
 
 impl Trial {

@@ -18,28 +18,13 @@ pub fn lacking(record: &Record) -> Option<Outcome> {
 
 #[cfg(test)]
 mod tests {
-    use model::trial::SCHEMA;
-    use model::{Backend, Contestant, Machine, Provenance, SchedulerChoice, Seed, Trial, Workload};
+    use model::{Machine, Provenance, Trial};
 
     use super::*;
 
     fn record(asked: u32, started: u32, outcome: Outcome) -> Record {
-        let scheduler = SchedulerChoice::Kernel;
-        let trial = Trial {
-            schema: SCHEMA,
-            experiment: "cpus".into(),
-            backend: Backend::Vm,
-            contestant: Contestant { name: "kernel".into(), kernel: None, scheduler },
-            workload: Workload::default(),
-            machine: Machine { cpus: asked, ..Machine::default() },
-            seed: Seed(1),
-            block: 0,
-            boot: 0,
-            position: 0,
-            timeout_ms: 1,
-            probes: false,
-            trace: false,
-        };
+        let trial =
+            Trial { machine: Machine { cpus: asked, ..Machine::default() }, ..Trial::default() };
         let provenance = Provenance { cpus: started, ..Provenance::default() };
         Record::without_measurement(trial, outcome, provenance)
     }

@@ -49,32 +49,14 @@ pub fn check(trials: &[Trial], home: Option<&Path>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use model::{Backend, Contestant, Machine, SchedulerChoice, Seed, Workload};
+    use model::{Backend, Machine};
 
     use super::*;
 
     fn trial(backend: Backend, cpus: u32) -> Trial {
         let machine =
             Machine { name: "m".into(), cpus, clock: Clock::Virtual, ..Machine::default() };
-        Trial {
-            schema: model::trial::SCHEMA,
-            experiment: "counted".into(),
-            backend,
-            contestant: Contestant {
-                name: "kernel".into(),
-                kernel: None,
-                scheduler: SchedulerChoice::Kernel,
-            },
-            workload: Workload::default(),
-            machine,
-            seed: Seed(1),
-            block: 0,
-            boot: 0,
-            position: 0,
-            timeout_ms: 1000,
-            probes: true,
-            trace: false,
-        }
+        Trial { backend, machine, ..Trial::default() }
     }
 
     #[test]

@@ -169,29 +169,17 @@ fn attempt(boot_id: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use model::{Backend, Contestant, Machine, SchedulerChoice, Seed, Workload};
+    use model::{Backend, Machine, Workload};
 
     use super::*;
 
     fn trial(position: u32) -> Trial {
         Trial {
-            schema: model::trial::SCHEMA,
-            experiment: "repeating".into(),
             backend: Backend::Vm,
-            contestant: Contestant {
-                name: "kernel".into(),
-                kernel: None,
-                scheduler: SchedulerChoice::Kernel,
-            },
-            workload: Workload::default(),
             machine: Machine { clock: Clock::Virtual, ..Machine::default() },
-            seed: Seed(1),
-            block: 0,
             boot: 3,
             position,
-            timeout_ms: 1000,
-            probes: true,
-            trace: false,
+            ..Trial::default()
         }
     }
 

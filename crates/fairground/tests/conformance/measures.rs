@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use compile::Source;
 use model::{
-    Backend, Clock, Contestant, KnobValue, Machine, Record, SchedulerChoice, Seed, Trial, Workload,
+    Backend, Clock, Contestant, KnobValue, Machine, Record, SchedulerChoice, Trial, Workload,
 };
 use vm::Kernel;
 
@@ -121,19 +121,13 @@ fn trial(workload: &str, source: &Source, backend: Backend) -> Trial {
     let scheduler = SchedulerChoice::File { file, sha256, knobs: BTreeMap::new() };
     let machine = Machine { cpus: 1, clock: Clock::Virtual, memory_mib: 512, ..Machine::default() };
     Trial {
-        schema: model::trial::SCHEMA,
         experiment: "conformance".into(),
         backend,
         contestant: Contestant { name: "fifo".into(), kernel: None, scheduler },
         workload,
         machine,
-        seed: Seed(1),
-        block: 0,
-        boot: 0,
-        position: 0,
         timeout_ms: 20_000,
-        probes: true,
-        trace: false,
+        ..Trial::default()
     }
 }
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Backend, Channel, Clock, Contestant, KnobValue, Machine, SchedulerChoice, Seed, Step,
-    TaskGroup, Trial, Workload,
+    Backend, Channel, Clock, Contestant, KnobValue, Machine, SchedulerChoice, Step, TaskGroup,
+    Trial, Workload,
 };
 use serde::Deserialize;
 
@@ -127,19 +127,15 @@ impl Scenario {
             ..Machine::default()
         };
         Trial {
-            schema: model::trial::SCHEMA,
             experiment: "conformance".into(),
             backend,
             contestant: Contestant { name: "trace".into(), kernel: None, scheduler },
             workload: self.workload(),
             machine,
-            seed: Seed(1),
-            block: 0,
             boot: self.cpus,
-            position: 0,
             timeout_ms: 20_000,
             probes: false,
-            trace: false,
+            ..Trial::default()
         }
     }
 

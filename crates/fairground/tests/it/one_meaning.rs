@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use live::player::{BusyLoop, GroupPlayed, Options, Periodic, PlayError, busy};
 use model::play::{Script, Setting};
 use model::{
-    Backend, Contestant, Machine, Outcome, Policy, PolicyClass, Record, SchedulerChoice, Seed,
-    Trial, Workload,
+    Contestant, Machine, Outcome, Policy, PolicyClass, Record, SchedulerChoice, Seed, Trial,
+    Workload,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -191,19 +191,10 @@ fn trial(workload: Workload) -> Trial {
     let policy = Policy { class: PolicyClass::Fifo, priority: 10, ..Policy::default() };
     let scheduler = SchedulerChoice::Policy { policy };
     Trial {
-        schema: model::trial::SCHEMA,
-        experiment: "test".into(),
-        backend: Backend::Sim,
         contestant: Contestant { name: "fifo".into(), kernel: None, scheduler },
         workload,
         machine: Machine { cpus: CPUS, hz: 1_000, ..Machine::default() },
-        seed: Seed(1),
-        block: 0,
-        boot: 0,
-        position: 0,
-        timeout_ms: 60_000,
-        probes: true,
-        trace: false,
+        ..Trial::default()
     }
 }
 

@@ -7,7 +7,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use compile::native::Native;
-use model::trial::SCHEMA;
 use model::*;
 
 use crate::common::reference::Fifo;
@@ -31,20 +30,12 @@ fn trial(file: &str, knobs: &[(&str, KnobValue)]) -> Trial {
     let knobs = knobs.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
     let scheduler = SchedulerChoice::File { file: file.into(), sha256: String::new(), knobs };
     Trial {
-        schema: SCHEMA,
-        experiment: "native".into(),
-        backend: Backend::Sim,
         contestant: Contestant { name: file.into(), kernel: None, scheduler },
         workload: serde_json::from_value(workload).expect("a workload"),
         machine: serde_json::from_value(serde_json::json!({ "name": "two", "cpus": 2 }))
             .expect("a machine"),
-        seed: Seed(1),
-        block: 0,
-        boot: 0,
-        position: 0,
         timeout_ms: 10_000,
-        probes: true,
-        trace: false,
+        ..Trial::default()
     }
 }
 

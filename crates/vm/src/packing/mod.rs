@@ -115,29 +115,15 @@ fn unreadable(file: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::{Backend, Contestant, Machine, SchedulerChoice, Seed, Workload};
+    use model::{Backend, Workload};
 
     use super::*;
 
     fn trial(program: Program) -> Trial {
         Trial {
-            schema: model::trial::SCHEMA,
-            experiment: "packing".into(),
             backend: Backend::Vm,
-            contestant: Contestant {
-                name: "kernel".into(),
-                kernel: None,
-                scheduler: SchedulerChoice::Kernel,
-            },
             workload: Workload { program: Some(program), ..Workload::default() },
-            machine: Machine::default(),
-            seed: Seed(1),
-            block: 0,
-            boot: 0,
-            position: 0,
-            timeout_ms: 1000,
-            probes: true,
-            trace: false,
+            ..Trial::default()
         }
     }
 

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use model::trace::What;
-use model::{Backend, Contestant, Costs, Machine, Record, SchedulerChoice, Seed, Trial};
+use model::{Contestant, Costs, Machine, Record, SchedulerChoice, Trial};
 use serde_json::{Value, json};
 use sim::flags::*;
 use sim::{Core, Ops, OpsPresent, TaskId, TaskLayout};
@@ -25,19 +25,11 @@ pub fn trial(cpus: u32, duration_ms: u64, tasks: Value) -> Trial {
         knobs: Default::default(),
     };
     Trial {
-        schema: model::trial::SCHEMA,
-        experiment: "test".into(),
-        backend: Backend::Sim,
         contestant: Contestant { name: "x".into(), kernel: None, scheduler },
         workload: serde_json::from_value(workload).expect("a workload"),
         machine,
-        seed: Seed(1),
-        block: 0,
-        boot: 0,
-        position: 0,
-        timeout_ms: 60_000,
-        probes: true,
         trace: true,
+        ..Trial::default()
     }
 }
 

@@ -8,10 +8,7 @@ use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard
 use std::thread;
 use std::time::{Duration, Instant};
 
-use model::trial::SCHEMA;
-use model::{
-    Backend, Clock, Contestant, Machine, Outcome, Record, SchedulerChoice, Seed, Trial, Workload,
-};
+use model::{Backend, Clock, Machine, Outcome, Record, Seed, Trial, Workload};
 use testing::need;
 use vm::emulator::{self, Emulator};
 use vm::{Accelerator, BootRequest, Event, Kernel, Resume, home, kernels, qemu, run_trials};
@@ -64,23 +61,15 @@ fn machine(clock: Clock, cpus: u32) -> Machine {
 
 fn trials(machine: &Machine, names: &[&str]) -> Vec<Trial> {
     let trial = |(position, name): (usize, &&str)| Trial {
-        schema: SCHEMA,
-        experiment: "boot".into(),
         backend: Backend::Vm,
-        contestant: Contestant {
-            name: "kernel".into(),
-            kernel: None,
-            scheduler: SchedulerChoice::Kernel,
-        },
         workload: Workload { name: (*name).to_owned(), ..Workload::default() },
         machine: machine.clone(),
         seed: Seed(position as u64),
-        block: 0,
         boot: 3,
         position: position as u32,
         timeout_ms: TIMEOUT_MS,
         probes: false,
-        trace: false,
+        ..Trial::default()
     };
     names.iter().enumerate().map(trial).collect()
 }
