@@ -18,7 +18,7 @@ const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
     // of a recorded workload.
     ("report", &["recording", "stats"]),
     // The definition of a kernel that is built is a file like the others.
-    ("vm", &["spec"]),
+    ("vm", &["process", "spec"]),
     // A store, an imported result and a shared file can be a stranger's.
     ("store", &["spec"]),
 ];

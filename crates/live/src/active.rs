@@ -4,6 +4,7 @@
 use std::fs;
 
 use model::ActiveScheduler;
+use model::record::fair_scheduler;
 
 /// Reads which scheduler is active. A missing file leaves its field empty; a kernel without
 /// sched_ext has the state `absent`.
@@ -23,13 +24,13 @@ pub(crate) fn sched_ext(file: &str) -> Option<String> {
 }
 
 /// `cfs` or `eevdf`: from the scheduler's debug features where they can be read (which recognises a
-/// back-port), otherwise from the release: EEVDF replaced CFS in Linux 6.6.
+/// back-port), otherwise from the release.
 fn fair() -> String {
     if let Ok(features) = fs::read_to_string("/sys/kernel/debug/sched/features") {
         return fair_of_features(&features).into();
     }
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    fair_of_release(release.trim()).into()
+    fair_scheduler(release.trim()).into()
 }
 
 /// Only EEVDF has the feature `PLACE_LAG`, enabled or disabled (`NO_PLACE_LAG`).
@@ -37,28 +38,9 @@ fn fair_of_features(features: &str) -> &'static str {
     if features.contains("PLACE_LAG") { "eevdf" } else { "cfs" }
 }
 
-fn fair_of_release(release: &str) -> &'static str {
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().unwrap_or(0));
-    let version: (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    match version {
-        (0, _) => "",
-        _ if version >= (6, 6) => "eevdf",
-        _ => "cfs",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn eevdf_began_with_6_6() {
-        assert_eq!(fair_of_release("6.1.0-50-cloud-amd64"), "cfs");
-        assert_eq!(fair_of_release("6.5.13"), "cfs");
-        assert_eq!(fair_of_release("6.6.1"), "eevdf");
-        assert_eq!(fair_of_release("7.3.4+deb13-cloud-amd64"), "eevdf");
-        assert_eq!(fair_of_release("unknown"), "");
-    }
 
     #[test]
     fn a_disabled_feature_still_names_its_scheduler() {

@@ -13,8 +13,6 @@
 //! What is not here: virtual machines, statistics, the store, anything that prints.
 
 pub mod active;
-pub mod btf;
-pub mod context;
 mod custody;
 pub mod facts;
 pub mod loader;

@@ -46,7 +46,7 @@ fn siblings(folder: &Path, cpus: &[u32]) -> Option<[u32; 2]> {
     cpus.iter().find_map(|cpu| {
         let file = folder.join(format!("cpu{cpu}/topology/thread_siblings_list"));
         let all = cpu_list(std::fs::read_to_string(file).ok()?.trim())?;
-        let other = all.into_iter().find(|other| other != cpu && cpus.contains(other))?;
+        let other = all.into_iter().find(|sibling| sibling != cpu && cpus.contains(sibling))?;
         Some([*cpu, other])
     })
 }

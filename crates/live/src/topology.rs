@@ -29,11 +29,12 @@ pub fn topology() -> Topology {
 /// one.
 fn read(root: &Path, cpus: &[u32]) -> Topology {
     let cpu = |cpu: &u32| root.join(format!("cpu/cpu{cpu}"));
-    let siblings = cpus.iter().map(|one| list(&cpu(one).join("topology/thread_siblings_list")));
+    let siblings =
+        cpus.iter().map(|number| list(&cpu(number).join("topology/thread_siblings_list")));
     let sizes: BTreeSet<usize> =
         siblings.map(|siblings| siblings.map_or(1, |list| within(&list, cpus))).collect();
     let caches: BTreeSet<Option<Vec<u32>>> =
-        cpus.iter().map(|one| last_cache(&cpu(one).join("cache"))).collect();
+        cpus.iter().map(|number| last_cache(&cpu(number).join("cache"))).collect();
     let nodes = list(&root.join("node/online")).map_or(1, |nodes| nodes.len());
     Topology {
         cpus: cpus.len() as u32,

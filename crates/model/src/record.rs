@@ -260,3 +260,29 @@ pub struct ActiveScheduler {
     /// version.
     pub fair: String,
 }
+
+/// The built-in fair scheduler of a release of the kernel: EEVDF replaced CFS in Linux 6.6. Empty
+/// for a text that is no release.
+pub fn fair_scheduler(release: &str) -> &'static str {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().unwrap_or(0));
+    let version: (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    match version {
+        (0, _) => "",
+        _ if version >= (6, 6) => "eevdf",
+        _ => "cfs",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eevdf_began_with_6_6() {
+        assert_eq!(fair_scheduler("6.1.0-50-cloud-amd64"), "cfs");
+        assert_eq!(fair_scheduler("6.5.13"), "cfs");
+        assert_eq!(fair_scheduler("6.6.0"), "eevdf");
+        assert_eq!(fair_scheduler("7.3.4+deb13-cloud-amd64"), "eevdf");
+        assert_eq!(fair_scheduler("unknown"), "");
+    }
+}

@@ -6,12 +6,13 @@
 //! for a supervisor that waits with a limit. [`fork_server`] forks for a process that has become
 //! large; its messages go through `passing`.
 //!
-//! [`sandbox`] is what such a process cannot do.
+//! [`sandbox`] is what such a process cannot do, and [`installed`] finds programs.
 //!
 //! What is not here: when a worker is told to stop or is killed, and what its answer means. The two
 //! backends differ in that.
 
 pub mod fork_server;
+pub mod installed;
 mod passing;
 pub mod sandbox;
 

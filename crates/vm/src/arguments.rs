@@ -32,22 +32,18 @@ pub fn command_line(machine: &Machine) -> String {
         // A thread of newer kernels that looks at memory every 5 ms, beside the workload.
         "damon_stat.enabled=0",
     ];
-    let only = match machine.clock {
+    let mut line = common.join(" ");
+    if machine.clock == Clock::Virtual {
         // The same addresses in every boot.
-        Clock::Virtual => "nokaslr",
-        Clock::Real => "",
-    };
-    let usual = Machine::default().rt_runtime_us;
-    let limit = match machine.rt_runtime_us {
-        us if us == usual => String::new(),
-        us => format!("sysctl.kernel.sched_rt_runtime_us={us}"),
-    };
-    let parts = [&common.join(" "), only, &limit];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+        line += " nokaslr";
+    }
+    if machine.rt_runtime_us != Machine::default().rt_runtime_us {
+        line += &format!(" sysctl.kernel.sched_rt_runtime_us={}", machine.rt_runtime_us);
+    }
+    line
 }
 
-/// All arguments except the files that the guest gets. `accelerator` must not be `Auto`;
-/// `has_rounds`: see [`counting`].
+/// All arguments except the files that the guest gets; `has_rounds`: see [`counting`].
 pub fn arguments(
     image: &Path,
     machine: &Machine,
@@ -58,7 +54,9 @@ pub fn arguments(
     let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
     add("-smp", processors(machine));
     add("-m", format!("{}M", machine.memory_mib));
-    nodes(machine).into_iter().for_each(|(name, value)| add(name, value));
+    for (name, value) in nodes(machine) {
+        add(name, value);
+    }
     add("-kernel", image.to_string_lossy().into_owned());
     add("-append", command_line(machine));
     add("-chardev", "file,id=console,path=/proc/self/fd/2".into());
@@ -105,10 +103,12 @@ const ALONE_NS: u32 = 1_000_000;
 /// where the installed QEMU's main loop does a part of it, and races with the CPU.
 pub fn counting(machine: &Machine, has_rounds: bool) -> String {
     let Machine { quantum_ns, pause_ns, .. } = machine;
-    let turns = match machine.counts_several_cpus() {
-        true => format!(",quantum={quantum_ns},pause={pause_ns}"),
-        false if has_rounds => format!(",quantum={ALONE_NS}"),
-        false => String::new(),
+    let turns = if machine.counts_several_cpus() {
+        format!(",quantum={quantum_ns},pause={pause_ns}")
+    } else if has_rounds {
+        format!(",quantum={ALONE_NS}")
+    } else {
+        String::new()
     };
     format!("shift=0,sleep=off{turns}")
 }
@@ -117,10 +117,7 @@ pub fn counting(machine: &Machine, has_rounds: bool) -> String {
 /// and each byte counts as an instruction. One CPU does without it, as on QEMU 7.2, with which the
 /// costs of `uniprocessor` were measured; those of several CPUs were measured with it.
 fn processor(machine: &Machine) -> &'static str {
-    match machine.counts_several_cpus() {
-        true => "max,-rdrand,-rdseed",
-        false => "max,-rdrand,-rdseed,-fsrm",
-    }
+    if machine.counts_several_cpus() { "max,-rdrand,-rdseed" } else { "max,-rdrand,-rdseed,-fsrm" }
 }
 
 /// The accelerator of a virtual clock. Its buffer for translated code, MiB, would otherwise depend
@@ -154,60 +151,10 @@ fn time_arguments(machine: &Machine, accelerator: Accelerator, has_rounds: bool)
 mod tests {
     use super::*;
 
-    fn machine(clock: Clock, cpus: u32) -> Machine {
-        Machine { name: "m".into(), cpus, memory_mib: 512, clock, ..Machine::default() }
-    }
-
-    fn line(clock: Clock, accelerator: Accelerator) -> String {
-        arguments(Path::new("/k/vmlinuz"), &machine(clock, 2), accelerator, true).join(" ")
-    }
-
-    #[test]
-    fn the_virtual_clock_counts_instructions_whatever_the_accelerator() {
-        for accelerator in [Accelerator::Kvm, Accelerator::Tcg] {
-            let line = line(Clock::Virtual, accelerator);
-            for part in ["-icount shift=0,sleep=off", "clock=vm", "max,-rdrand,-rdseed", "nokaslr"]
-            {
-                assert!(line.contains(part), "{part} is missing from {line}");
-            }
-            assert!(!line.contains("kvm"), "{line}");
-        }
-    }
-
-    #[test]
-    fn counted_cpus_have_rounds_on_the_emulator() {
-        let counted = machine(Clock::Virtual, 2);
-        assert_eq!(counting(&counted, true), "shift=0,sleep=off,quantum=1000,pause=40");
-        let short = Machine { quantum_ns: 200, pause_ns: 1, ..counted };
-        assert_eq!(counting(&short, true), "shift=0,sleep=off,quantum=200,pause=1");
-        let one = machine(Clock::Virtual, 1);
-        assert_eq!(counting(&one, true), "shift=0,sleep=off,quantum=1000000");
-        assert_eq!(counting(&one, false), "shift=0,sleep=off");
-    }
-
     #[test]
     fn the_limit_of_real_time_tasks_is_the_machines() {
-        let usual = machine(Clock::Real, 1);
-        let unlimited = Machine { rt_runtime_us: -1, ..usual.clone() };
-        assert!(!command_line(&usual).contains("sysctl"));
+        let unlimited = Machine { rt_runtime_us: -1, ..Machine::default() };
+        assert!(!command_line(&Machine::default()).contains("sysctl"));
         assert!(command_line(&unlimited).ends_with(" sysctl.kernel.sched_rt_runtime_us=-1"));
-    }
-
-    #[test]
-    fn the_real_clock_takes_all_cpus() {
-        let line = line(Clock::Real, Accelerator::Tcg);
-        assert!(line.contains("-accel tcg,thread=multi"), "{line}");
-        assert!(line.contains("cpus=2,sockets=1,cores=2,threads=1"), "{line}");
-        assert!(!line.contains("icount"), "{line}");
-    }
-
-    #[test]
-    fn the_machines_shape_is_the_guests() {
-        let machine =
-            Machine { smt: 2, llcs: 4, nodes: 2, memory_mib: 1023, ..machine(Clock::Real, 16) };
-        let line = arguments(Path::new("/k/vmlinuz"), &machine, Accelerator::Tcg, false).join(" ");
-        assert!(line.contains("cpus=16,sockets=4,cores=2,threads=2"), "{line}");
-        assert!(line.contains("-object memory-backend-ram,id=node0,size=512M"), "{line}");
-        assert!(line.contains("-numa node,nodeid=1,memdev=node1,cpus=8-15"), "{line}");
     }
 }

@@ -11,7 +11,6 @@ use model::{Clock, Outcome, Provenance, Record, Trial};
 use crate::arguments;
 use crate::channel::FrameKind;
 use crate::console;
-use crate::cpus;
 use crate::qemu::{Accelerator, Output, Qemu};
 use crate::request::{Event, Resume, Setup};
 use crate::silence::Silence;
@@ -208,7 +207,7 @@ impl<'a> BootRun<'a> {
 
     /// Adds the facts that only the host knows to a record, and passes it to the caller.
     fn answer(&mut self, mut record: Record, on_event: &mut dyn FnMut(Event)) {
-        if let Some(outcome) = cpus::lacking(&record) {
+        if let Some(outcome) = lacking_cpus(&record) {
             record = Record::without_measurement(record.trial, outcome, record.provenance);
         }
         let request = self.setup.request;
@@ -337,6 +336,19 @@ fn console_note(console: &str) -> Vec<String> {
     if console.is_empty() { Vec::new() } else { vec![format!("console: {console}")] }
 }
 
+/// A kernel that started fewer CPUs than its machine has ran another trial than the one asked for.
+fn lacking_cpus(record: &Record) -> Option<Outcome> {
+    let (started, asked) = (record.provenance.cpus, record.trial.machine.cpus);
+    // 0: not known.
+    let lacks = record.outcome.is_ok() && (1..asked).contains(&started);
+    lacks.then(|| Outcome::Unsupported {
+        reason: format!(
+            "the kernel started {started} of the machine's {asked} CPUs: it needs CONFIG_SMP=y, \
+             CONFIG_ACPI=y and CONFIG_NR_CPUS={asked} or more"
+        ),
+    })
+}
+
 /// The result of [`BootRun::wait`].
 enum Heard {
     Frame(FrameKind, Vec<u8>, Instant),
@@ -351,5 +363,26 @@ fn note_once(note: &str, on_event: &mut dyn FnMut(Event)) {
     static TOLD: AtomicBool = AtomicBool::new(false);
     if !TOLD.swap(true, Ordering::Relaxed) {
         on_event(Event::Note(note.to_owned()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Machine;
+
+    use super::*;
+
+    #[test]
+    fn a_machine_whose_cpus_did_not_all_start_is_unsupported() {
+        let lacking = |started: u32, outcome: Outcome| {
+            let machine = Machine { cpus: 4, ..Machine::default() };
+            let provenance = Provenance { cpus: started, ..Provenance::default() };
+            let trial = Trial { machine, ..Trial::default() };
+            lacking_cpus(&Record::without_measurement(trial, outcome, provenance))
+        };
+        let outcome = lacking(1, Outcome::Ok).expect("three are missing");
+        assert!(outcome.reason().starts_with("the kernel started 1 of the machine's 4 CPUs"));
+        assert_eq!((lacking(4, Outcome::Ok), lacking(0, Outcome::Ok)), (None, None));
+        assert_eq!(lacking(1, Outcome::Failed { reason: "it has ended".into() }), None);
     }
 }

@@ -74,7 +74,7 @@ pub fn encode(kind: FrameKind, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-fn packed(payload: &[u8]) -> Vec<u8> {
+pub(crate) fn packed(payload: &[u8]) -> Vec<u8> {
     let mut packed = Vec::new();
     let read = ZlibEncoder::new(payload, Compression::fast()).read_to_end(&mut packed);
     read.unwrap_or_else(|_| unreachable!("memory can be read"));

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Programs of the host that trials need: as contestants and as workloads.
 
-use std::env;
+use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::process::Command;
 
 use model::{Program, SchedulerChoice, Trial};
+pub use process::installed::{find, matches};
+use process::installed::{folders, is_executable};
 
 /// The programs of a trial, by name or path.
 pub fn programs_of(trial: &Trial) -> Vec<&str> {
@@ -23,30 +25,23 @@ pub fn missing(trial: &Trial) -> Option<String> {
     let missing = programs_of(trial).into_iter().find(|program| find(program).is_none())?;
     let mut needed = trial.workload.program.iter().flat_map(Program::needed);
     let package = needed.find(|(name, _)| *name == missing).map_or("", |(_, package)| package);
-    Some(match (package, missing.starts_with("scx_")) {
-        ("", true) => {
-            format!("{missing} is not installed; `cargo install {missing}` builds it")
-        }
-        ("", false) => format!("{missing} is not installed, or not in PATH"),
-        (package, _) => format!("{missing} is not installed; `apt install {package}` brings it"),
+    Some(if !package.is_empty() {
+        format!("{missing} is not installed; `apt install {package}` brings it")
+    } else if missing.starts_with("scx_") {
+        format!("{missing} is not installed; `cargo install {missing}` builds it")
+    } else {
+        format!("{missing} is not installed, or not in PATH")
     })
 }
 
-/// Finds a program as a shell does, and where `cargo install` puts it. Of several that a pattern
-/// stands for, it is the last one.
-pub fn find(program: &str) -> Option<PathBuf> {
-    if program.contains('*') {
-        return matches(program).into_iter().rfind(|path| is_executable(path));
-    }
-    if program.contains('/') {
-        return is_executable(Path::new(program)).then(|| program.into());
-    }
-    folders().into_iter().map(|folder| folder.join(program)).find(|path| is_executable(path))
-}
-
-/// The paths that a pattern stands for, sorted.
-pub fn matches(pattern: &str) -> Vec<PathBuf> {
-    glob::glob(pattern).map(|paths| paths.flatten().collect()).unwrap_or_default()
+/// The first line that a program prints for `--version`.
+///
+/// # Errors
+/// It cannot be run.
+pub fn version(program: impl AsRef<OsStr>) -> io::Result<String> {
+    let output = Command::new(program).arg("--version").output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
 }
 
 /// The names of the installed sched_ext schedulers, sorted.
@@ -58,39 +53,4 @@ pub fn sched_ext() -> Vec<String> {
     names.sort();
     names.dedup();
     names
-}
-
-fn folders() -> Vec<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let cargo = env::var_os("CARGO_HOME")
-        .map(PathBuf::from)
-        .or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo")));
-    env::split_paths(&path)
-        .chain(["/usr/sbin".into(), "/usr/local/bin".into()])
-        .chain(cargo.map(|cargo| cargo.join("bin")))
-        .collect()
-}
-
-fn is_executable(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pattern_stands_for_its_last_program() {
-        let folder = tempfile::tempdir().unwrap();
-        for (version, mode) in [("14", 0o755), ("15", 0o755), ("16", 0o644)] {
-            let path = folder.path().join(version);
-            fs::create_dir(&path).unwrap();
-            fs::write(path.join("server"), "").unwrap();
-            let allowed = fs::Permissions::from_mode(mode);
-            fs::set_permissions(path.join("server"), allowed).unwrap();
-        }
-        let pattern = format!("{}/*/server", folder.path().display());
-        assert_eq!(find(&pattern), Some(folder.path().join("15/server")));
-        assert_eq!((matches(&pattern).len(), find(&format!("{pattern}x"))), (3, None));
-    }
 }

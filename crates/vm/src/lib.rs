@@ -23,7 +23,6 @@ mod boot;
 pub mod channel;
 mod console;
 mod control;
-mod cpus;
 pub mod emulator;
 pub mod guest;
 pub mod home;
@@ -41,6 +40,5 @@ mod trials;
 
 pub use boot::{FRESH_BOOT, SAVED_BOOT};
 pub use kernels::Kernel;
-pub use qemu::Accelerator;
 pub use request::{BootRequest, Event, Resume};
 pub use trials::{NoKvm, kvm, run_trials};

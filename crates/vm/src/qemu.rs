@@ -25,11 +25,8 @@ use crate::installed;
 pub const PROGRAM: &str = "qemu-system-x86_64";
 
 /// How the guest's instructions are executed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accelerator {
-    /// KVM if a probe boot succeeds and the clock is real, else TCG.
-    #[default]
-    Auto,
     /// The processor executes them (Linux KVM).
     Kvm,
     /// QEMU translates them. Only TCG can count instructions.
@@ -37,10 +34,9 @@ pub enum Accelerator {
 }
 
 impl Accelerator {
-    /// The name in records (`auto` never occurs in one) and on the command line.
+    /// The name in records.
     pub fn word(self) -> &'static str {
         match self {
-            Accelerator::Auto => "auto",
             Accelerator::Kvm => "kvm",
             Accelerator::Tcg => "tcg",
         }
@@ -52,14 +48,12 @@ impl Accelerator {
 /// # Errors
 /// QEMU is not installed or does not run.
 pub fn version() -> Result<String> {
-    let output = Command::new(PROGRAM).arg("--version").output().with_context(|| {
+    installed::version(PROGRAM).with_context(|| {
         format!(
             "`{PROGRAM}` cannot be run: install QEMU (Debian and Ubuntu: `apt-get install \
              qemu-system-x86`; Fedora: `qemu-system-x86-core`; Arch: `qemu-system-x86`)"
         )
-    })?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+    })
 }
 
 /// The firmware that runs before the kernel: its instructions count under the virtual clock.
@@ -68,7 +62,7 @@ const FIRMWARE: [&str; 2] = ["bios-256k.bin", "linuxboot_dma.bin"];
 /// Where the installed QEMU looks for firmware; empty if it does not say.
 pub fn firmware_folders() -> Vec<String> {
     let output = Command::new(PROGRAM).args(["-L", "help"]).output();
-    let text = output.map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     text.unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
@@ -106,7 +100,8 @@ pub enum Output {
 /// A running machine. It is killed on drop and when this process dies.
 pub struct Qemu {
     child: Child,
-    console: Arc<Mutex<Console>>,
+    /// The console's last lines.
+    console: Arc<Mutex<VecDeque<String>>>,
     console_reader: Option<JoinHandle<()>>,
     /// The guest's frames, in the order in which it wrote them.
     pub output: Receiver<Output>,
@@ -123,7 +118,7 @@ impl Qemu {
             bail!("QEMU started without its pipes");
         };
         let (sender, output) = queue();
-        let console = Arc::new(Mutex::new(Console::default()));
+        let console = Arc::new(Mutex::default());
         let keeper = Arc::clone(&console);
         thread::spawn(move || read_frames(stdout, &sender));
         let console_reader = Some(thread::spawn(move || read_console(stderr, &keeper)));
@@ -154,7 +149,7 @@ impl Qemu {
     /// The last lines that the kernel or QEMU itself printed.
     pub fn console(&self) -> Vec<String> {
         let console = self.console.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        console.lines.iter().cloned().collect()
+        console.iter().cloned().collect()
     }
 }
 
@@ -217,22 +212,16 @@ fn read_frames(stream: impl Read, sender: &Sender<Output>) {
     }
 }
 
-/// The console's last lines.
-#[derive(Default)]
-struct Console {
-    lines: VecDeque<String>,
-}
-
 /// Number of console lines that are kept. A panic with its trace takes about sixty lines.
 const CONSOLE_LINES_MAX: usize = 200;
 
-fn read_console(stream: impl Read, console: &Mutex<Console>) {
+fn read_console(stream: impl Read, console: &Mutex<VecDeque<String>>) {
     for line in BufReader::new(stream).split(b'\n').map_while(Result::ok) {
         let line = String::from_utf8_lossy(&line).trim_end().to_owned();
         let mut console = console.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        console.lines.push_back(line);
-        if console.lines.len() > CONSOLE_LINES_MAX {
-            console.lines.pop_front();
+        console.push_back(line);
+        if console.len() > CONSOLE_LINES_MAX {
+            console.pop_front();
         }
     }
 }

@@ -29,14 +29,36 @@ pub struct BootRequest<'a> {
     pub parts: Vec<String>,
     /// Further files: absolute path in the guest, and content.
     pub files: Vec<(String, Vec<u8>)>,
-    /// The accelerator that the user chose.
-    pub accelerator: Accelerator,
     /// The emulator; machines with a real clock do not use it.
     pub emulator: Option<&'a Emulator>,
     /// Where states of guests are kept, see [`crate::saved`]; `None`: nowhere.
     pub saved: Option<PathBuf>,
     /// What is done already; the default for a boot that has not begun.
     pub resume: Resume,
+}
+
+impl<'a> BootRequest<'a> {
+    /// A boot that has not begun, of a guest that has nothing but the program.
+    pub fn new(
+        kernel: &'a Kernel,
+        machine: &'a Machine,
+        trials: &'a [Trial],
+        executable: &'a Path,
+    ) -> BootRequest<'a> {
+        BootRequest {
+            kernel,
+            machine,
+            boot: trials.first().map_or(0, |trial| trial.boot),
+            trials,
+            executable,
+            programs: Vec::new(),
+            parts: Vec::new(),
+            files: Vec::new(),
+            emulator: None,
+            saved: None,
+            resume: Resume::default(),
+        }
+    }
 }
 
 /// Where a boot that was interrupted goes on.
@@ -79,7 +101,6 @@ pub enum Event {
 /// What all attempts to run a boot's trials share.
 pub(crate) struct Setup<'a> {
     pub request: &'a BootRequest<'a>,
-    /// The accelerator in use, never `Auto`.
     pub accelerator: Accelerator,
     /// The emulator, if it executes this machine; else the installed QEMU does.
     pub emulator: Option<&'a Emulator>,

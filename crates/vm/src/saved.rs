@@ -13,6 +13,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail};
+use model::trial::sha256_hex;
 use nix::sys::statvfs::statvfs;
 use sha2::{Digest, Sha256};
 
@@ -26,9 +27,11 @@ const SPACE_MAX: u64 = 4 << 30;
 const LEFT_MIN: u64 = 2 << 30;
 /// A file that is written for longer belongs to a process that was killed.
 const WRITTEN_MAX: Duration = Duration::from_secs(3600);
+/// Digits of a key.
+const KEY_LENGTH: usize = 64;
 /// What begins the name of a file that is written.
 const UNFINISHED: &str = ".new-";
-const LOOK: Duration = Duration::from_millis(20);
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// The folder below a data folder.
 pub fn folder(home: &Path) -> PathBuf {
@@ -54,16 +57,12 @@ pub fn clear(folder: &Path) -> io::Result<()> {
 
 /// A key, from everything that a state follows from.
 pub(crate) fn key(parts: &[&str]) -> String {
-    let mut all = Sha256::new_with_prefix(MAGIC);
+    let mut all = MAGIC.to_vec();
     for part in parts {
-        all.update((part.len() as u64).to_le_bytes());
-        all.update(part);
+        all.extend((part.len() as u64).to_le_bytes());
+        all.extend(part.as_bytes());
     }
-    hexadecimal(&all.finalize())
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    sha256_hex(&all)
 }
 
 /// The place of one state.
@@ -94,7 +93,7 @@ impl Place {
             if start.elapsed() >= patience || stop.load(Ordering::Relaxed) {
                 return None;
             }
-            sleep(LOOK);
+            sleep(LOCK_PAUSE);
         }
         Some(lock)
     }
@@ -176,9 +175,8 @@ struct Known {
 /// The states of a folder.
 fn files(folder: &Path) -> Vec<Known> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_state = |name: &str| name.len() == 64 && !name.starts_with('.');
     entries
-        .filter(|entry| is_state(&entry.file_name().to_string_lossy()))
+        .filter(|entry| entry.file_name().len() == KEY_LENGTH)
         .filter_map(|entry| {
             let known = entry.metadata().ok()?;
             Some(Known { path: entry.path(), bytes: known.len(), used: known.modified().ok()? })
@@ -200,8 +198,8 @@ fn trim(folder: &Path, space_max: u64) {
     }
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_unfinished = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
-        let age =
-            entry.metadata().and_then(|it| it.modified()).ok().and_then(|it| it.elapsed().ok());
+        let written = entry.metadata().and_then(|file| file.modified()).ok();
+        let age = written.and_then(|time| time.elapsed().ok());
         if is_unfinished && age.is_some_and(|age| age > WRITTEN_MAX) {
             fs::remove_file(entry.path()).ok();
         }
@@ -231,9 +229,9 @@ mod tests {
     #[test]
     fn every_part_counts_in_the_key_and_so_do_their_borders() {
         let keys = [key(&["ab", "c"]), key(&["a", "bc"]), key(&["ab", "d"]), key(&["ab"])];
-        for (index, one) in keys.iter().enumerate() {
-            assert_eq!(one.len(), 64);
-            assert!(!keys[..index].contains(one));
+        for (index, key) in keys.iter().enumerate() {
+            assert_eq!(key.len(), KEY_LENGTH);
+            assert!(!keys[..index].contains(key));
         }
         assert_eq!(keys[0], key(&["ab", "c"]));
     }

@@ -88,11 +88,8 @@ impl Tries {
         if has_answered {
             *self = Tries::default();
         }
-        match (is_fault, has_answered) {
-            (true, _) => self.faults += 1,
-            (false, true) => {}
-            (false, false) => self.fruitless += 1,
-        }
+        self.faults += u32::from(is_fault);
+        self.fruitless += u32::from(!is_fault && !has_answered);
     }
 
     fn are_used_up(&self) -> bool {
@@ -107,15 +104,21 @@ impl<'a> Setup<'a> {
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Setup<'a>> {
         let mut qemu_version = qemu::version()?;
-        let accelerator = choose(request, &qemu_version, stop, on_event)?;
+        let accelerator = choose(request, stop, on_event);
         let firmware = qemu::firmware();
         let emulator = emulator(request)?;
         if let Some(emulator) = emulator {
             qemu_version.clone_from(&emulator.facts.version);
         }
-        let silence_max = SILENCE_MAX;
-        let pauses = Cell::new(can_pause(request.machine));
-        Ok(Setup { request, accelerator, emulator, qemu_version, firmware, silence_max, pauses })
+        Ok(Setup {
+            request,
+            accelerator,
+            emulator,
+            qemu_version,
+            firmware,
+            silence_max: SILENCE_MAX,
+            pauses: Cell::new(can_pause(request.machine)),
+        })
     }
 
     /// From now on, boots of this process are as they are on a QEMU that cannot save them.
@@ -143,26 +146,22 @@ fn emulator<'a>(request: &BootRequest<'a>) -> Result<Option<&'a Emulator>> {
     }
 }
 
+/// KVM cannot count instructions, so only a machine with a real clock may have it.
 fn choose(
     request: &BootRequest,
-    qemu_version: &str,
     stop: &AtomicBool,
     on_event: &mut dyn FnMut(Event),
-) -> Result<Accelerator> {
-    match (request.machine.clock, request.accelerator) {
-        (Clock::Virtual, Accelerator::Kvm) => {
-            bail!("KVM cannot count instructions: a machine with clock = \"virtual\" needs TCG")
+) -> Accelerator {
+    if request.machine.clock == Clock::Virtual {
+        return Accelerator::Tcg;
+    }
+    match probe_kvm(request, stop) {
+        Ok(()) => Accelerator::Kvm,
+        Err(why) => {
+            let short = why.short();
+            on_event(Event::Note(format!("KVM does not work ({short}); emulating with TCG")));
+            Accelerator::Tcg
         }
-        (Clock::Virtual, _) => Ok(Accelerator::Tcg),
-        (Clock::Real, Accelerator::Auto) => match probe_kvm(request, qemu_version, stop) {
-            Ok(()) => Ok(Accelerator::Kvm),
-            Err(why) => {
-                let short = why.short();
-                on_event(Event::Note(format!("KVM does not work ({short}); emulating with TCG")));
-                Ok(Accelerator::Tcg)
-            }
-        },
-        (Clock::Real, given) => Ok(given),
     }
 }
 
@@ -205,49 +204,23 @@ impl From<std::io::Error> for NoKvm {
 /// # Errors
 /// The reason why KVM does not work.
 pub fn kvm(kernel: &Kernel, executable: &Path) -> std::result::Result<(), NoKvm> {
-    let version = qemu::version().map_err(|error| NoKvm::NoQemu(format!("{error:#}")))?;
     let machine = Machine { clock: Clock::Real, ..Machine::default() };
-    let request = BootRequest {
-        kernel,
-        machine: &machine,
-        boot: 0,
-        trials: &[],
-        executable,
-        programs: Vec::new(),
-        parts: Vec::new(),
-        files: Vec::new(),
-        accelerator: Accelerator::Kvm,
-        emulator: None,
-        saved: None,
-        resume: Resume::default(),
-    };
-    probe_kvm(&request, &version, &AtomicBool::new(false))
+    let request = BootRequest::new(kernel, &machine, &[], executable);
+    probe_kvm(&request, &AtomicBool::new(false))
 }
 
 /// Boots a kernel without trials, because `/dev/kvm` may exist and still not run a stock kernel.
-fn probe_kvm(
-    request: &BootRequest,
-    qemu_version: &str,
-    stop: &AtomicBool,
-) -> std::result::Result<(), NoKvm> {
+fn probe_kvm(request: &BootRequest, stop: &AtomicBool) -> std::result::Result<(), NoKvm> {
     static ANSWER: OnceLock<std::result::Result<(), NoKvm>> = OnceLock::new();
     let probe = || {
+        let version = qemu::version().map_err(|error| NoKvm::NoQemu(format!("{error:#}")))?;
         std::fs::OpenOptions::new().read(true).write(true).open("/dev/kvm")?;
-        let empty = BootRequest {
-            trials: &[],
-            programs: Vec::new(),
-            parts: Vec::new(),
-            files: Vec::new(),
-            accelerator: Accelerator::Kvm,
-            saved: None,
-            resume: Resume::default(),
-            ..*request
-        };
+        let BootRequest { kernel, machine, executable, .. } = *request;
         let setup = Setup {
-            request: &empty,
+            request: &BootRequest::new(kernel, machine, &[], executable),
             accelerator: Accelerator::Kvm,
             emulator: None,
-            qemu_version: qemu_version.to_owned(),
+            qemu_version: version,
             firmware: String::new(),
             silence_max: PROBE_MAX,
             pauses: Cell::new(false),

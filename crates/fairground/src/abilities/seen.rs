@@ -7,8 +7,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use compile::NoCompiler;
-use live::context::Context;
 use live::facts;
+use live::facts::Context;
 use live::loader::{Obstacle, obstacles};
 use model::{Backend, Outcome, Program, Seed};
 use spec::assets::{self, Kind};

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use live::active::active;
-use live::context::Context;
 use live::facts;
+use live::facts::Context;
 use live::topology::topology;
 use model::{Backend, Machine};
 

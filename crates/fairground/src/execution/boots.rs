@@ -13,7 +13,7 @@ use vm::emulator::Emulator;
 use vm::installed;
 use vm::kernels::{self, Kernel};
 use vm::packing::Packed;
-use vm::{Accelerator, BootRequest, Event};
+use vm::{BootRequest, Event};
 
 use super::locations;
 use super::objects::{self, Objects};
@@ -217,18 +217,13 @@ impl BootRunner<'_, '_> {
         files.extend(packed.files()?);
         files.extend(tapes::guest_files(trials));
         let request = BootRequest {
-            kernel: self.kernel(first),
-            machine: &first.machine,
-            boot: first.boot,
-            trials,
-            executable: &self.executable,
             programs: packed.programs,
             parts: packed.parts,
             files,
-            accelerator: Accelerator::Auto,
             emulator: self.emulator.as_ref(),
             saved: Some(self.saved.clone()),
             resume: planned.resume.clone(),
+            ..BootRequest::new(self.kernel(first), &first.machine, trials, &self.executable)
         };
         let kernel = &request.kernel.release;
         self.sink.progress(&Progress::BootStarted { boot: first.boot, kernel });

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use live::context::Context;
+use live::facts::Context;
 use model::{Clock, Record, Trial};
 use vm::guest::GuestFacts;
 use vm::packing::source_tree;
@@ -24,7 +24,7 @@ fn answer(trial: &Trial, facts: GuestFacts) -> Record {
         boot_id: facts.boot_id,
         boot_position: facts.boot_position,
         in_guest: true,
-        virtual_clock: facts.clock == Clock::Virtual,
+        virtual_clock: trial.machine.clock == Clock::Virtual,
         calibration_rounds_per_ms: None,
         fairground: VERSION.into(),
         sources: Some(source_tree::GUEST_FOLDER.into()),

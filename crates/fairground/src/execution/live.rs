@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use live::context::Context;
+use live::facts::Context;
 use model::{Progress, Trial};
 
 use super::VERSION;

@@ -10,7 +10,7 @@ use compile::Source;
 use fairground::execution::objects;
 use model::{Backend, Outcome, Record, Trial};
 use vm::emulator::Emulator;
-use vm::{Accelerator, BootRequest, Event, Kernel, Resume};
+use vm::{BootRequest, Event, Kernel};
 
 use super::scenario::{Scenario, View};
 use super::sequence::{self, Visits};
@@ -122,19 +122,11 @@ pub fn run<'a>(
     };
     let objects = sources.map(compiled).collect();
     let emulator = emulator();
+    let executable = Path::new(env!("CARGO_BIN_EXE_fairground"));
     let request = BootRequest {
-        kernel,
-        machine: &first.machine,
-        boot: first.boot,
-        trials,
-        executable: Path::new(env!("CARGO_BIN_EXE_fairground")),
-        programs: Vec::new(),
-        parts: Vec::new(),
         files: objects::guest_files(&objects).expect("objects as files"),
-        accelerator: Accelerator::Auto,
         emulator: emulator.as_ref(),
-        saved: None,
-        resume: Resume::default(),
+        ..BootRequest::new(kernel, &first.machine, trials, executable)
     };
     let mut records = Vec::new();
     let mut keep = |event| match event {

@@ -71,9 +71,10 @@ pub fn refusal(said: &str) -> Option<Refusal> {
     let report = lines.iter().position(|line| line.starts_with(REPORT)).unwrap_or(lines.len());
     let steps = &lines[..report];
     let last = |count| lines.len().saturating_sub(count);
-    let first = match report == lines.len() {
-        true => last(VERIFIER_LINES),
-        false => report.saturating_sub(5).max(last(2 * VERIFIER_LINES)),
+    let first = if report == lines.len() {
+        last(VERIFIER_LINES)
+    } else {
+        report.saturating_sub(5).max(last(2 * VERIFIER_LINES))
     };
     Some(Refusal {
         program: program(before).unwrap_or_default(),

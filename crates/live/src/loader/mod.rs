@@ -14,21 +14,18 @@ use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, Progr
 use model::KnobValue;
 
 mod exit;
-mod flags;
-mod host;
-
+mod kernel;
 pub(crate) mod log;
 #[cfg(test)]
 mod tests;
 pub(crate) mod variable;
 
 use crate::active::sched_ext;
-use crate::btf::KernelBtf;
-pub use exit::ExitInfo;
-use exit::{DUMP_BYTES, ExitVariables, KernelLog};
-pub use host::{Obstacle, obstacles};
-
 use crate::printed::{self, Printed};
+pub use exit::ExitInfo;
+use exit::{DUMP_BYTES, ExitVariables};
+use kernel::KernelBtf;
+pub use kernel::{Obstacle, obstacles};
 use log::Listener;
 pub use variable::Knob;
 use variable::{Member, Variable, is_section};
@@ -67,7 +64,6 @@ pub struct Loaded {
     ops_name: String,
     notes: Vec<String>,
     place: Option<ExitVariables>,
-    kernel_log: KernelLog,
     printed: Option<Printed>,
 }
 
@@ -88,13 +84,13 @@ pub fn knobs(object: &[u8]) -> Result<Vec<Knob>, LoadError> {
 /// This kernel or process cannot load schedulers (`unsupported`), a knob is unknown or out of
 /// range, the verifier refuses the object, or the scheduler's `init` fails.
 pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<Loaded, LoadError> {
-    host::check()?;
+    kernel::check()?;
     let listener = Listener::new();
     let mut open = Open::new(&compiled.name, &compiled.object, &listener)?;
     open.set_knobs(knobs)?;
-    let kernel = KernelBtf::read(&open.wanted()).map_err(unsupported)?;
-    open.set_enumerators(&kernel);
-    open.set_ops(&kernel);
+    let kernel_btf = KernelBtf::read(&open.wanted()).map_err(unsupported)?;
+    open.set_enumerators(&kernel_btf);
+    open.set_ops(&kernel_btf);
     open.make_room_for_dump()?;
     let Open { object, mut notes, place, .. } = open;
     let object = object.load().map_err(|error| LoadError {
@@ -111,7 +107,6 @@ pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<
         ops_name: String::new(),
         notes,
         place,
-        kernel_log: KernelLog::open(),
         printed,
     };
     loaded.attach(&listener)
@@ -166,19 +161,16 @@ impl Open {
             .iter()
             .map(|k| format!("{} ({}, {})", k.name, k.type_name, k.default))
             .collect();
-        match known.is_empty() {
-            true => format!("there is no knob {name}: the scheduler has none"),
-            false => format!(
-                "there is no knob {name}; the knobs and their defaults: {}",
-                known.join(", ")
-            ),
+        if known.is_empty() {
+            return format!("there is no knob {name}: the scheduler has none");
         }
+        format!("there is no knob {name}; the knobs and their defaults: {}", known.join(", "))
     }
 
     /// The enumerators that the object refers to (`__SCX_…` variables), and all flags.
     fn wanted(&self) -> BTreeSet<String> {
         let asked = self.enumerator_variables().map(|(name, _)| name.to_owned());
-        asked.chain(flags::NAMES.map(|(name, _)| name.to_owned())).collect()
+        asked.chain(kernel::FLAGS.map(|(name, _)| name.to_owned())).collect()
     }
 
     fn enumerator_variables(&self) -> impl Iterator<Item = (&str, &Variable)> {
@@ -191,10 +183,12 @@ impl Open {
 
     /// Writes the kernel's numbers to the weak variables of the headers. A number that this kernel
     /// lacks stays 0.
-    fn set_enumerators(&mut self, kernel: &KernelBtf) {
+    fn set_enumerators(&mut self, kernel_btf: &KernelBtf) {
         let known: Vec<(Variable, u64)> = self
             .enumerator_variables()
-            .filter_map(|(name, variable)| Some((variable.clone(), *kernel.enumerators.get(name)?)))
+            .filter_map(|(name, variable)| {
+                Some((variable.clone(), *kernel_btf.enumerators.get(name)?))
+            })
             .collect();
         for (variable, value) in known {
             let bytes = value.to_le_bytes();
@@ -203,15 +197,15 @@ impl Open {
     }
 
     /// Clears members and flags that this kernel lacks, and sets the hot-plug sequence number.
-    fn set_ops(&mut self, kernel: &KernelBtf) {
+    fn set_ops(&mut self, kernel_btf: &KernelBtf) {
         let hotplug_seq = sched_ext("hotplug_seq").and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
         for map in self.object.maps_mut() {
             if map.map_type() == MapType::StructOps {
                 let mut ops = Ops { map, members: &self.ops_members };
-                self.notes.extend(ops.clear_unknown(&kernel.ops_members));
+                self.notes.extend(ops.clear_unknown(&kernel_btf.ops_members));
                 ops.put("hotplug_seq", hotplug_seq);
                 if let Some(bytes) = ops.member("flags") {
-                    self.notes.extend(flags::clear_unknown(bytes, kernel));
+                    self.notes.extend(kernel::clear_unknown_flags(bytes, kernel_btf));
                 }
             }
         }
@@ -355,12 +349,9 @@ impl Loaded {
         self.printed.take()
     }
 
-    /// Why the scheduler ended; `None` while it runs.
+    /// Why the scheduler ended; `None` while it runs, and for one without `UEI_DEFINE`.
     pub fn exit_info(&self) -> Option<ExitInfo> {
-        match &self.place {
-            Some(place) => place.read(&self.object),
-            None => self.kernel_log.exit_info(),
-        }
+        self.place.as_ref()?.read(&self.object)
     }
 
     /// Unloads the scheduler and waits until the kernel has disabled it. Returns why it ended:

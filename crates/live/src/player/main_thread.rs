@@ -24,7 +24,7 @@ use crate::player::fork_isolation::ForkIsolation;
 use crate::player::periodic::Periodic;
 use crate::player::played::{self, Played};
 use crate::player::run_state::{Fault, RunState, TaskSlot};
-use crate::player::{BusyLoop, futex, made_threads, memory, threads};
+use crate::player::{BusyLoop, children, futex, memory, threads};
 use crate::probes::Probes;
 use crate::program::Running;
 
@@ -274,7 +274,7 @@ fn dismiss(run: &RunState, threads: Vec<JoinHandle<()>>) {
         // A panic would be a defect of Fairground; its task has no results.
         let _ = thread.join();
     }
-    made_threads::join(run);
+    children::join_threads(run);
 }
 
 /// Ends the threads that wait for a start that will not come.

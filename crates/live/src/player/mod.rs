@@ -11,9 +11,8 @@
 //! imports one that imports it: what they rest on comes first.
 //!
 //! ```text
-//! attributes clock usage descriptors shared_memory mapping ─► stacks busy futex ─► run_state
-//!   ─► task ─► messages files memory children made_threads ─► tapes ─► steps ─► threads
-//!   ─► main_thread
+//! attributes clock descriptors shared_memory mapping ─► stacks busy futex ─► run_state ─► task
+//!   ─► messages files memory children ─► tapes ─► steps ─► threads ─► main_thread
 //! ```
 //!
 //! [`periodic`] acts on the scheduler during the trial, e.g. reloads it. Nothing is allocated
@@ -30,7 +29,6 @@ mod descriptors;
 pub mod files;
 pub mod fork_isolation;
 pub mod futex;
-pub mod made_threads;
 mod main_thread;
 pub mod mapping;
 pub mod memory;
@@ -46,7 +44,6 @@ pub mod task;
 #[cfg(test)]
 mod tests;
 pub mod threads;
-pub mod usage;
 
 pub use busy::BusyLoop;
 pub use main_thread::{Options, PlayError, play};

@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use model::Histogram;
 use model::play::Group;
 
-use crate::player::clock::thread_cpu_ns;
+use crate::player::clock::{Usage, thread_cpu_ns};
 use crate::player::run_state::{RunState, TaskSlot, UNKNOWN};
-use crate::player::usage;
 use crate::probes::{Probes, Readings};
 use crate::program::Finished;
 
@@ -60,7 +59,7 @@ pub struct GroupPlayed {
     pub forked_cpu_ns: u64,
     pub forked: bool,
     /// User and system time, voluntary and involuntary switches, as the kernel accounts them.
-    pub usage: usage::Usage,
+    pub usage: Usage,
     /// See [`model::metric::MEASURES`].
     pub timer_lateness: Histogram,
     /// See [`model::metric::MEASURES`].
@@ -153,10 +152,7 @@ fn cpu_ns(slot: &TaskSlot) -> Option<u64> {
     (after_ns != UNKNOWN).then(|| after_ns.saturating_sub(before_ns))
 }
 
-fn usage<'a>(
-    slots: impl Iterator<Item = &'a TaskSlot> + Clone,
-    forked: &[AtomicU64; 4],
-) -> usage::Usage {
+fn usage<'a>(slots: impl Iterator<Item = &'a TaskSlot> + Clone, forked: &[AtomicU64; 4]) -> Usage {
     std::array::from_fn(|index| {
         let own: u64 = slots.clone().map(|slot| slot.usage[index].load(SeqCst)).sum();
         own + forked[index].load(SeqCst)

@@ -190,7 +190,7 @@ impl RunState {
             affinities: script
                 .affinities
                 .iter()
-                .map(|it| kernel_set(it))
+                .map(|cpus| kernel_set(cpus))
                 .collect::<io::Result<_>>()?,
             announcer: OnceLock::new(),
             bell: descriptors::bell()?,

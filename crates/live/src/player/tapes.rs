@@ -13,7 +13,7 @@ use model::TapeOp;
 use crate::player::clock::{now_ns, own_cpu_ns};
 use crate::player::run_state::{Fault, TaskSlot};
 use crate::player::task::{End, Flow, Task};
-use crate::player::{attributes, made_threads};
+use crate::player::{attributes, children};
 
 /// What is not worth a look at the clock.
 const NEAR_NS: u64 = 20_000;
@@ -154,7 +154,7 @@ fn play_op(task: &Task, op: TapeOp, start_ns: u64) -> Result<bool, End> {
             false
         }
         TapeOp::Fork(tape) => {
-            made_threads::make(task, tape)?;
+            children::make_thread(task, tape)?;
             false
         }
         TapeOp::Sleep(ns) => sleep_until(task, now_ns().saturating_add(ns))?,

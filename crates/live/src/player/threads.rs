@@ -12,12 +12,12 @@ use model::play::limits::MAX_TIMERS;
 
 use crate::custody;
 use crate::player::attributes;
-use crate::player::clock::now_ns;
+use crate::player::clock::{now_ns, usage};
 use crate::player::futex;
 use crate::player::run_state::{Fault, RunState, TaskSlot, UNKNOWN};
 use crate::player::stacks::STACK_BYTES;
 use crate::player::task::{End, Flow, Task};
-use crate::player::{children, files, memory, steps, usage};
+use crate::player::{children, files, memory, steps};
 
 /// The threads' timer slack: the smallest that the kernel accepts. Recorded with every trial.
 pub const TIMER_SLACK_NS: u64 = 1;
@@ -204,7 +204,7 @@ fn play_from_start(task: &mut Task, slot: &TaskSlot) {
     let delay_ns = plan.starts_ns[task.number as usize];
     let start_ns = control.start_ns.load(SeqCst) + delay_ns;
     task.timers = [TimerState::new(start_ns); MAX_TIMERS];
-    let usage_before = usage::read();
+    let usage_before = usage();
     // Kernels disagree whether a sleep until a time that has passed is one.
     let is_early = delay_ns > 0 && now_ns() < start_ns;
     let delayed = if is_early { task.sleep_until(start_ns) } else { Ok(()) };
@@ -216,7 +216,7 @@ fn play_from_start(task: &mut Task, slot: &TaskSlot) {
         let end_ns = control.end_ns.load(SeqCst);
         task.stop_timers(end_ns);
     }
-    let used = usage::read();
+    let used = usage();
     for (index, place) in slot.usage.iter().enumerate() {
         place.store(used[index].saturating_sub(usage_before[index]), SeqCst);
     }

@@ -148,7 +148,7 @@ fn has_function(kernel: &Btf<'_>, name: &str) -> bool {
 
 /// Of a program and its namesake for older kernels, one is loaded.
 fn fits(name: &str, names: &[String], older: bool) -> bool {
-    let has_namesake = names.iter().any(|other| other.strip_suffix(OLDER) == Some(name));
+    let has_namesake = names.iter().any(|known| known.strip_suffix(OLDER) == Some(name));
     if older { !has_namesake } else { !name.ends_with(OLDER) }
 }
 

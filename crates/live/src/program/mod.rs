@@ -6,17 +6,17 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::ptr;
 use std::time::{Duration, Instant};
 
 use model::{Policy, Program};
+use process::installed::find;
 use process::{Pipe, pipe};
 
 use crate::custody;
 use crate::player::attributes::{self, check, errno};
-use crate::player::clock::now_ns;
-use crate::player::usage::{self, Usage};
+use crate::player::clock::{Usage, now_ns, usage_of};
 
 #[cfg(test)]
 mod tests;
@@ -60,23 +60,6 @@ pub struct Finished {
     pub run_ns: u64,
     /// Its own usage and that of the children that it waited for.
     pub usage: Usage,
-}
-
-/// Finds a program as a shell would: by `PATH`, unless the name holds a slash. Of several that a
-/// pattern stands for, it is the last one.
-pub fn find(name: &str) -> Option<PathBuf> {
-    use std::os::unix::fs::PermissionsExt;
-    let runs = |path: &Path| {
-        path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-    };
-    if name.contains('*') {
-        return glob::glob(name).ok()?.flatten().filter(|path| runs(path)).last();
-    }
-    if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(|path| runs(path));
-    }
-    let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin:/usr/sbin:/sbin".into());
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| runs(path))
 }
 
 /// Why a workload's program cannot run here, with the packages to install; `None` if nothing is
@@ -220,7 +203,7 @@ impl Running {
             };
             match pid {
                 -1 if errno() == libc::EINTR => {}
-                1.. => self.end = Some((status, usage::from(&usage), now_ns())),
+                1.. => self.end = Some((status, usage_of(&usage), now_ns())),
                 _ => return,
             }
         }

@@ -30,15 +30,8 @@ pub fn all(played: &Played, reported: &Reported, provenance: &Provenance) -> Mea
         sheet.user_side(group);
     }
     if let Some(program) = &played.program {
-        let [user, system, voluntary, involuntary] = program.usage.map(Some);
-        let own = OwnSide {
-            cpu_ns: program.usage[0].checked_add(program.usage[1]),
-            tasks: None,
-            user,
-            system,
-            voluntary,
-            involuntary,
-        };
+        let cpu_ns = program.usage[0].checked_add(program.usage[1]);
+        let own = OwnSide { cpu_ns, tasks: None, usage: program.usage.map(Some) };
         sheet.kernel_side(PROGRAM, readings.get(played.groups.len()), own);
         sheet.program(program.stopped, program.run_ns, reported);
     }
@@ -60,18 +53,15 @@ pub fn all(played: &Played, reported: &Reported, provenance: &Provenance) -> Mea
 struct OwnSide {
     cpu_ns: Option<u64>,
     tasks: Option<u64>,
-    user: Option<u64>,
-    system: Option<u64>,
-    voluntary: Option<u64>,
-    involuntary: Option<u64>,
+    /// User and system time, voluntary and involuntary switches.
+    usage: [Option<u64>; 4],
 }
 
 fn own_side(group: &GroupPlayed) -> OwnSide {
     // A process that replaced its program took its counts with it.
-    let seen = |value: u64| (!group.execs).then_some(value);
-    let [user, system, voluntary, involuntary] = group.usage.map(seen);
-    let cpu_ns = seen(group.cpu_ns.iter().flatten().sum::<u64>() + group.forked_cpu_ns);
-    OwnSide { cpu_ns, tasks: Some(group.tasks), user, system, voluntary, involuntary }
+    let counted = |value: u64| (!group.execs).then_some(value);
+    let cpu_ns = counted(group.cpu_ns.iter().flatten().sum::<u64>() + group.forked_cpu_ns);
+    OwnSide { cpu_ns, tasks: Some(group.tasks), usage: group.usage.map(counted) }
 }
 
 const REPLACED: &str = "its processes replace their program, whose end is not seen from inside";
@@ -114,6 +104,7 @@ impl Sheet {
     /// where possible.
     fn kernel_side(&mut self, group: &str, reading: Option<&GroupReadings>, own: OwnSide) {
         let why = self.no_probes.clone();
+        let [user, system, voluntary, involuntary] = own.usage;
         match reading {
             Some(reading) => {
                 self.distribution("wakeup_latency_ns", group, &reading.wakeup_latency);
@@ -124,15 +115,15 @@ impl Sheet {
                 self.missing("run_delay_ns", group, &why);
             }
         }
-        let voluntary = reading.map(|r| r.voluntary_switches).or(own.voluntary);
-        let involuntary = reading.map(|r| r.involuntary_switches).or(own.involuntary);
+        let voluntary = reading.map(|r| r.voluntary_switches).or(voluntary);
+        let involuntary = reading.map(|r| r.involuntary_switches).or(involuntary);
         self.number_or("voluntary_switches", group, voluntary, &why);
         self.number_or("involuntary_switches", group, involuntary, &why);
         self.number_or("migrations", group, reading.map(|r| r.migrations), &why);
         self.number_or("longest_wait_ns", group, reading.map(|r| r.longest_wait_ns), &why);
         self.number_or("tasks", group, own.tasks.or(reading.map(|r| r.tasks)), &why);
-        self.number_or("user_time_ns", group, own.user, REPLACED);
-        self.number_or("system_time_ns", group, own.system, REPLACED);
+        self.number_or("user_time_ns", group, user, REPLACED);
+        self.number_or("system_time_ns", group, system, REPLACED);
         let cpu_ns = reading.map(|r| r.cpu_time_ns).or(own.cpu_ns);
         self.number_or("cpu_time_ns", group, cpu_ns, &why);
         match cpu_ns {
@@ -153,7 +144,8 @@ impl Sheet {
         if group.has_timers {
             self.distribution("timer_lateness_ns", name, &group.timer_lateness);
             self.distribution("response_time_ns", name, &group.response_time);
-            self.deadlines(name, group.deadlines, group.deadlines_missed);
+            let deadlines = sums::deadlines(name, group.deadlines, group.deadlines_missed);
+            self.measured.metrics.extend(deadlines);
         }
         if group.has_spans {
             self.distribution("span_ns", name, &group.span);
@@ -173,10 +165,6 @@ impl Sheet {
             Some(_) => {}
             None => self.missing("jain_index", name, NUMBER_TAKEN),
         }
-    }
-
-    fn deadlines(&mut self, name: &str, all: u64, missed: u64) {
-        self.measured.metrics.extend(sums::deadlines(name, all, missed));
     }
 
     /// Measures of the real program: from its output, else its run time.
@@ -202,7 +190,7 @@ impl Sheet {
             self.distribution("turnaround_ns", PROGRAM, turnaround);
         }
         if let Some((all, missed)) = reported.deadlines {
-            self.deadlines(PROGRAM, all, missed);
+            self.measured.metrics.extend(sums::deadlines(PROGRAM, all, missed));
         }
     }
 }

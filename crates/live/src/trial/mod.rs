@@ -9,17 +9,16 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use model::{Measured, Outcome, Program, Provenance, Record, SchedulerChoice, Trace, Trial};
 
 use crate::active::{active, sched_ext};
-use crate::context::Context;
 use crate::facts;
+use crate::facts::Context;
 use crate::player::{self, BusyLoop, Options, Periodic, PlayError, Played, attributes, busy};
 use crate::probes::Probes;
 use crate::program;
-use crate::trial::reloads::{Reloaded, Reloads};
+use crate::trial::scheduler::UnderTest;
 
 mod measure;
 mod obstacles;
 pub mod preparation;
-mod reloads;
 mod scheduler;
 mod supervisor;
 #[cfg(test)]
@@ -84,16 +83,17 @@ fn answer(
         provenance.printed = under_test.printed();
         return outcome.into();
     }
-    let mut reloads = Reloads::new(trial, &mut under_test, &provenance.scheduler_before);
-    let played = play(trial, context, provenance, &mut reloads, begins);
+    let played = play(trial, context, provenance, &mut under_test, begins);
     if provenance.scheduler_after == Default::default() {
         provenance.scheduler_after = active();
     }
-    let verdict = reloads.verify_after(&provenance.scheduler_after);
-    let reloaded = reloads.end();
+    let verdict = under_test.verify_after(&provenance.scheduler_after);
     under_test.stop();
     provenance.printed = under_test.printed();
-    conclude(trial, provenance, played, (reloaded, verdict))
+    match verdict {
+        Ok(()) => conclude(trial, provenance, played, &under_test),
+        Err(outcome) => outcome.into(),
+    }
 }
 
 /// Pause between loading and the workload, under a virtual clock only, where it costs nothing.
@@ -115,7 +115,7 @@ fn play(
     trial: &Trial,
     context: &Context,
     provenance: &mut Provenance,
-    reloads: &mut Reloads,
+    under_test: &mut UnderTest,
     begins: &dyn Fn(),
 ) -> Result<Played, PlayError> {
     let probes = attach(trial, provenance);
@@ -124,19 +124,20 @@ fn play(
     }
     begins();
     let mut after = None;
-    let reloads = RefCell::new(reloads);
+    let under_test = RefCell::new(under_test);
     let mut on_interrupt = || {
         after = Some(active());
-        reloads.borrow_mut().stop();
+        under_test.borrow_mut().stop();
     };
-    let mut reload = || reloads.borrow_mut().reload();
+    let mut reload = || under_test.borrow_mut().reload();
     let duration_ns = trial.workload.duration_us.unwrap_or(0).saturating_mul(1_000);
     let options = Options {
         setting: model::play::Setting::for_trial(trial),
         folder: context.folder.as_deref(),
-        busy: match context.virtual_clock {
-            true => BusyLoop::COUNTED,
-            false => BusyLoop::timed(provenance.calibration_rounds_per_ms),
+        busy: if context.virtual_clock {
+            BusyLoop::COUNTED
+        } else {
+            BusyLoop::timed(provenance.calibration_rounds_per_ms)
         },
         probes: probes.as_ref(),
         on_interrupt: &mut on_interrupt,
@@ -169,13 +170,12 @@ fn conclude(
     trial: &Trial,
     provenance: &mut Provenance,
     played: Result<Played, PlayError>,
-    (reloaded, verdict): (Reloaded, Result<(), Outcome>),
+    under_test: &UnderTest,
 ) -> Answer {
-    let played = match (played, verdict) {
-        (_, Err(outcome)) => return outcome.into(),
-        (Err(PlayError::Unsupported(reason)), _) => return Outcome::Unsupported { reason }.into(),
-        (Err(PlayError::Failed(reason)), _) => return Outcome::Failed { reason }.into(),
-        (Ok(played), Ok(())) => played,
+    let played = match played {
+        Ok(played) => played,
+        Err(PlayError::Unsupported(reason)) => return Outcome::Unsupported { reason }.into(),
+        Err(PlayError::Failed(reason)) => return Outcome::Failed { reason }.into(),
     };
     if let Some(running) = &played.interrupted {
         let reason = format!("told to stop after {} ms; {running}", played.run_ns / 1_000_000);
@@ -188,7 +188,9 @@ fn conclude(
     note(provenance, &played, &reported, trial);
     let mut measured = measure::all(&played, &reported, provenance);
     model::play::sums::add_totals(&mut measured, &trial.workload.totals);
-    reloaded.measure(&mut measured);
+    if trial.workload.reloads > 0 {
+        under_test.measure_reloads(&mut measured);
+    }
     let readings = played.readings.unwrap_or_default();
     provenance.probe_cost = readings.cost;
     Answer { outcome: Outcome::Ok, measured, trace: readings.trace }
@@ -252,8 +254,8 @@ fn versions(trial: &Trial, context: &Context) -> std::collections::BTreeMap<Stri
     let needed = trial.workload.program.iter().flat_map(Program::needed).map(|(name, _)| name);
     names.extend(needed.filter(|name| VERSIONED.contains(name)));
     let version = |name: &str| Some((name.to_owned(), program::version(name)?));
-    let told = names.into_iter().filter_map(version);
-    told.chain(preparation::version_of_sources(trial, context)).collect()
+    let printed = names.into_iter().filter_map(version);
+    printed.chain(preparation::version_of_sources(trial, context)).collect()
 }
 
 fn rounds_per_ms(context: &Context) -> u64 {

@@ -6,6 +6,7 @@ use model::{SchedulerChoice, Step, Trial};
 use crate::facts::cpus_online;
 use crate::loader::{Obstacle, obstacles};
 use crate::program;
+use process::installed::find;
 
 /// The first obstacle, with a remedy.
 pub fn first(trial: &Trial) -> Option<String> {
@@ -23,7 +24,7 @@ pub fn differences(trial: &Trial, cpus: u32) -> Option<String> {
 fn scheduler(choice: &SchedulerChoice) -> Option<String> {
     if let SchedulerChoice::Program { command } = choice {
         let name = command.first().map_or("", String::as_str);
-        if program::find(name).is_none() {
+        if find(name).is_none() {
             return Some(format!(
                 "the scheduler `{name}` is not installed here; try: cargo install {name}"
             ));

@@ -9,7 +9,7 @@ use model::source_tree::{self, VERSION_FILE};
 use model::{Outcome, Policy, Trial};
 use tempfile::TempDir;
 
-use crate::context::Context;
+use crate::facts::Context;
 use crate::program::Running;
 
 /// The working folder of a trial's program. A scratch folder is deleted on drop.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The scheduler under test: loaded, verified before and after, unloaded.
+//! The scheduler under test: loaded, verified before and after, reloaded while the workload runs,
+//! unloaded.
 
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use model::{ActiveScheduler, Outcome, Policy, SchedulerChoice};
+use model::{ActiveScheduler, Histogram, Measured, Metric, Outcome, Policy, SchedulerChoice};
 
 use crate::active::active;
 use crate::loader::{self, ExitInfo, Loaded};
@@ -22,11 +23,19 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// The loaded scheduler.
 pub struct UnderTest {
+    choice: SchedulerChoice,
     kind: LoadedFrom,
+    /// What the kernel says as long as this one is active.
+    expected: ActiveScheduler,
     /// Why the kernel ejected it, once known.
     exit: Option<ExitInfo>,
     /// Its output from every time that it was loaded, once it is unloaded.
     printed: Vec<String>,
+    /// How long each reload took to unload and to load it.
+    unload_ns: Vec<u64>,
+    load_ns: Vec<u64>,
+    /// Why a reload failed: it was gone, or could not be loaded again.
+    failure: Option<Outcome>,
 }
 
 enum LoadedFrom {
@@ -38,6 +47,19 @@ enum LoadedFrom {
 
 /// Loads the scheduler. The outcome says why that failed.
 pub fn start(choice: &SchedulerChoice) -> Result<UnderTest, Outcome> {
+    Ok(UnderTest {
+        choice: choice.clone(),
+        kind: load(choice)?,
+        expected: ActiveScheduler::default(),
+        exit: None,
+        printed: Vec::new(),
+        unload_ns: Vec::new(),
+        load_ns: Vec::new(),
+        failure: None,
+    })
+}
+
+fn load(choice: &SchedulerChoice) -> Result<LoadedFrom, Outcome> {
     let unsupported = |reason| Outcome::Unsupported { reason };
     // A foreign scheduler stays; that of the previous trial may still be unloading.
     if active().sched_ext_state == "enabled" || !await_disabled() {
@@ -46,19 +68,17 @@ pub fn start(choice: &SchedulerChoice) -> Result<UnderTest, Outcome> {
             active().sched_ext_ops
         )));
     }
-    let kind = match choice {
+    match choice {
         SchedulerChoice::File { file, sha256, knobs } => {
             let compiled = compiled(file, sha256).map_err(|reason| Outcome::Failed { reason })?;
-            LoadedFrom::File(Box::new(loader::load(&compiled, knobs).map_err(refused)?))
+            Ok(LoadedFrom::File(Box::new(loader::load(&compiled, knobs).map_err(refused)?)))
         }
-        SchedulerChoice::Program { command } => LoadedFrom::Program(start_program(command)?),
-        SchedulerChoice::Kernel | SchedulerChoice::Policy { .. } => LoadedFrom::Builtin,
-        SchedulerChoice::Claimed { name } => {
-            let reason = format!("`{name}` is a name in somebody's result, which nothing can run");
-            return Err(Outcome::Unsupported { reason });
-        }
-    };
-    Ok(UnderTest { kind, exit: None, printed: Vec::new() })
+        SchedulerChoice::Program { command } => Ok(LoadedFrom::Program(start_program(command)?)),
+        SchedulerChoice::Kernel | SchedulerChoice::Policy { .. } => Ok(LoadedFrom::Builtin),
+        SchedulerChoice::Claimed { name } => Err(unsupported(format!(
+            "`{name}` is a name in somebody's result, which nothing can run"
+        ))),
+    }
 }
 
 /// Waits until no sched_ext scheduler is active.
@@ -90,6 +110,7 @@ impl UnderTest {
             LoadedFrom::Program(_) => enabled && !before.sched_ext_ops.is_empty(),
         };
         if right {
+            self.expected = before.clone();
             return Ok(());
         }
         let reason = format!(
@@ -99,13 +120,12 @@ impl UnderTest {
         Err(self.ejected(reason))
     }
 
-    /// Whether it was active all the time.
-    pub fn verify_after(
-        &mut self,
-        before: &ActiveScheduler,
-        after: &ActiveScheduler,
-    ) -> Result<(), Outcome> {
-        if before == after {
+    /// Whether it was active all the time, except during its reloads.
+    pub fn verify_after(&mut self, after: &ActiveScheduler) -> Result<(), Outcome> {
+        if let Some(outcome) = self.failure.take() {
+            return Err(outcome);
+        }
+        if self.expected == *after {
             return Ok(());
         }
         let state = |active: &ActiveScheduler| {
@@ -114,14 +134,14 @@ impl UnderTest {
         };
         let reason = format!(
             "sched_ext was {} before the workload and {} after it",
-            state(before),
+            state(&self.expected),
             state(after)
         );
         Err(self.ejected(reason))
     }
 
     /// The kernel's reason if there is one, otherwise the observation.
-    fn ejected(&mut self, seen: String) -> Outcome {
+    fn ejected(&mut self, observation: String) -> Outcome {
         match self.exit_info() {
             Some(exit) if exit.message.is_empty() => {
                 Outcome::Ejected { reason: exit.reason, dump: exit.dump }
@@ -130,7 +150,7 @@ impl UnderTest {
                 let reason = format!("{} ({})", exit.reason, exit.message);
                 Outcome::Ejected { reason, dump: exit.dump }
             }
-            None => Outcome::Ejected { reason: seen, dump: self.last_words() },
+            None => Outcome::Ejected { reason: observation, dump: self.last_words() },
         }
     }
 
@@ -174,11 +194,35 @@ impl UnderTest {
         self.printed.truncate(LINES_MAX);
     }
 
-    /// Loads it again after [`UnderTest::stop`]. The outcome says why that failed.
-    pub fn start_again(&mut self, choice: &SchedulerChoice) -> Result<(), Outcome> {
-        self.kind = start(choice)?.kind;
+    /// Unloads it and loads it again. Returns whether the workload may continue.
+    pub fn reload(&mut self) -> bool {
+        self.failure = self.try_reload().err();
+        self.failure.is_none()
+    }
+
+    fn try_reload(&mut self) -> Result<(), Outcome> {
+        self.verify_after(&active())?;
+        let begin = Instant::now();
+        self.stop();
+        let middle = Instant::now();
+        let mut expected = self.expected.clone();
+        expected.sched_ext_enable_seq += 1;
+        self.kind = load(&self.choice)?;
         self.exit = None;
-        self.verify_before(&active())
+        self.verify_before(&active())?;
+        self.unload_ns.push((middle - begin).as_nanos() as u64);
+        self.load_ns.push(middle.elapsed().as_nanos() as u64);
+        self.expected = expected;
+        Ok(())
+    }
+
+    /// Adds the measures of reloading.
+    pub fn measure_reloads(&self, measured: &mut Measured) {
+        measured.metrics.push(Metric::number("reloads", "all", self.load_ns.len() as f64));
+        for (name, samples) in [("unload_ns", &self.unload_ns), ("load_ns", &self.load_ns)] {
+            measured.histograms.push(Histogram::from_samples(name, "all", samples));
+        }
+        measured.sort();
     }
 
     /// Its output of `bpf_printk`; empty until it was stopped.
@@ -208,10 +252,7 @@ fn refused(error: loader::LoadError) -> Outcome {
         reason.push('\n');
         reason.push_str(&line);
     }
-    match error.unsupported {
-        true => Outcome::Unsupported { reason },
-        false => Outcome::Failed { reason },
-    }
+    if error.unsupported { Outcome::Unsupported { reason } } else { Outcome::Failed { reason } }
 }
 
 /// Starts an installed scheduler and waits until the kernel has enabled it.

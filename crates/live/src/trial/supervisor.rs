@@ -14,7 +14,7 @@ use model::{Outcome, Record, Trial};
 use process::{Pipe, Process};
 
 use crate::active::active;
-use crate::context::Context;
+use crate::facts::Context;
 use crate::player::attributes::{Previous, rise_above, sink_below};
 use crate::player::busy;
 use crate::player::fork_isolation;
@@ -81,7 +81,7 @@ pub(super) fn supervise_work(
     let (answer, ended) = match Worker::start(&careful) {
         Ok(mut worker) => {
             let limit = Duration::from_millis(trial.timeout_ms);
-            (worker.run_if_due(limit, grace, look, stop), Some(worker.process))
+            (worker.await_record(limit, grace, look, stop), Some(worker.process))
         }
         Err(why) => {
             (Err(Outcome::Failed { reason: format!("no process for the trial: {why}") }), None)
@@ -173,34 +173,36 @@ impl Worker {
     /// Waits for the record. Tells the worker to stop when its time is over, and kills it when it
     /// does not stop. Everything before the workload has the same time again, because the time for
     /// loading depends on the host and must not shorten the workload.
-    fn run_if_due(
+    fn await_record(
         &mut self,
         limit: Duration,
         grace: Duration,
         look: Option<Duration>,
         stop: &AtomicBool,
     ) -> Result<Record, Outcome> {
-        let (mut told, mut by_user, mut killed) = (None, false, false);
-        let (forked, mut began, mut is_playing) = (Instant::now(), Instant::now(), false);
+        let forked = Instant::now();
+        // When it was told to stop, and when the workload began.
+        let (mut stopped_at, mut played_at) = (None, None);
+        let (mut by_user, mut killed) = (false, false);
         let status = loop {
             if let Some(status) = self.ended() {
                 break status;
             }
             let now = Instant::now();
-            if !is_playing && !self.bytes.is_empty() {
-                (began, is_playing) = (now, true);
+            if !self.bytes.is_empty() {
+                played_at.get_or_insert(now);
             }
-            let end = told.unwrap_or(began) + if told.is_some() { grace } else { limit };
-            if told.is_none() && stop.load(SeqCst) {
-                by_user = true;
-                told = Some(now);
-                self.kill(libc::SIGTERM);
-            } else if now >= end && told.is_none() {
-                told = Some(now);
-                self.kill(libc::SIGTERM);
-            } else if now >= end && !killed {
+            let end = stopped_at.map_or(played_at.unwrap_or(forked) + limit, |at| at + grace);
+            if stopped_at.is_none() && (stop.load(SeqCst) || now >= end) {
+                by_user = stop.load(SeqCst);
+                stopped_at = Some(now);
+                self.process.kill(libc::SIGTERM);
+                continue;
+            }
+            if now >= end && !killed {
                 killed = true;
-                self.kill(libc::SIGKILL);
+                // The whole process group: only the worker itself handles SIGTERM.
+                self.process.kill_group(libc::SIGKILL);
                 custody::kill_leftovers();
             }
             let left = if killed { LOOK } else { end.saturating_duration_since(now) };
@@ -225,14 +227,6 @@ impl Worker {
         self.is_silent |= self.answer.read_to_end(&mut self.bytes).is_ok();
     }
 
-    /// SIGKILL goes to the whole process group; SIGTERM to the worker alone, which handles it.
-    fn kill(&self, signal: i32) {
-        match signal {
-            libc::SIGKILL => self.process.kill_group(signal),
-            _ => self.process.kill(signal),
-        }
-    }
-
     /// Sleeps until the worker writes or ends, at most for `patience`.
     ///
     /// A pipe whose other end is closed is always ready. Polling it would keep the supervisor
@@ -245,23 +239,20 @@ impl Worker {
 
 /// The outcome of a trial whose worker ended without a record.
 fn died(status: i32, killed: bool, after: Duration, grace: Duration) -> Outcome {
-    let reason = match () {
-        _ if killed => {
-            return Outcome::Hung {
-                reason: format!(
-                    "nothing answered: killed after {} ms, {} ms after it was told to stop",
-                    after.as_millis(),
-                    grace.as_millis()
-                ),
-            };
-        }
-        _ if libc::WIFSIGNALED(status) => {
-            let signal = libc::WTERMSIG(status);
-            format!("the process that ran the trial was killed by {}", signal_name(signal))
-        }
-        _ => format!("the process that ran the trial left without a record (status {status})"),
+    if killed {
+        let reason = format!(
+            "nothing answered: killed after {} ms, {} ms after it was told to stop",
+            after.as_millis(),
+            grace.as_millis()
+        );
+        return Outcome::Hung { reason };
+    }
+    let how = if libc::WIFSIGNALED(status) {
+        format!("was killed by {}", signal_name(libc::WTERMSIG(status)))
+    } else {
+        format!("left without a record (status {status})")
     };
-    Outcome::Failed { reason }
+    Outcome::Failed { reason: format!("the process that ran the trial {how}") }
 }
 
 fn signal_name(signal: i32) -> String {

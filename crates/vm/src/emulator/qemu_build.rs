@@ -11,20 +11,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use crate::emulator::{self, Emulator, Facts};
-use crate::kernels::{self, Program};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use spec::SpecError;
 use spec::source::Document;
 
+use crate::emulator::{self, Emulator, Facts};
 use crate::kernels::build::definition::Package;
-use crate::kernels::build::job::Job;
 use crate::kernels::build::source::{self, Workshop};
 use crate::kernels::build::steps::Site;
-use crate::kernels::build::tools::{self, Needs};
+use crate::kernels::build::tools::{self, Job, Needs};
 use crate::kernels::build::tree::{self, Change};
 use crate::kernels::build::{Event, Hear};
+use crate::{installed, qemu};
 
 /// The definition's file.
 #[derive(Debug, Deserialize)]
@@ -77,7 +76,9 @@ pub fn build(site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Emulator> {
     }
     tools::check(&NEEDS)?;
     let definition = definition()?;
-    let workshop = open(&definition, site.home, hear)?;
+    let builds = site.home.join("emulator-builds");
+    let workshop =
+        source::open_program(site.home, &builds, &definition.source, &definition.tools, hear)?;
     for guessed in tree::prepare(&workshop.folder, &changes())? {
         hear(Event::Note(&format!("the lines around a change differ: {guessed}")));
     }
@@ -87,7 +88,8 @@ pub fn build(site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Emulator> {
     hear(Event::Note("compiling the emulator"));
     let program = ninja.program(hear)?;
     let facts = Facts {
-        version: version(&program)?,
+        version: installed::version(&program)
+            .with_context(|| format!("{} cannot be run", program.display()))?,
         source: workshop.facts.source.clone(),
         source_sha256: workshop.facts.content.clone(),
         content_sha256: emulator::content(),
@@ -97,27 +99,10 @@ pub fn build(site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Emulator> {
     emulator::keep(site.home, &program, facts)
 }
 
-fn open(definition: &Definition, home: &Path, hear: &mut Hear<'_>) -> Result<Workshop> {
-    let Definition { source: Package { package, suite }, tools, .. } = definition;
-    source::open_in(&home.join("emulator-builds"), package, &mut |new| {
-        let mut note = |text: &str| hear(Event::Note(text));
-        kernels::pull_program(home, Program { package, suite, tools }, new, &mut note)
-            .with_context(|| format!("getting the source of {package} of {suite}"))
-    })
-}
-
 fn changes() -> Vec<Change> {
     let change =
         |(label, text): (&str, &str)| Change { label: label.into(), text: text.into(), fuzz: 2 };
     emulator::SERIES.into_iter().map(change).collect()
-}
-
-/// The first line of `--version`.
-fn version(program: &Path) -> Result<String> {
-    let output = Command::new(program).arg("--version").output();
-    let output = output.with_context(|| format!("{} cannot be run", program.display()))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
 /// QEMU's `configure` and `ninja`.
@@ -149,15 +134,15 @@ impl Ninja<'_> {
     /// Compiles, and returns the program.
     fn program(&self, hear: &mut Hear<'_>) -> Result<PathBuf> {
         let mut ninja = self.command(Path::new("ninja"));
-        ninja.arg(format!("-j{}", self.jobs)).arg(crate::qemu::PROGRAM);
+        ninja.arg(format!("-j{}", self.jobs)).arg(qemu::PROGRAM);
         self.job("build.log", ninja, &mut |line| {
-            if let Some((done, about)) = made(line) {
+            if let Some((done, about)) = files_made(line) {
                 hear(Event::Compiled { done, about });
             }
         })?;
         let program = self.workshop.folder.join("stripped");
         let mut strip = Command::new("strip");
-        strip.arg("-o").arg(&program).arg(self.workshop.objects().join(crate::qemu::PROGRAM));
+        strip.arg("-o").arg(&program).arg(self.workshop.objects().join(qemu::PROGRAM));
         self.job("strip.log", strip, &mut |_| ())?;
         Ok(program)
     }
@@ -183,11 +168,11 @@ impl Ninja<'_> {
 /// The system's, because a user's own may lack what the packages of the tools rely on.
 fn python() -> PathBuf {
     let system = PathBuf::from("/usr/bin/python3");
-    if system.is_file() { system } else { tools::find("python3").unwrap_or(system) }
+    if system.is_file() { system } else { installed::find("python3").unwrap_or(system) }
 }
 
 /// `[12/1299] Compiling …`: how many files there are of how many.
-fn made(line: &str) -> Option<(u64, u64)> {
+fn files_made(line: &str) -> Option<(u64, u64)> {
     let (numbers, _) = line.strip_prefix('[')?.split_once(']')?;
     let (done, all) = numbers.split_once('/')?;
     Some((done.parse().ok()?, all.parse().ok()?))
@@ -210,7 +195,7 @@ mod tests {
         let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../emulator"));
         let names = fs::read_dir(folder).unwrap().flatten();
         let mut names: Vec<String> =
-            names.map(|it| it.file_name().to_string_lossy().into_owned()).collect();
+            names.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
         names.retain(|name| name.ends_with(".patch"));
         names.sort();
         assert_eq!(names, emulator::SERIES.map(|(name, _)| name));
@@ -218,7 +203,7 @@ mod tests {
 
     #[test]
     fn ninja_says_how_far_it_is() {
-        assert_eq!(made("[12/1299] Compiling C object x.o"), Some((12, 1299)));
-        assert_eq!(made("ninja: no work to do."), None);
+        assert_eq!(files_made("[12/1299] Compiling C object x.o"), Some((12, 1299)));
+        assert_eq!(files_made("ninja: no work to do."), None);
     }
 }

@@ -6,8 +6,6 @@
 //! each trial: waits until the machine is idle, announces the trial, executes it, sends the record
 //! to the host, and kills remaining processes.
 
-mod chance;
-mod fw_cfg;
 mod idle;
 pub(crate) mod pause;
 mod port;
@@ -17,7 +15,7 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use anyhow::{Context, Result};
-use model::{Clock, Outcome, Provenance, Record, Trial};
+use model::{Outcome, Provenance, Record, Trial};
 
 use crate::channel::{self, FrameKind};
 use crate::initramfs::{BOOT_FILE, Boot};
@@ -34,8 +32,6 @@ pub struct GuestFacts {
     pub accelerator: String,
     /// SHA-256 of the kernel image.
     pub kernel_sha256: String,
-    /// The clock that the machine counts with.
-    pub clock: Clock,
 }
 
 /// Whether this process is a guest's `/init`, so that `main` must call [`run`].
@@ -74,7 +70,6 @@ fn run_trials(handle: &mut dyn FnMut(&Trial, GuestFacts) -> Record) -> Result<()
             boot_position: position as u32,
             accelerator: boot.accelerator.clone(),
             kernel_sha256: boot.kernel_sha256.clone(),
-            clock: trial.machine.clock,
         };
         idle::wait();
         port::write(&channel::encode(FrameKind::Started, position.to_string().as_bytes()));
@@ -94,11 +89,11 @@ fn stop_when_ready() -> Result<()> {
     pause::pause()
 }
 
-/// The orders. Where boots go on from the same state, chance follows from them.
+/// The orders. Where boots go on from the same state, random numbers follow from them.
 fn read_orders(is_same_state: bool) -> Result<Orders> {
-    let packed = fw_cfg::read(orders::NAME)?;
+    let packed = port::read_file(orders::NAME)?;
     if is_same_state {
-        chance::follow_from(&packed)?;
+        setup::seed_random_numbers(&packed)?;
     }
     Orders::decode(&packed)
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The work of an init, so that programs find what they expect.
+//! The work of an init, so that programs find what they expect, and what follows from the orders.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
 use std::thread::sleep;
 use std::time::Duration;
@@ -12,6 +14,7 @@ use nix::sys::resource::{RLIM_INFINITY, Resource, setrlimit};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, sethostname};
+use sha2::{Digest, Sha256};
 
 /// Type, place, and whether a trial is impossible without it.
 const MOUNTS: &[(&str, &str, bool)] = &[
@@ -79,6 +82,42 @@ fn raise_loopback() {
         libc::ioctl(socket, libc::SIOCSIFFLAGS, &request);
         libc::close(socket);
     }
+}
+
+const RANDOM_NUMBERS: &str = "/dev/urandom";
+/// `RNDADDENTROPY` and `RNDRESEEDCRNG` of the kernel's `linux/random.h`.
+const ADD_ENTROPY: libc::Ioctl = 0x4008_5203_u32 as libc::Ioctl;
+const RESEED: libc::Ioctl = 0x5207;
+
+/// The kernel's `struct rand_pool_info` with room for a hash.
+#[repr(C)]
+struct Entropy {
+    bits: libc::c_int,
+    bytes: libc::c_int,
+    seed: [u8; 32],
+}
+
+/// Makes the kernel's random numbers (addresses of programs, seeds of hash maps) follow from the
+/// orders, too. Every boot under a virtual clock goes on from the same state of the kernel, with
+/// the same random numbers in store. Boots are to differ as they do on a real machine, and a boot
+/// that is repeated must not.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn seed_random_numbers(orders: &[u8]) -> Result<()> {
+    let seed: [u8; 32] = Sha256::digest(orders).into();
+    let entropy = Entropy { bits: 256, bytes: 32, seed };
+    let device = File::options().write(true).open(RANDOM_NUMBERS).context(RANDOM_NUMBERS)?;
+    // SAFETY: the first request reads a struct that lives here and has this form; the second one
+    // has no argument.
+    let refused = unsafe {
+        libc::ioctl(device.as_raw_fd(), ADD_ENTROPY, &entropy) != 0
+            || libc::ioctl(device.as_raw_fd(), RESEED) != 0
+    };
+    if refused {
+        return Err(io::Error::last_os_error()).context("the kernel's random numbers");
+    }
+    Ok(())
 }
 
 /// Ends processes that a trial left behind and reaps them, for at most a second.

@@ -132,7 +132,8 @@ fn prepend_folder(path: &mut String, program: &str) {
 fn add_program(archive: &mut Archive, program: &Path, place: &str) -> Result<()> {
     let libraries = programs::libraries(program)?;
     add_file(archive, program, place)?;
-    let system = libraries.iter().find(|path| path.ends_with(C_LIBRARY)).and_then(|it| it.parent());
+    let system =
+        libraries.iter().find(|path| path.ends_with(C_LIBRARY)).and_then(|path| path.parent());
     for library in &libraries {
         add_file(archive, library, &library.to_string_lossy())?;
         if let (Some(folder), Some(name)) = (system, library.file_name()) {

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use object::Endianness;
+use object::elf::{EM_X86_64, FileHeader64};
+use object::read::elf::{FileHeader as _, ProgramHeader as _};
 
 use crate::installed;
 
@@ -72,32 +75,20 @@ fn parse_trace(text: &str) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The `PT_INTERP` of a 64-bit little-endian x86 ELF file; `Some(None)` for a static one, `None` if
-/// it is no such file.
-fn interpreter(elf: &[u8]) -> Option<Option<String>> {
-    const X86_64: u64 = 62;
-    const PT_INTERP: u64 = 3;
-    let is_elf64 = elf.starts_with(b"\x7fELF\x02\x01");
-    if !is_elf64 || number(elf, 0x12, 2)? != X86_64 {
+/// The loader that an x86-64 program names (`PT_INTERP`); `Some(None)` for a static one, `None` if it
+/// is no such file.
+fn interpreter(bytes: &[u8]) -> Option<Option<String>> {
+    let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    if header.e_machine(endian) != EM_X86_64 {
         return None;
     }
-    let (table, size, count) =
-        (number(elf, 0x20, 8)?, number(elf, 0x36, 2)?, number(elf, 0x38, 2)?);
-    for index in 0..count {
-        let header = usize::try_from(table.checked_add(index * size)?).ok()?;
-        if number(elf, header, 4)? == PT_INTERP {
-            let start = usize::try_from(number(elf, header + 8, 8)?).ok()?;
-            let text = elf.get(start..)?;
-            let end = text.iter().position(|byte| *byte == 0)?;
-            return Some(Some(String::from_utf8_lossy(&text[..end]).into_owned()));
+    for segment in header.program_headers(endian, bytes).ok()? {
+        if let Some(path) = segment.interpreter(endian, bytes).ok()? {
+            return Some(Some(String::from_utf8_lossy(path).into_owned()));
         }
     }
     Some(None)
-}
-
-fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
-    let digits = bytes.get(at..at.checked_add(size)?)?;
-    Some(digits.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Kernels from the Debian mirror in the machine's own apt sources. apt runs with a state in a
-//! private folder and does not change the system, so it does not need root.
+//! Kernels, and the kernel's own example schedulers, from the Debian mirror in the machine's own apt
+//! sources. apt runs with a state in a private folder and does not change the system, so it does
+//! not need root.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,9 +12,8 @@ use anyhow::{Context, Result, bail};
 
 use super::collection::{Kernel, find_release, from_image, store, stored};
 use super::image;
-use super::mirror::{Index, Mirror, SUITES};
+use super::mirror::{Index, Mirror, SUITES, run};
 use super::naming::{has_version_prefix, version_key};
-use super::subprocess::run;
 
 /// Advice for users whose apt cannot get a kernel.
 const INSTEAD: &str = "give a kernel image of your own instead: `fairground kernel use FILE`, for \
@@ -47,8 +47,7 @@ impl Series {
 }
 
 /// The series that are pulled by default: CFS, EEVDF, and EEVDF with sched_ext. [`pull`] also
-/// accepts
-/// `7.2` and the like.
+/// accepts `7.2` and the like.
 pub const NAMES: &[&str] = &["6.1", "6.12", "7"];
 
 /// Downloads the kernels of these names ([`NAMES`], or one series of 7) that are not yet under
@@ -86,9 +85,8 @@ fn is_of(series: &Series, release: &str) -> bool {
 }
 
 fn fetch(home: &Path, missing: &[&Series], on_note: &mut dyn FnMut(&str)) -> Result<()> {
-    let apt = PrivateApt::new(home)?;
-    on_note("reading the Debian mirror's package lists (kept apart from the system's)");
-    apt.update()?;
+    let apt = PrivateApt::new(home, SUITES, Index::Packages)?;
+    apt.update(on_note)?;
     let packages = apt.package_names()?;
     for series in missing {
         let (image, config) = newest(series, &packages).with_context(|| {
@@ -119,19 +117,69 @@ fn newest(series: &Series, packages: &BTreeSet<String>) -> Option<(String, Optio
     Some((format!("{}{rest}{}", series.image.0, series.image.1), config))
 }
 
+/// The sources of kernels from 7.1 on, whose sched_ext is the one that the simulator models.
+const EXAMPLE_PREFIX: &str = "linux-source-7.";
+
+/// The parts of the sources that are kept: examples and self-tests of sched_ext.
+const EXAMPLE_FOLDERS: [&str; 2] = ["tools/sched_ext", "tools/testing/selftests/sched_ext"];
+
+/// Gets the newest examples that the mirror has unless there are some under `home`, and returns
+/// their folder, `<home>/examples/<package>`. They are not part of the project. `on_note` gets one
+/// line before each slow step.
+///
+/// # Errors
+/// apt, dpkg-deb, tar or xz is missing, or the mirror does not answer or has no such package.
+pub fn pull_examples(home: &Path, on_note: &mut dyn FnMut(&str)) -> Result<PathBuf> {
+    let folder = home.join("examples");
+    let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+    let here = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    if let Some(found) = newest_source(&here) {
+        return Ok(folder.join(found));
+    }
+    let apt = PrivateApt::new(home, SUITES, Index::Packages)?;
+    apt.update(on_note)?;
+    let packages = apt.package_names()?;
+    let package =
+        newest_source(&packages).context("the mirror has no package of a 7.x kernel's source")?;
+    on_note(&format!("downloading {package} for its example schedulers"));
+    apt.unpack(package)?;
+    let archive = apt.path("root").join(format!("usr/src/{package}.tar.xz"));
+    on_note("unpacking them");
+    let unpacked = tempfile::tempdir_in(apt.path("cache"))?;
+    let parts = EXAMPLE_FOLDERS.map(|folder| format!("{package}/{folder}"));
+    extract(&archive, unpacked.path(), &parts)?;
+    fs::create_dir_all(&folder)?;
+    let target = folder.join(package);
+    fs::rename(unpacked.keep(), &target)
+        .with_context(|| format!("keeping the examples in {}", target.display()))?;
+    Ok(target)
+}
+
+fn newest_source(names: &BTreeSet<String>) -> Option<&str> {
+    let is_version = |name: &&str| {
+        let rest = name.strip_prefix(EXAMPLE_PREFIX);
+        rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+    };
+    names.iter().map(String::as_str).filter(is_version).max_by_key(|name| version_key(name))
+}
+
+/// Unpacks these parts of an archive, or all of it, without the folder that everything in it is in.
+pub(super) fn extract(archive: &Path, into: &Path, parts: &[String]) -> Result<()> {
+    fs::create_dir_all(into).with_context(|| format!("creating {}", into.display()))?;
+    let mut tar = Command::new("tar");
+    tar.arg("-xf").arg(archive).arg("-C").arg(into).arg("--strip-components=1").args(parts);
+    run(&mut tar).with_context(|| format!("unpacking {}", archive.display()))?;
+    Ok(())
+}
+
 /// An apt state in a temporary folder, which is deleted on drop.
 pub(super) struct PrivateApt {
     folder: tempfile::TempDir,
 }
 
 impl PrivateApt {
-    /// Knows all suites that [`pull`] needs.
-    pub(super) fn new(home: &Path) -> Result<PrivateApt> {
-        PrivateApt::with_suites(home, SUITES, Index::Packages)
-    }
-
     /// Knows these suites of the mirror only.
-    pub(super) fn with_suites(home: &Path, suites: &[&str], index: Index) -> Result<PrivateApt> {
+    pub(super) fn new(home: &Path, suites: &[&str], index: Index) -> Result<PrivateApt> {
         let mirror = Mirror::of_this_machine()?;
         let parent = home.join("apt");
         fs::create_dir_all(&parent).with_context(|| format!("creating {}", parent.display()))?;
@@ -169,7 +217,8 @@ impl PrivateApt {
         command
     }
 
-    pub(super) fn update(&self) -> Result<()> {
+    pub(super) fn update(&self, on_note: &mut dyn FnMut(&str)) -> Result<()> {
+        on_note("reading the Debian mirror's package lists (kept apart from the system's)");
         run(self.command("apt-get").args(["-q", "update", "--error-on=any"]))
             .context("the mirror of the machine's apt sources does not answer as expected")?;
         Ok(())
@@ -212,11 +261,12 @@ impl PrivateApt {
         run(self.command("apt-get").args(["-q", "source", "--download-only", package]))
             .with_context(|| format!("downloading the source of {package}"))?;
         let files = files_named(&self.path("packages"), &|name| name.starts_with(package));
-        let ends = |word: &str| {
-            let name = |path: &Path| path.file_name().map(|it| it.to_string_lossy().into_owned());
-            files.iter().find(|path| name(path).is_some_and(|name| name.contains(word)))
+        let named = |word: &str| {
+            files.iter().find(|path| {
+                path.file_name().is_some_and(|name| name.to_string_lossy().contains(word))
+            })
         };
-        let (Some(description), Some(archive)) = (ends(".dsc"), ends(".orig.tar")) else {
+        let (Some(description), Some(archive)) = (named(".dsc"), named(".orig.tar")) else {
             bail!("the source of {package} has no description or no archive");
         };
         let name = description.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -290,5 +340,13 @@ mod tests {
         assert_eq!(image("7"), "linux-binary-unsigned-7.2.12+deb13-cloud-amd64");
         assert_eq!(image("7.2"), "linux-binary-unsigned-7.2.12+deb13-cloud-amd64");
         assert!(["5", "7.x", "7.", "6.12.94"].iter().all(|name| series(name).is_err()));
+    }
+
+    #[test]
+    fn the_newest_sources_are_taken_and_nothing_that_only_looks_alike() {
+        let names =
+            ["linux-source-7.2", "linux-source-7.10", "linux-source-7.9-rt", "linux-source"];
+        assert_eq!(newest_source(&names.map(String::from).into()), Some("linux-source-7.10"));
+        assert_eq!(newest_source(&BTreeSet::from([names[2].into(), names[3].into()])), None);
     }
 }

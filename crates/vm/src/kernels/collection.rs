@@ -6,10 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use model::record::fair_scheduler;
 use serde::{Deserialize, Serialize};
 
+use super::image;
 use super::naming::{NAME_RULE, folder_name, is_usable_name, resolve, shortest_name, version_key};
-use super::{config, image};
 
 /// One kernel that can be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -200,7 +201,7 @@ pub(super) fn describe(
     sha256: String,
 ) -> Result<Kernel> {
     let facts = match &config {
-        Some(path) => config::facts(
+        Some(path) => image::facts(
             &fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?,
         ),
         None => BTreeMap::from([("sched_ext".into(), "unknown: no config file".into())]),
@@ -211,17 +212,12 @@ pub(super) fn describe(
         image,
         config,
         sha256,
-        fair: fair_class(release).to_owned(),
+        fair: fair_scheduler(release).to_owned(),
         is_named: false,
         is_added: false,
         sched_ext: facts.get("sched_ext").is_some_and(|value| value == "yes"),
         facts,
     })
-}
-
-/// EEVDF replaced CFS in Linux 6.6.
-fn fair_class(release: &str) -> &'static str {
-    if version_key(release) < vec![6, 6] { "cfs" } else { "eevdf" }
 }
 
 /// An image that is not kept: a path's.
@@ -323,13 +319,6 @@ fn hash_file(path: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn eevdf_came_with_6_6() {
-        assert_eq!(fair_class("6.5.13-amd64"), "cfs");
-        assert_eq!(fair_class("6.6.0"), "eevdf");
-        assert_eq!(fair_class("7.3.4+deb13-cloud-amd64"), "eevdf");
-    }
 
     #[test]
     fn a_file_is_stored_found_and_its_change_noticed() {

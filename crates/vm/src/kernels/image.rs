@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Facts in the header of a bzImage, by the x86 boot protocol (Documentation/arch/x86/boot.rst).
+//! What a kernel's files say: the header of a bzImage, by the x86 boot protocol
+//! (Documentation/arch/x86/boot.rst), and its configuration.
+
+use std::collections::BTreeMap;
 
 /// The offset of the setup header's magic `HdrS`.
 const MAGIC: usize = 0x202;
@@ -21,6 +24,57 @@ pub fn release(image: &[u8]) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "+-._~".contains(c);
     let usable = release.starts_with(|c: char| c.is_ascii_digit()) && release.chars().all(plain);
     usable.then(|| release.to_owned())
+}
+
+/// A configuration's options with their values.
+pub fn settings(config: &str) -> BTreeMap<String, String> {
+    config.lines().filter_map(setting).collect()
+}
+
+/// `CONFIG_X=y`, or kconfig's own `# CONFIG_X is not set`, which is `n`.
+pub fn setting(line: &str) -> Option<(String, String)> {
+    let line = line.trim();
+    let unset = line.strip_prefix("# ").and_then(|line| line.strip_suffix(" is not set"));
+    if let Some(name) = unset.filter(|name| name.starts_with("CONFIG_")) {
+        return Some((name.to_owned(), "n".to_owned()));
+    }
+    let (name, value) = line.split_once('=')?;
+    is_option(line).then(|| (name.to_owned(), value.to_owned()))
+}
+
+/// Whether a text is one line `CONFIG_NAME=value`.
+pub fn is_option(line: &str) -> bool {
+    let Some((name, value)) = line.split_once('=') else { return false };
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.strip_prefix("CONFIG_").is_some_and(|rest| !rest.is_empty() && rest.chars().all(plain))
+        && !value.is_empty()
+        && !value.contains('\n')
+}
+
+/// The facts of a configuration that matter to a comparison of schedulers.
+pub fn facts(config: &str) -> BTreeMap<String, String> {
+    let options = settings(config);
+    let value = |name: &str| options.get(name).map(String::as_str);
+    let yes_no = |name: &str| if value(name) == Some("y") { "yes" } else { "no" };
+    // The model that the kernel boots with. Real-time comes first: such a kernel also sets others.
+    let models = [
+        ("CONFIG_PREEMPT_RT", "rt"),
+        ("CONFIG_PREEMPT_LAZY", "lazy"),
+        ("CONFIG_PREEMPT_VOLUNTARY", "voluntary"),
+        ("CONFIG_PREEMPT_NONE", "none"),
+        ("CONFIG_PREEMPT", "full"),
+    ];
+    let model = models.into_iter().find(|(name, _)| value(name) == Some("y"));
+    let facts = [
+        ("HZ", value("CONFIG_HZ").unwrap_or("unknown")),
+        ("preempt", model.map_or("unknown", |(_, model)| model)),
+        ("preempt_dynamic", yes_no("CONFIG_PREEMPT_DYNAMIC")),
+        ("sched_ext", yes_no("CONFIG_SCHED_CLASS_EXT")),
+        ("autogroup", yes_no("CONFIG_SCHED_AUTOGROUP")),
+        ("btf", yes_no("CONFIG_DEBUG_INFO_BTF")),
+        ("nr_cpus", value("CONFIG_NR_CPUS").unwrap_or("unknown")),
+    ];
+    facts.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
 /// The smallest thing that passes for a bzImage.
@@ -53,5 +107,35 @@ mod tests {
         let mut truncated = fake("6.1");
         truncated.truncate(0x2ff);
         assert_eq!(release(&truncated), None);
+    }
+
+    #[test]
+    fn facts_are_read_from_a_config_file() {
+        let facts = facts(
+            "# Linux/x86 6.12\nCONFIG_HZ_250=y\nCONFIG_HZ=250\nCONFIG_PREEMPT_BUILD=y\n\
+             CONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_PREEMPT_DYNAMIC=y\n\
+             # CONFIG_SCHED_CLASS_EXT is not set\nCONFIG_NR_CPUS=512\nCONFIG_SCHED_AUTOGROUP=y\n",
+        );
+        let expected = [
+            ("HZ", "250"),
+            ("autogroup", "yes"),
+            ("btf", "no"),
+            ("nr_cpus", "512"),
+            ("preempt", "voluntary"),
+            ("preempt_dynamic", "yes"),
+            ("sched_ext", "no"),
+        ];
+        let actual: Vec<(&str, &str)> =
+            facts.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+        assert_eq!(actual, expected);
+    }
+
+    #[test]
+    fn preemption_models_are_told_apart() {
+        let model = |text: &str| facts(text)["preempt"].clone();
+        assert_eq!(model("CONFIG_PREEMPT=y\nCONFIG_PREEMPT_DYNAMIC=y"), "full");
+        assert_eq!(model("CONFIG_PREEMPT_RT=y\nCONFIG_PREEMPT=y"), "rt");
+        assert_eq!(model("CONFIG_PREEMPT_LAZY=y\nCONFIG_PREEMPT_BUILD=y"), "lazy");
+        assert_eq!(model(""), "unknown");
     }
 }

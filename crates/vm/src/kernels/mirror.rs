@@ -1,19 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The Debian mirror that this machine uses, and its keys. The project itself names no host.
+//! The Debian mirror that this machine uses, its keys, and the tools that read it. The project
+//! itself names no host.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
-
-use super::subprocess::run;
+use anyhow::{Context, Result, anyhow, bail};
 
 /// The suites with the kernels that [`super::pull`] knows, oldest first.
 pub(super) const SUITES: &[&str] = &["bookworm", "trixie", "trixie-backports", "sid"];
 
 /// What apt downloads single files with.
 const HELPER: &str = "/usr/lib/apt/apt-helper";
+
+/// Runs a command and returns its output. The error holds the last lines of its error output.
+pub fn run(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .map_err(|error| anyhow!("`{name}` cannot be run ({error}): pulling needs Debian's apt"))?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        let lines: Vec<&str> = text.lines().collect();
+        bail!("{name} failed: {}", lines[lines.len().saturating_sub(6)..].join("; "));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
 
 /// The archive that the machine itself installs from.
 #[derive(Debug, PartialEq, Eq)]
@@ -45,12 +58,12 @@ impl Mirror {
     pub fn answers(&self) -> Result<()> {
         let folder = tempfile::tempdir()?;
         let file = format!("{}/dists/{}/Release", self.uri.trim_end_matches('/'), SUITES[1]);
-        let patience = ["Acquire::Retries=0", "Acquire::http::Timeout=10"];
         let mut helper = Command::new(HELPER);
-        patience.iter().for_each(|option| {
+        for option in ["Acquire::Retries=0", "Acquire::http::Timeout=10", "APT::Sandbox::User=root"]
+        {
             helper.args(["-o", option]);
-        });
-        helper.args(["-o", "APT::Sandbox::User=root", "download-file"]);
+        }
+        helper.arg("download-file");
         run(helper.env("LC_ALL", "C").arg(file).arg(folder.path().join("Release")))?;
         Ok(())
     }
@@ -59,12 +72,12 @@ impl Mirror {
     fn choose(targets: &str) -> Option<Mirror> {
         let rows: Vec<Vec<&str>> = targets.lines().map(|line| line.split('|').collect()).collect();
         let main = rows.iter().filter(|row| row.len() == 6 && row[4] == "main");
-        let (told, untold): (Vec<_>, Vec<_>) =
+        let (labelled, unlabelled): (Vec<_>, Vec<_>) =
             main.partition(|row| !row[1].is_empty() && !row[1].starts_with('$'));
-        let told = told.into_iter().find(|row| row[1] == "Debian" && row[2] == "Debian");
+        let labelled = labelled.into_iter().find(|row| row[1] == "Debian" && row[2] == "Debian");
         let suites = ["bookworm", "trixie", "forky", "sid", "stable", "testing", "unstable"];
-        let named = || untold.into_iter().find(|row| suites.contains(&row[3]));
-        let row = told.or_else(named)?;
+        let named = || unlabelled.into_iter().find(|row| suites.contains(&row[3]));
+        let row = labelled.or_else(named)?;
         let file = row[5].rsplit_once(':').map_or(row[5], |(file, _)| file);
         Some(Mirror { uri: row[0].to_owned(), sources: file.into() })
     }

@@ -120,6 +120,12 @@ fn environment() -> Vec<String> {
             is_there(&format!("/boot/config-{}", read("/proc/sys/kernel/osrelease")))
         ),
         format!("bpf={}", read("/proc/mounts").contains("/sys/fs/bpf bpf")),
+        format!(
+            "shape={} {} {}",
+            read("/sys/devices/system/cpu/online"),
+            read("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"),
+            read("/sys/devices/system/node/online")
+        ),
         format!("loopback={}", std::net::UdpSocket::bind("127.0.0.1:0").is_ok()),
         format!("path={}", std::env::var("PATH").unwrap_or_default()),
         format!("clock_is_final={}", read(CLOCK_FILE) != "tsc-early"),

@@ -2,7 +2,7 @@
 //! `fairground kernel build NAME`: an original, its base, or a kernel of your own.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -72,9 +72,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
 /// What the options ask for; `None`: nothing, so a list.
 fn order(args: &Args) -> Result<Option<Order>> {
     let mut order = match (&args.definition, &args.base, &args.tree) {
-        (Some(name), _, _) => Order::of(&definition::read(name)?),
-        (None, Some(base), _) => on_base(base, &args.patch)?,
-        (None, None, Some(tree)) => of_tree(tree),
+        (Some(name), _, _) => ordered(Text::Original(definition::read(name)?)),
+        (None, Some(base), _) => ordered(Text::OnBase(definition::read(base)?, args.patch.clone())),
+        (None, None, Some(tree)) => ordered(Text::Tree(tree.clone())),
         (None, None, None) if args.config.is_some() || args.name.is_some() => {
             return Err(bad_input("name what to build: a definition, or --base or --tree"));
         }
@@ -93,23 +93,13 @@ fn order(args: &Args) -> Result<Option<Order>> {
     Ok(Some(order))
 }
 
-fn on_base(base: &str, own: &[PathBuf]) -> Result<Order> {
-    let mut order = Order::of(&definition::read(base)?);
-    if let Text::Package { files, .. } = &mut order.text {
-        *files = own.to_vec();
-    }
-    order.original_of.clear();
-    Ok(order)
-}
-
-fn of_tree(tree: &Path) -> Order {
-    Order {
-        name: String::new(),
-        text: Text::Tree(tree.to_owned()),
-        options: Vec::new(),
-        fragment: None,
-        original_of: String::new(),
-    }
+/// An original has its definition's name; another kernel gets its own.
+fn ordered(text: Text) -> Order {
+    let name = match &text {
+        Text::Original(definition) => definition.name.clone(),
+        Text::OnBase(..) | Text::Tree(_) => String::new(),
+    };
+    Order { name, text, fragment: None }
 }
 
 /// A name that is nobody else's.

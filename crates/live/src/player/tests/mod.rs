@@ -174,15 +174,6 @@ fn suspended_tasks_sleep_until_resumed() {
 }
 
 #[test]
-fn semaphores_lose_no_post() {
-    let played = finite(json!([
-        {"name": "maker", "count": 2, "repeat": 500, "steps": [{"semaphore_post": "s"}]},
-        {"name": "taker", "count": 4, "repeat": 250, "steps": [{"semaphore_wait": "s"}]},
-    ]));
-    assert_eq!(group(&played, "taker").rounds, 1_000);
-}
-
-#[test]
 fn running_uses_cpu_time_and_sleeping_does_not() {
     let played = finite(json!([
         {"name": "runner", "repeat": 1, "steps": [{"run_us": 20_000}]},

@@ -72,8 +72,9 @@ fn messages_of_many_senders_are_handled_as_they_come() {
 /// The nice values of this process's threads, the 19th field of proc(5)'s `stat`.
 fn nice_values() -> Vec<i32> {
     let threads = std::fs::read_dir("/proc/self/task").expect("threads").flatten();
-    let stats = threads.filter_map(|it| std::fs::read_to_string(it.path().join("stat")).ok());
-    stats.filter_map(|it| it.rsplit_once(") ")?.1.split(' ').nth(16)?.parse().ok()).collect()
+    let stats =
+        threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("stat")).ok());
+    stats.filter_map(|stat| stat.rsplit_once(") ")?.1.split(' ').nth(16)?.parse().ok()).collect()
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use crate::kernels::build::definition::is_option;
 use crate::kernels::build::{needs, refused};
+use crate::kernels::image::{setting, settings};
 
 /// What every kernel that is built here has.
 const MINIMAL: &str = include_str!("../../../../../kernels/minimal.config");
@@ -22,17 +22,6 @@ pub fn compose(options: &[String], fragment: Option<&str>) -> String {
         }
     }
     lines.iter().map(|(name, value)| format!("{name}={value}\n")).collect()
-}
-
-/// `CONFIG_X=y`, or kconfig's own `# CONFIG_X is not set`.
-fn setting(line: &str) -> Option<(String, String)> {
-    let line = line.trim();
-    let unset = line.strip_prefix("# ").and_then(|line| line.strip_suffix(" is not set"));
-    if let Some(name) = unset.filter(|name| name.starts_with("CONFIG_")) {
-        return Some((name.to_owned(), "n".to_owned()));
-    }
-    let (name, value) = line.split_once('=').filter(|_| is_option(line))?;
-    Some((name.to_owned(), value.to_owned()))
 }
 
 /// Refuses a fragment with lines that are nothing.
@@ -67,11 +56,6 @@ pub fn verify(demands: &[String], wanted: &str, config: &str) -> Result<Vec<Stri
         (Some(unusable), _) => Err(refused(unusable)),
         (None, losses) => Ok(losses),
     }
-}
-
-/// A configuration's options with their values.
-pub fn settings(config: &str) -> BTreeMap<String, String> {
-    config.lines().filter_map(setting).collect()
 }
 
 /// The lines that the tree did not take. Of the shared ones some sources do not know each.

@@ -8,8 +8,12 @@ use spec::SpecError;
 use spec::assets::{self, Asset, Kind};
 use spec::source::{Document, Places};
 
+use crate::kernels::image::is_option;
+use crate::kernels::is_usable_name;
+
 /// A kernel that can be built by its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Definition {
     /// The file's stem, and the name of the kernel.
     pub name: String,
@@ -17,19 +21,23 @@ pub struct Definition {
     /// The unpatched kernel that it is compared with; `None` for a base.
     pub base: Option<String>,
     /// The Debian package of the source: its own, or that of its base.
+    #[serde(default)]
     pub source: Package,
     /// The patches, in order.
+    #[serde(default, rename = "patch")]
     pub patches: Vec<Patch>,
     /// Changes of this project's own, a unified diff; empty: none.
+    #[serde(default)]
     pub changes: String,
     /// Lines of configuration on top of the shared ones, the base's first.
+    #[serde(default)]
     pub options: Vec<String>,
     /// The file of `schedulers/` that it is the original of, with knobs: `bore version=50906`.
     pub original_of: String,
 }
 
 /// A package of sources.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Package {
     /// `linux-source-6.12`.
@@ -79,23 +87,6 @@ fn usual_fuzz() -> u32 {
     FUZZ
 }
 
-/// A definition's file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    name: String,
-    about: String,
-    base: Option<String>,
-    source: Option<Package>,
-    #[serde(default)]
-    patch: Vec<Patch>,
-    #[serde(default)]
-    changes: String,
-    #[serde(default)]
-    options: Vec<String>,
-    original_of: String,
-}
-
 /// The names of all definitions, sorted.
 pub fn names() -> Vec<String> {
     assets::names(Kind::Kernel)
@@ -112,60 +103,51 @@ pub fn read(name: &str) -> Result<Definition, SpecError> {
 fn of_asset(asset: &Asset) -> Result<Definition, SpecError> {
     let mut document = Document::parse(&asset.label, &asset.text)?;
     document.set_name(&asset.stem)?;
-    let written: Written = document.read()?;
+    let mut definition: Definition = document.read()?;
     let places = &document.places;
-    check(&written, places)?;
-    let base = written.base.as_deref().map(|base| of_base(base, places)).transpose()?;
-    let (source, inherited) = match (written.source, base) {
-        (Some(source), None) => (source, Vec::new()),
-        (None, Some(base)) => (base.source, base.options),
-        (Some(_), Some(_)) => {
-            let hint = "delete the source: it is that of the base";
-            return Err(places.error("source", "a source and a base").hint(hint));
-        }
-        (None, None) => {
-            let hint = "add `base = \"base-6.12\"`, or a source";
-            return Err(places.error("about", "no base and no source").hint(hint));
-        }
+    check(&definition, places)?;
+    let has_source = definition.source != Package::default();
+    let Some(base) = &definition.base else {
+        let hint = "add `base = \"base-6.12\"`, or a source";
+        let lacking = || places.error("about", "no base and no source").hint(hint);
+        return if has_source { Ok(definition) } else { Err(lacking()) };
     };
-    Ok(Definition {
-        name: written.name,
-        about: written.about,
-        base: written.base,
-        source,
-        patches: written.patch,
-        changes: written.changes,
-        options: [inherited, written.options].concat(),
-        original_of: written.original_of,
-    })
+    let base = read_base(base, places)?;
+    if has_source {
+        let hint = "delete the source: it is that of the base";
+        return Err(places.error("source", "a source and a base").hint(hint));
+    }
+    definition.source = base.source;
+    definition.options.splice(..0, base.options);
+    Ok(definition)
 }
 
-fn of_base(name: &str, places: &Places) -> Result<Definition, SpecError> {
-    let asset = assets::find(Kind::Kernel, name, Path::new(""));
-    let asset = asset.map_err(|error| {
+fn read_base(name: &str, places: &Places) -> Result<Definition, SpecError> {
+    let asset = assets::find(Kind::Kernel, name, Path::new("")).map_err(|error| {
         places.error("base", format!("unknown base '{name}'")).maybe_hint(error.hint)
     })?;
-    if asset.text.lines().any(|line| line.starts_with("base ") || line.starts_with("base=")) {
+    let base = of_asset(&asset)?;
+    if base.base.is_some() {
         let hint = "name the base of that one";
         return Err(places.error("base", format!("'{name}' is no base itself")).hint(hint));
     }
-    of_asset(&asset)
+    Ok(base)
 }
 
-fn check(written: &Written, places: &Places) -> Result<(), SpecError> {
-    if !crate::kernels::is_usable_name(&written.name) {
-        let message = format!("'{}' cannot be a kernel's name", written.name);
+fn check(definition: &Definition, places: &Places) -> Result<(), SpecError> {
+    if !is_usable_name(&definition.name) {
+        let message = format!("'{}' cannot be a kernel's name", definition.name);
         let hint = "name the file with small letters, digits, `.`, `_` and `-`, a letter first";
         return Err(places.error("about", message).hint(hint));
     }
-    for (at, option) in written.options.iter().enumerate() {
+    for (at, option) in definition.options.iter().enumerate() {
         if !is_option(option) {
             let message = format!("'{option}' is no line of a kernel's configuration");
             let hint = "write CONFIG_NAME=y, =n, =NUMBER or =\"text\"";
             return Err(places.error(&format!("options[{at}]"), message).hint(hint));
         }
     }
-    for (at, patch) in written.patch.iter().enumerate() {
+    for (at, patch) in definition.patches.iter().enumerate() {
         let is_hash = patch.sha256.len() == 64 && patch.sha256.bytes().all(is_small_hex);
         if !is_hash {
             let message = format!("'{}' is no SHA-256", patch.sha256);
@@ -185,19 +167,9 @@ fn is_small_hex(byte: u8) -> bool {
     byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)
 }
 
-/// Whether a text is one line `CONFIG_NAME=value`.
-pub fn is_option(line: &str) -> bool {
-    let Some((name, value)) = line.split_once('=') else { return false };
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    name.strip_prefix("CONFIG_").is_some_and(|rest| !rest.is_empty() && rest.chars().all(plain))
-        && !value.is_empty()
-        && !value.contains('\n')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::build::steps::{Order, Text};
 
     fn parsed(text: &str) -> Result<Definition, SpecError> {
         let label = "mine.toml".to_owned();
@@ -225,15 +197,6 @@ mod tests {
         assert_eq!(variant.source, base.source);
         assert!(variant.options.starts_with(&base.options));
         assert!(variant.options.len() > base.options.len());
-    }
-
-    #[test]
-    fn a_definitions_own_changes_are_in_its_order() {
-        let order = Order::of(&read("ext-6.12").unwrap());
-        let Text::Package { patches, changes, .. } = order.text else { panic!("a package") };
-        assert!(patches.is_empty() && changes.starts_with("--- a/kernel/sched/core.c\n"));
-        let order = Order::of(&read("base-6.12").unwrap());
-        assert!(matches!(order.text, Text::Package { changes, .. } if changes.is_empty()));
     }
 
     #[test]

@@ -10,9 +10,10 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
 
-use crate::kernels::build::job::Job;
+use crate::installed;
 use crate::kernels::build::source::Workshop;
-use crate::kernels::build::{Event, Hear, tools};
+use crate::kernels::build::tools::Job;
+use crate::kernels::build::{Event, Hear};
 
 /// Lines of a first build with the minimal configuration.
 const ESTIMATE: u64 = 1100;
@@ -124,7 +125,7 @@ fn is_made(line: &str) -> bool {
 
 /// pahole with several threads numbers types by chance, so the trees' `-j` is left out.
 fn write_pahole(path: &Path) -> Result<()> {
-    let Some(real) = tools::find("pahole") else { bail!("pahole is gone") };
+    let Some(real) = installed::find("pahole") else { bail!("pahole is gone") };
     let text = format!(
         "#!/bin/sh\nfor word; do shift; case $word in -j*) ;; *) set -- \"$@\" \"$word\";; esac\n\
          done\nexec {} \"$@\"\n",

@@ -8,14 +8,13 @@
 //! ```
 //!
 //! Read in this order: [`definition`], `patches` (found by SHA-256), `source` and `tree` (what is
-//! compiled), `build_config` and [`needs`] (how), `tools`, `job` and `make` (by what), [`steps`]
-//! (in which order). `crate::emulator` builds the QEMU for virtual time in the same way.
+//! compiled), `build_config` and [`needs`] (how), `tools` and `make` (by what), [`steps`] (in which
+//! order). `crate::emulator` builds the QEMU for virtual time in the same way.
 //!
 //! What is not here: kernels that are downloaded, and booting (`vm`).
 
 mod build_config;
 pub mod definition;
-pub(crate) mod job;
 mod make;
 pub mod needs;
 mod patches;

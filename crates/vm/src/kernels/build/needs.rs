@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a kernel must be configured with. The book quotes [`TABLE`].
 
+use crate::kernels::image::settings;
+
 /// How much is lost without an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
@@ -71,17 +73,15 @@ pub const TABLE: &[Need] = &[
 
 /// The options of the table that a configuration lacks.
 pub fn missing(config: &str) -> Vec<Need> {
-    let is_on = |need: &&Need| {
-        let line = format!("{}=y", need.option);
-        config.lines().any(|has| has == line)
-    };
+    let settings = settings(config);
+    let is_on = |need: &&Need| settings.get(need.option).is_some_and(|value| value == "y");
     TABLE.iter().filter(|need| !is_on(need)).copied().collect()
 }
 
 /// One line that names the missing options with their reasons.
 pub fn words(missing: &[Need]) -> String {
-    let one = |need: &Need| format!("{}=y ({})", need.option, need.reason);
-    missing.iter().map(one).collect::<Vec<_>>().join(", ")
+    let line = |need: &Need| format!("{}=y ({})", need.option, need.reason);
+    missing.iter().map(line).collect::<Vec<_>>().join(", ")
 }
 
 /// The missing options of a configuration: a sentence on what makes it unusable, and sentences on

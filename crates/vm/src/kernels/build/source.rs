@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Sources, unpacked once: `<home>/kernel-builds/<package>_<version>/{src,obj}`, and the emulator's
-//! in `<home>/emulator-builds`.
+//! in `<home>/emulator-builds`. A kernel's source comes out of Debian's package of it, with Debian's
+//! own changes; any other program's as its authors published it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use crate::kernels::{self, Source};
 use anyhow::{Context, Result, bail};
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 
+use crate::kernels::apt::{PrivateApt, extract};
 use crate::kernels::build::definition::Package;
 use crate::kernels::build::{Event, Hear};
+use crate::kernels::mirror::Index;
 
 /// What a source, its objects and a download need at most.
 const SPACE_GIB: f64 = 4.0;
@@ -55,26 +57,67 @@ fn builds(home: &Path) -> PathBuf {
     home.join("kernel-builds")
 }
 
-/// The source that is here, or that of the mirror.
+/// A kernel's source that is here, or the newest one that the mirror's suite has.
 pub fn open(home: &Path, package: &Package, hear: &mut Hear<'_>) -> Result<Workshop> {
-    open_in(&builds(home), &package.package, &mut |new| {
-        let mut note = |text: &str| hear(Event::Note(text));
-        kernels::pull_source(home, &package.package, &package.suite, &new.join("src"), &mut note)
-            .with_context(|| format!("getting {} of {}", package.package, package.suite))
+    open_in(&builds(home), package, &mut |new| {
+        let apt = PrivateApt::new(home, &[&package.suite], Index::Packages)?;
+        apt.update(&mut |text| hear(Event::Note(text)))?;
+        hear(Event::Note(&format!("downloading {}", package.package)));
+        let source = apt.unpack(&package.package)?;
+        let archive = apt.path("root").join(format!("usr/src/{}.tar.xz", package.package));
+        unpacked(source, &archive, new, hear)
     })
 }
 
+/// A program's source that is in a folder of sources, or the newest one that the mirror's suite
+/// has. `tools` are packages of the same suite with programs for the build, which are not
+/// installed: they are in the workshop's folder `tools`.
+pub fn open_program(
+    home: &Path,
+    builds: &Path,
+    package: &Package,
+    tools: &[String],
+    hear: &mut Hear<'_>,
+) -> Result<Workshop> {
+    open_in(builds, package, &mut |new| {
+        let apt = PrivateApt::new(home, &[&package.suite], Index::PackagesAndSources)?;
+        apt.update(&mut |text| hear(Event::Note(text)))?;
+        for tool in tools {
+            apt.unpack(tool)?;
+        }
+        fs::create_dir_all(apt.path("root"))?;
+        let place = new.join("tools");
+        fs::rename(apt.path("root"), &place)
+            .with_context(|| format!("writing {}", place.display()))?;
+        hear(Event::Note(&format!("downloading the source of {}", package.package)));
+        let (source, archive) = apt.source(&package.package)?;
+        unpacked(source, &archive, new, hear)
+    })
+}
+
+/// Unpacks an archive into `new/src`.
+fn unpacked(source: String, archive: &Path, new: &Path, hear: &mut Hear<'_>) -> Result<Facts> {
+    hear(Event::Note("unpacking the source"));
+    extract(archive, &new.join("src"), &[])?;
+    let bytes = fs::read(archive).with_context(|| format!("reading {}", archive.display()))?;
+    Ok(Facts { source, content: model::trial::sha256_hex(&bytes) })
+}
+
 /// Unpacks a source into a folder.
-pub type Get<'a> = dyn FnMut(&Path) -> Result<Source> + 'a;
+type Get<'a> = dyn FnMut(&Path) -> Result<Facts> + 'a;
 
 /// The source that is in a folder of sources, or what `get` unpacks.
-pub fn open_in(builds: &Path, package: &str, get: &mut Get<'_>) -> Result<Workshop> {
+fn open_in(builds: &Path, package: &Package, get: &mut Get<'_>) -> Result<Workshop> {
+    let Package { package, suite } = package;
     fs::create_dir_all(builds).with_context(|| format!("creating {}", builds.display()))?;
     // One download at a time: the second one finds what the first one got.
     let download = alone(&builds.join(format!(".{package}")))?;
     let folder = match here(builds, package) {
         Some(folder) => folder,
-        None => unpack(builds, get)?,
+        None => {
+            let getting = || format!("getting the source of {package} of {suite}");
+            unpack(builds, get).with_context(getting)?
+        }
     };
     drop(download);
     let text = fs::read_to_string(folder.join("source.json"))?;
@@ -99,10 +142,9 @@ fn here(builds: &Path, package: &str) -> Option<PathBuf> {
 fn unpack(builds: &Path, get: &mut Get<'_>) -> Result<PathBuf> {
     check_space(builds)?;
     let new = tempfile::Builder::new().prefix(".new-").tempdir_in(builds)?;
-    let source = get(new.path())?;
-    let facts = Facts { source: source.package.clone(), content: source.sha256 };
+    let facts = get(new.path())?;
     fs::write(new.path().join("source.json"), serde_json::to_vec_pretty(&facts)?)?;
-    let name = source.package.replace(':', "%3a");
+    let name = facts.source.replace(':', "%3a");
     let target = builds.join(name);
     let new = new.keep();
     fs::rename(&new, &target).with_context(|| format!("writing {}", target.display()))?;

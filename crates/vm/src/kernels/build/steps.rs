@@ -6,46 +6,51 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use crate::kernels::{Kernel, Own, add_own, find};
 use anyhow::Result;
 use model::trial::sha256_hex;
 
-use crate::kernels::build::definition::{Definition, FUZZ, Package, Patch};
+use crate::kernels::build::definition::{Definition, FUZZ};
 use crate::kernels::build::make::Make;
 use crate::kernels::build::source::{Facts, Workshop};
 use crate::kernels::build::tree::{self, Change};
 use crate::kernels::build::{Event, Hear, build_config, patches, refused, source, tools};
+use crate::kernels::image::settings;
+use crate::kernels::{Kernel, Own, add_own, find};
 
 /// What is built.
 #[derive(Clone, Debug)]
 pub struct Order {
     /// The kernel's name.
     pub name: String,
-    /// What is compiled.
     pub text: Text,
-    /// Lines of configuration that must hold.
-    pub options: Vec<String>,
-    /// The user's fragment: its path and text.
+    /// The user's fragment of configuration: its path and text.
     pub fragment: Option<(PathBuf, String)>,
-    /// The scheduler that it is the original of.
-    pub original_of: String,
 }
 
 /// The source of an order.
 #[derive(Clone, Debug)]
 pub enum Text {
-    /// A package with the patches and changes of a definition, then with files of the user's.
-    Package {
-        package: Package,
-        /// Published patches.
-        patches: Vec<Patch>,
-        /// The definition's own changes.
-        changes: String,
-        /// The user's own.
-        files: Vec<PathBuf>,
-    },
+    /// A package with the patches and changes of a definition.
+    Original(Definition),
+    /// The package of a definition with the user's own patches.
+    OnBase(Definition, Vec<PathBuf>),
     /// The user's tree, in which nothing is written.
     Tree(PathBuf),
+}
+
+impl Order {
+    /// The definition that it begins with.
+    fn definition(&self) -> Option<&Definition> {
+        match &self.text {
+            Text::Original(definition) | Text::OnBase(definition, _) => Some(definition),
+            Text::Tree(_) => None,
+        }
+    }
+
+    /// A definition's lines of configuration.
+    fn options(&self) -> &[String] {
+        self.definition().map_or(&[], |definition| &definition.options)
+    }
 }
 
 pub struct Site<'a> {
@@ -57,23 +62,6 @@ pub struct Site<'a> {
     pub jobs: usize,
     /// Ends the build when it becomes true.
     pub stop: &'a AtomicBool,
-}
-
-impl Order {
-    pub fn of(definition: &Definition) -> Order {
-        Order {
-            name: definition.name.clone(),
-            text: Text::Package {
-                package: definition.source.clone(),
-                patches: definition.patches.clone(),
-                changes: definition.changes.clone(),
-                files: Vec::new(),
-            },
-            options: definition.options.clone(),
-            fragment: None,
-            original_of: definition.original_of.clone(),
-        }
-    }
 }
 
 /// Builds a kernel and keeps it among those that boot, under its name.
@@ -89,7 +77,7 @@ pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kern
     }
     let opened = open(order, site, hear)?;
     let fragment = order.fragment.as_ref().map(|(_, text)| text.as_str());
-    let wanted = build_config::compose(&order.options, fragment);
+    let wanted = build_config::compose(order.options(), fragment);
     let mut facts = facts(order, &opened, &wanted)?;
     if let Some(kernel) = built_before(order, site.home, &facts) {
         hear(Event::Note(&format!("{} is built already, from the same", order.name)));
@@ -107,7 +95,7 @@ pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kern
     for loss in build_config::verify(&demands(order), &wanted, &config)? {
         hear(Event::Note(&loss));
     }
-    let lost = build_config::lost(wanted.lines(), &build_config::settings(&config));
+    let lost = build_config::lost(wanted.lines(), &settings(&config));
     if !lost.is_empty() {
         hear(Event::Note(&format!("without effect in this source: {}", lost.join(", "))));
     }
@@ -126,15 +114,15 @@ pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kern
 
 /// The lines of configuration that the tree must take.
 fn demands(order: &Order) -> Vec<String> {
-    let Some((_, own)) = &order.fragment else { return order.options.clone() };
+    let Some((_, own)) = &order.fragment else { return order.options().to_vec() };
     own.lines().filter(|line| line.starts_with("CONFIG_")).map(str::to_owned).collect()
 }
 
 /// The kernel of this name, if it was made of the same source, patches and configuration by the
 /// same compiler. Nobody knows what a user's tree contains, so `make` looks at it each time.
 fn built_before(order: &Order, home: &Path, wanted: &BTreeMap<String, String>) -> Option<Kernel> {
-    let is_package = matches!(order.text, Text::Package { .. });
-    let kernel = find(home, &order.name).ok().filter(|kernel| kernel.is_named && is_package)?;
+    order.definition()?;
+    let kernel = find(home, &order.name).ok().filter(|kernel| kernel.is_named)?;
     wanted.iter().all(|(name, value)| kernel.facts.get(name) == Some(value)).then_some(kernel)
 }
 
@@ -149,47 +137,36 @@ struct Opened {
 
 /// The source and its patches, which are not applied yet.
 fn open(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Opened> {
-    match &order.text {
-        Text::Tree(tree) => Ok(Opened {
-            workshop: open_tree(tree, site.home)?,
-            changes: Vec::new(),
-            patches: Vec::new(),
-        }),
-        Text::Package { package, patches, changes: inline, files } => {
-            let cache = site.home.join("patches");
-            let mut texts = Vec::new();
-            for patch in patches {
-                texts.push(patches::find(patch, site.downloads, &cache, hear)?);
-            }
-            let mut own = Vec::new();
-            if !inline.is_empty() {
-                own.push((format!("the changes of {}", order.name), inline.clone()));
-            }
-            for file in files {
-                own.push((file.display().to_string(), patches::read(file)?));
-            }
-            let workshop = source::open(site.home, package, hear)?;
-            let hashed = texts.iter().chain(own.iter().map(|(_, text)| text));
-            let hashes = hashed.map(|text| sha256_hex(text.as_bytes())).collect();
-            let changes = changes((patches, &texts), own, &workshop.source)?;
-            Ok(Opened { patches: hashes, workshop, changes })
+    let (definition, files) = match &order.text {
+        Text::Tree(tree) => {
+            let workshop = open_tree(tree, site.home)?;
+            return Ok(Opened { workshop, changes: Vec::new(), patches: Vec::new() });
         }
+        Text::Original(definition) => (definition, &[][..]),
+        Text::OnBase(definition, files) => (definition, &files[..]),
+    };
+    let cache = site.home.join("patches");
+    let mut published = Vec::new();
+    for patch in &definition.patches {
+        published.push((patch, patches::find(patch, site.downloads, &cache, hear)?));
     }
-}
-
-/// Published patches with their texts, then labels and texts of what is applied as it is.
-fn changes(
-    (patches, texts): (&[Patch], &[String]),
-    own: Vec<(String, String)>,
-    tree: &Path,
-) -> Result<Vec<Change>> {
+    let mut own = Vec::new();
+    if !definition.changes.is_empty() {
+        own.push((format!("the changes of {}", order.name), definition.changes.clone()));
+    }
+    for file in files {
+        own.push((file.display().to_string(), patches::read(file)?));
+    }
+    let texts = published.iter().map(|(_, text)| text).chain(own.iter().map(|(_, text)| text));
+    let hashes = texts.map(|text| sha256_hex(text.as_bytes())).collect();
+    let workshop = source::open(site.home, &definition.source, hear)?;
     let mut changes = Vec::new();
-    for (patch, text) in patches.iter().zip(texts) {
-        let text = patches::adapted(text, patch, tree)?;
+    for (patch, text) in published {
+        let text = patches::adapted(&text, patch, &workshop.source)?;
         changes.push(Change { label: patch.address.clone(), text, fuzz: patch.fuzz });
     }
     changes.extend(own.into_iter().map(|(label, text)| Change { label, text, fuzz: FUZZ }));
-    Ok(changes)
+    Ok(Opened { patches: hashes, workshop, changes })
 }
 
 fn open_tree(tree: &Path, home: &Path) -> Result<Workshop> {
@@ -226,11 +203,13 @@ fn facts(order: &Order, opened: &Opened, wanted: &str) -> Result<BTreeMap<String
     if !opened.patches.is_empty() {
         facts.insert("patches".to_owned(), opened.patches.join(" "));
         // What a definition takes of them, and replaces in them.
-        let applied: Vec<&str> = opened.changes.iter().map(|it| it.text.as_str()).collect();
+        let applied: Vec<&str> = opened.changes.iter().map(|change| change.text.as_str()).collect();
         facts.insert("applied_sha256".to_owned(), sha256_hex(applied.concat().as_bytes()));
     }
-    if !order.original_of.is_empty() {
-        facts.insert("original_of".to_owned(), order.original_of.clone());
+    if let Text::Original(definition) = &order.text
+        && !definition.original_of.is_empty()
+    {
+        facts.insert("original_of".to_owned(), definition.original_of.clone());
     }
     Ok(facts)
 }

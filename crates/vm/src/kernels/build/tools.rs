@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The programs that a build starts, and the Debian packages that have them.
+//! The programs that a build starts: the Debian packages that have them, and how one runs (its
+//! lines meanwhile, its end by Ctrl-C, and why it failed).
 
-use std::env;
-use std::path::PathBuf;
-use std::process::Command;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use crate::installed;
+use crate::kernels::build::{Interrupted, refused};
 
 /// What a build needs, each with the package that has it.
 pub struct Needs {
@@ -52,13 +64,13 @@ pub fn missing(needs: &Needs) -> Vec<(&'static str, &'static str)> {
         list.iter().copied().filter(move |(name, _)| !is_here(name))
     };
     let mut missing: Vec<(&str, &str)> =
-        is_missing(needs.programs, |name| find(name).is_some()).collect();
-    let has = |name: &str| !missing.iter().any(|(it, _)| *it == name);
-    let (has_compiler, has_libraries) = (has("gcc"), has("pkg-config"));
-    if has_compiler {
+        is_missing(needs.programs, |name| installed::find(name).is_some()).collect();
+    let lacks = |name: &str| missing.iter().any(|(program, _)| *program == name);
+    let (lacks_compiler, lacks_pkg_config) = (lacks("gcc"), lacks("pkg-config"));
+    if !lacks_compiler {
         missing.extend(is_missing(needs.headers, has_header));
     }
-    if has_libraries {
+    if !lacks_pkg_config {
         missing.extend(is_missing(needs.libraries, has_library));
     }
     missing
@@ -69,12 +81,6 @@ fn words(what: &str, missing: &[(&str, &str)]) -> String {
     let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
     let (names, packages) = (names.join(", "), packages.join(" "));
     format!("building {what} needs {names}: install the packages `{packages}`")
-}
-
-/// The path of a program.
-pub fn find(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
 fn has_header(name: &str) -> bool {
@@ -89,22 +95,132 @@ fn has_library(name: &str) -> bool {
     known.status().is_ok_and(|status| status.success())
 }
 
-/// The compiler as records name it: the first line of `gcc --version`.
+/// The compiler as records name it.
 pub fn compiler() -> Result<String> {
-    let output = Command::new("gcc").arg("--version").output().context("gcc cannot be run")?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    Ok(text.lines().next().unwrap_or_default().to_owned())
+    installed::version("gcc").context("gcc cannot be run")
+}
+
+/// How often a job's stop flag is checked.
+const STOP_CHECK: Duration = Duration::from_millis(200);
+
+/// How a program runs.
+pub struct Job<'a> {
+    /// What it makes, for messages: `the kernel`.
+    pub what: &'a str,
+    /// Where its complaints go.
+    pub log: &'a Path,
+    /// Ends it when it becomes true.
+    pub stop: &'a AtomicBool,
+}
+
+impl Job<'_> {
+    /// Runs it in a process group of its own; `on_line` gets each line of its standard output.
+    pub fn run(&self, mut command: Command, on_line: &mut dyn FnMut(&str)) -> Result<()> {
+        let log = self.log;
+        let errors = File::create(log).with_context(|| format!("writing {}", log.display()))?;
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).process_group(0);
+        let name = command.get_program().to_string_lossy().into_owned();
+        let mut child = command.spawn().with_context(|| format!("`{name}` cannot be run"))?;
+        let lines = lines(&mut child)?;
+        // Some compilers' drivers complain where their progress goes.
+        let mut said = String::new();
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                end(&mut child);
+                return Err(Interrupted.into());
+            }
+            match lines.recv_timeout(STOP_CHECK) {
+                Ok(line) => {
+                    on_line(&line);
+                    said += &(line + "\n");
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        if child.wait()?.success() {
+            return Ok(());
+        }
+        Err(self.failure(&(fs::read_to_string(log).unwrap_or_default() + &said)))
+    }
+
+    /// The first complaint; the user's tree is the user's.
+    fn failure(&self, said: &str) -> anyhow::Error {
+        // All of it is in one file, wherever it was said.
+        let _ = fs::write(self.log, said);
+        let (what, log) = (self.what, self.log.display());
+        if said.contains("No space left on device") {
+            return anyhow::anyhow!("the disk is full: make room and build again ({log})");
+        }
+        let is_complaint = |line: &&str| COMPLAINTS.iter().any(|word| line.contains(word));
+        let last = || said.lines().rfind(|line| !line.trim().is_empty());
+        let first = said.lines().find(is_complaint).or_else(last).unwrap_or("it says nothing");
+        refused(format!("{what} does not compile: {}; all of it is in {log}", first.trim()))
+    }
+}
+
+const COMPLAINTS: [&str; 5] =
+    ["error: ", "Error ", "ERROR: ", "undefined reference", "is not clean"];
+
+/// Ends a program and all that it started.
+fn end(child: &mut Child) {
+    let group = Pid::from_raw(child.id() as i32);
+    // The group is gone if the program has just ended.
+    let _ = killpg(group, Signal::SIGTERM);
+    let _ = child.wait();
+    let _ = killpg(group, Signal::SIGKILL);
+}
+
+fn lines(child: &mut Child) -> Result<Receiver<String>> {
+    let output = child.stdout.take().context("the program has no output")?;
+    let (send, receive) = channel();
+    thread::spawn(move || {
+        // A reader that has gone away has ended the program.
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(receive)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::build::Refused;
 
     #[test]
     fn one_message_names_all_packages() {
         let text = words("a kernel", &[("flex", "flex"), ("pahole", "dwarves")]);
         let expected = "building a kernel needs flex, pahole: install the packages `flex dwarves`";
         assert_eq!(text, expected);
-        assert!(find("sh").is_some() && find("no-such-program").is_none());
+    }
+
+    fn run(words: &str) -> (Vec<String>, Option<anyhow::Error>) {
+        let (folder, stop) = (tempfile::tempdir().unwrap(), AtomicBool::new(false));
+        let log = folder.path().join("build.log");
+        let job = Job { what: "it", log: &log, stop: &stop };
+        let mut command = Command::new("sh");
+        command.args(["-c", words]);
+        let mut heard = Vec::new();
+        let error = job.run(command, &mut |line| heard.push(line.to_owned())).err();
+        (heard, error)
+    }
+
+    #[test]
+    fn lines_are_heard_and_a_failure_names_the_first_complaint() {
+        let (heard, error) = run("echo one; echo two");
+        assert_eq!((heard, error.is_none()), (vec!["one".to_owned(), "two".to_owned()], true));
+        let script =
+            "echo 'a.c:1: warning: x' >&2; echo 'a.c:2:3: error: unknown type' >&2; exit 1";
+        let error = run(script).1.unwrap();
+        assert!(error.is::<Refused>());
+        let said = error.to_string();
+        assert!(said.starts_with("it does not compile: a.c:2:3: error: unknown type; "), "{said}");
+        let spoken = run("echo 'meson.build:3:1: ERROR: no glib'; exit 1").1.unwrap().to_string();
+        assert!(spoken.contains("compile: meson.build:3:1: ERROR: no glib; "), "{spoken}");
+        let full = run("echo 'as: x.o: No space left on device'; exit 1").1.unwrap();
+        assert!(!full.is::<Refused>() && full.to_string().starts_with("the disk is full"));
     }
 }

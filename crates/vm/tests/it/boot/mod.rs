@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use model::{Backend, Clock, Machine, Outcome, Record, Seed, Trial, Workload};
 use testing::need;
 use vm::emulator::{self, Emulator};
-use vm::{Accelerator, BootRequest, Event, Kernel, Resume, home, kernels, qemu, run_trials};
+use vm::{BootRequest, Event, Kernel, Resume, home, kernels, qemu, run_trials};
 
 mod full;
 
@@ -75,19 +75,10 @@ fn trials(machine: &Machine, names: &[&str]) -> Vec<Trial> {
 }
 
 fn request<'a>(kernel: &'a Kernel, machine: &'a Machine, trials: &'a [Trial]) -> BootRequest<'a> {
+    let executable = Path::new(env!("CARGO_BIN_EXE_vm-test-guest"));
     BootRequest {
-        kernel,
-        machine,
-        boot: 3,
-        trials,
-        executable: Path::new(env!("CARGO_BIN_EXE_vm-test-guest")),
-        programs: Vec::new(),
-        parts: Vec::new(),
         files: vec![("/objects/test".into(), b"from the host".to_vec())],
-        accelerator: Accelerator::Auto,
-        emulator: None,
-        saved: None,
-        resume: Resume::default(),
+        ..BootRequest::new(kernel, machine, trials, executable)
     }
 }
 
@@ -139,16 +130,22 @@ fn every_kernel_boots_on_the_real_clock_and_its_guest_is_furnished() {
     let _turn = alone();
     for name in kernels::NAMES {
         let kernel = need!(kernel(name));
-        let machine = machine(Clock::Real, 2);
+        let machine = Machine { smt: 2, nodes: 2, ..machine(Clock::Real, 4) };
         let trials = trials(&machine, &["environment", "large", "ok"]);
         let records = records(&request(&kernel, &machine, &trials)).unwrap();
         assert_eq!(outcomes(&records), ["ok"; 3]);
         let notes = records[0].provenance.notes.join("\n");
-        for fact in ["objects=from the host", "tracing=true", "config=true", "bpf=true"] {
+        for fact in [
+            "objects=from the host",
+            "tracing=true",
+            "config=true",
+            "bpf=true",
+            "shape=0-3 0-1 0-1",
+            "loopback=true",
+            "clock_is_final=true",
+        ] {
             assert!(notes.contains(fact), "kernel {name}: {fact} is missing from {notes}");
         }
-        assert!(notes.contains("loopback=true"), "{notes}");
-        assert!(notes.contains("clock_is_final=true"), "{notes}");
         assert_eq!(records[1].provenance.notes[0].len(), 500_000);
         let provenance = &records[2].provenance;
         assert_eq!(provenance.kernel_sha256, kernel.sha256);
@@ -224,9 +221,6 @@ fn failures_of_the_lab_are_errors() {
 
     let program = BootRequest { programs: vec!["no-such-program".into()], ..plain() };
     assert!(error(&program).contains("no-such-program"), "{}", error(&program));
-
-    let kvm = BootRequest { accelerator: Accelerator::Kvm, ..plain() };
-    assert!(error(&kvm).contains("cannot count instructions"), "{}", error(&kvm));
 
     // An init that ends at once: the kernel panics before any trial, in both boots.
     let fast = self::machine(Clock::Real, 1);
