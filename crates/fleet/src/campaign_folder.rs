@@ -80,7 +80,7 @@ pub fn write(
     put(&folder.join(CAMPAIGN), &(serde_json::to_string_pretty(&campaign)? + "\n"))
 }
 
-fn put(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn put(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).with_context(|| failed("write", path))
 }
 

@@ -53,7 +53,7 @@ pub fn kill_leftovers() {
 }
 
 /// In the worker: from now on SIGTERM and SIGINT make the returned eventfd readable.
-pub fn obey() -> Option<OwnedFd> {
+pub fn stop_on_signals() -> Option<OwnedFd> {
     // SAFETY: no pointers; the descriptor is new and ours.
     let alarm = unsafe {
         let fd = libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK);

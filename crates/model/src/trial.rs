@@ -44,12 +44,12 @@ pub struct Trial {
     pub trace: bool,
 }
 
-/// The kernel's own scheduler with an empty workload on the default machine, simulated.
+/// For tests: the kernel's own scheduler with an empty workload on the default machine, simulated.
 impl Default for Trial {
     fn default() -> Trial {
         Trial {
             schema: SCHEMA,
-            experiment: String::new(),
+            experiment: "test".into(),
             backend: Backend::default(),
             contestant: Contestant {
                 name: "kernel".into(),

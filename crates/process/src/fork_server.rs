@@ -42,9 +42,6 @@ pub struct ForkServer {
 
 impl ForkServer {
     /// Forks the server. The thread that calls this must live as long as the server is needed.
-    ///
-    /// # Errors
-    /// There can be no further process or socket.
     pub fn start(mut service: impl Service) -> io::Result<ForkServer> {
         // No other process may be forked until this one's copy of the server's end is closed: it
         // would keep the end open, and nobody would notice the server's death.
@@ -63,17 +60,11 @@ impl ForkServer {
     }
 
     /// Lets the server, and all processes that it forks later, know something.
-    ///
-    /// # Errors
-    /// The server is gone.
     pub fn teach(&self, lesson: &[u8]) -> io::Result<()> {
         self.request(|server| send(server, lesson, None))
     }
 
     /// Has the server fork a process for an order. It gets copies of `ends`; the others are closed.
-    ///
-    /// # Errors
-    /// There can be no further process, or the server is gone.
     pub fn fork(&self, order: &[u8], ends: [OwnedFd; 2]) -> io::Result<Process> {
         let mut reply = [0; size_of::<i32>()];
         self.request(|server| {

@@ -33,9 +33,6 @@ pub struct Pipe {
 }
 
 /// Makes a pipe.
-///
-/// # Errors
-/// The process or the system has too many open files.
 pub fn pipe() -> io::Result<Pipe> {
     let mut ends: [RawFd; 2] = [-1; 2];
     // SAFETY: the array has room for the two descriptors.
@@ -62,9 +59,6 @@ impl Process {
     ///
     /// `work` runs in a copy of the calling thread alone: locks that other threads hold stay
     /// locked. The parent drops `work`, and with it all descriptors that were moved into it.
-    ///
-    /// # Errors
-    /// There can be no further process.
     pub fn fork(work: impl FnOnce() -> i32) -> io::Result<Process> {
         let turn = FORKING.lock().unwrap_or_else(PoisonError::into_inner);
         let process = fork(work);
@@ -77,9 +71,6 @@ impl Process {
     }
 
     /// A descriptor that becomes readable when the process has ended (`pidfd_open`).
-    ///
-    /// # Errors
-    /// There are too many open files.
     pub fn handle(&self) -> io::Result<OwnedFd> {
         // SAFETY: no pointers.
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, self.pid, 0) } as RawFd;

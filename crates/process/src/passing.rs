@@ -17,9 +17,6 @@ const HEAD: usize = size_of::<u64>();
 type Head = (usize, Option<[OwnedFd; 2]>);
 
 /// Sends a message, and copies of the descriptors.
-///
-/// # Errors
-/// The other end is closed.
 pub fn send(mut to: &UnixStream, bytes: &[u8], ends: Option<&[OwnedFd; 2]>) -> io::Result<()> {
     let head = (bytes.len() as u64).to_ne_bytes();
     let ends = ends.map(|ends| ends.each_ref().map(AsRawFd::as_raw_fd));
@@ -34,9 +31,6 @@ pub fn send(mut to: &UnixStream, bytes: &[u8], ends: Option<&[OwnedFd; 2]>) -> i
 }
 
 /// Waits for a message.
-///
-/// # Errors
-/// The other end is closed.
 pub fn receive(mut from: &UnixStream) -> io::Result<(Vec<u8>, Option<[OwnedFd; 2]>)> {
     let (length, ends) = uninterrupted(|| receive_head(from))?;
     let mut bytes = vec![0; length];

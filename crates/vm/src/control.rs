@@ -55,9 +55,6 @@ impl Ends {
 
 impl Control {
     /// The connections; the machine stops when it executes the instruction at `stop_at`.
-    ///
-    /// # Errors
-    /// The operating system refuses.
     pub fn new(stop_at: usize) -> Result<(Control, Ends)> {
         let (socket, theirs) = UnixStream::pair()?;
         socket.set_read_timeout(Some(PATIENCE))?;
@@ -68,9 +65,6 @@ impl Control {
     }
 
     /// Lets a machine begin that waits for it.
-    ///
-    /// # Errors
-    /// As for all commands.
     pub fn begin(&mut self) -> Result<()> {
         self.debugger.command('Z')?;
         self.command("cont", &json!({})).map(drop)

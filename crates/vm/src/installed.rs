@@ -35,9 +35,6 @@ pub fn missing(trial: &Trial) -> Option<String> {
 }
 
 /// The first line that a program prints for `--version`.
-///
-/// # Errors
-/// It cannot be run.
 pub fn version(program: impl AsRef<OsStr>) -> io::Result<String> {
     let output = Command::new(program).arg("--version").output()?;
     let text = String::from_utf8_lossy(&output.stdout);

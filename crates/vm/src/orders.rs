@@ -39,9 +39,6 @@ const LENGTH: usize = 4;
 
 impl Orders {
     /// As bytes: packed, because the guest reads them byte by byte.
-    ///
-    /// # Errors
-    /// A trial has no JSON form.
     pub fn encode(&self) -> Result<Vec<u8>> {
         let objects = self.objects.iter().map(|(path, content)| (path.clone(), content.len()));
         let head = serde_json::to_vec(&Head {
@@ -58,9 +55,6 @@ impl Orders {
     }
 
     /// Reads what [`encode`](Self::encode) wrote.
-    ///
-    /// # Errors
-    /// It is something else.
     pub fn decode(packed: &[u8]) -> Result<Orders> {
         let mut bytes = Vec::new();
         ZlibDecoder::new(packed).read_to_end(&mut bytes).context("the orders are damaged")?;

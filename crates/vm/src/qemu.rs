@@ -44,9 +44,6 @@ impl Accelerator {
 }
 
 /// The first line of `qemu-system-x86_64 --version`.
-///
-/// # Errors
-/// QEMU is not installed or does not run.
 pub fn version() -> Result<String> {
     installed::version(PROGRAM).with_context(|| {
         format!(
@@ -109,9 +106,6 @@ pub struct Qemu {
 
 impl Qemu {
     /// Starts a machine, which inherits these descriptors under their own numbers.
-    ///
-    /// # Errors
-    /// QEMU is missing or the operating system refuses.
     pub fn start(program: &Path, arguments: &[String], inherited: &[RawFd]) -> Result<Qemu> {
         let mut child = spawn(program, arguments, inherited)?;
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {

@@ -45,9 +45,6 @@ pub fn space(folder: &Path) -> (usize, u64) {
 }
 
 /// Removes all states of a folder; one in use is lost only for later boots.
-///
-/// # Errors
-/// One cannot be removed.
 pub fn clear(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -115,9 +112,6 @@ impl Place {
     }
 
     /// Keeps a state, and makes room for it.
-    ///
-    /// # Errors
-    /// The folder cannot be written, or the disk is full.
     pub fn keep(&self, state: &mut File) -> Result<()> {
         let writing = || format!("writing {}", self.file().display());
         fs::create_dir_all(&self.folder).with_context(writing)?;

@@ -140,9 +140,6 @@ impl Way {
     }
 
     /// Called when the guest has said that it stops: saves it, and lets it go on.
-    ///
-    /// # Errors
-    /// QEMU does not do as it is told.
     pub fn go_on(&mut self, parts: &Parts, qemu: &mut Qemu) -> Result<()> {
         let Some(mut control) = self.control.take() else { return Ok(()) };
         control.await_stop()?;
@@ -181,9 +178,6 @@ impl Way {
 }
 
 /// Starts the machine.
-///
-/// # Errors
-/// QEMU does not start, or does not do as it is told.
 pub(crate) fn start(parts: &mut Parts, stop: &AtomicBool) -> Result<(Qemu, Way)> {
     if !parts.pauses {
         return Ok((parts.boot(None)?, Way::default()));

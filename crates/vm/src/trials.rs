@@ -200,9 +200,6 @@ impl From<std::io::Error> for NoKvm {
 
 /// Checks once per process that KVM boots a kernel here. Callers use it to choose a machine:
 /// without KVM, a machine with a real clock runs at the emulator's speed.
-///
-/// # Errors
-/// The reason why KVM does not work.
 pub fn kvm(kernel: &Kernel, executable: &Path) -> std::result::Result<(), NoKvm> {
     let machine = Machine { clock: Clock::Real, ..Machine::default() };
     let request = BootRequest::new(kernel, &machine, &[], executable);

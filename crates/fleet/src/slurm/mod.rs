@@ -17,7 +17,7 @@ use model::{Clock, Record, Trial, tape_text};
 use store::SchedulerSource;
 
 use self::commands::{SQUEUE_FORMAT, TaskState, job_number, output, parse_sacct, parse_squeue};
-use crate::campaign_folder::{RECORDS, TRIALS, record_files};
+use crate::campaign_folder::{RECORDS, TRIALS, put, record_files};
 use crate::chunk::Chunk;
 use crate::cut;
 use crate::records_file::{self, Tail};
@@ -335,10 +335,6 @@ fn next_number(folder: &Path) -> Result<usize> {
     let number = |name: &str| name.strip_prefix("chunk-")?.strip_suffix(TRIALS)?.parse().ok();
     let numbers = entries.filter_map(|entry| number(&entry.file_name().to_string_lossy()));
     Ok(numbers.max().map_or(0, |last: usize| last + 1))
-}
-
-fn put(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// What a task runs. A requeued task leaves out what its predecessors have, and writes a file of

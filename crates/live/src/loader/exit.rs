@@ -14,7 +14,6 @@ pub struct ExitInfo {
     /// The kernel's `enum scx_exit_kind`: 64 … 67 are requested exits, 1024 and more are errors
     /// (1026: a task was not run in time).
     pub kind: u64,
-    pub code: i64,
     /// The kernel's reason, e.g. `runnable task stall`.
     pub reason: String,
     /// The details of the reason, e.g. `hog[123] failed to run for 30.2s`.
@@ -67,10 +66,8 @@ impl ExitVariables {
             bytes.get(member.offset..member.end)
         };
         let kind = u64::from(u32::from_le_bytes(field("kind")?.get(..4)?.try_into().ok()?));
-        let code = field("exit_code").and_then(|code| code.get(..8)?.try_into().ok());
         (kind != 0).then(|| ExitInfo {
             kind,
-            code: code.map(i64::from_le_bytes).unwrap_or(0),
             reason: until_zero(field("reason").unwrap_or_default()),
             message: until_zero(field("msg").unwrap_or_default()),
             dump: until_zero(&self::section(object, &self.dump_section).unwrap_or_default()),

@@ -69,9 +69,6 @@ pub struct Loaded {
 
 /// The knobs of a compiled scheduler, in the order of the source. It needs neither sched_ext nor
 /// privileges.
-///
-/// # Errors
-/// When the object cannot be read.
 pub fn knobs(object: &[u8]) -> Result<Vec<Knob>, LoadError> {
     let listener = Listener::new();
     let open = Open::new("object", object, &listener)?;

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
 use model::play::Script;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use process::{Pipe, pipe};
 
 /// The pipes in which the tasks of tapes sleep that receive.
@@ -27,20 +28,10 @@ pub fn pipes(count: usize) -> io::Result<Vec<Pipe>> {
 /// Raises the limit of open files to `files` if that is allowed. Opening a file fails if it was not
 /// enough.
 fn allow_files(files: u64) {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is ours.
-    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
-    if limit.rlim_cur < files {
-        limit.rlim_cur = files;
-        limit.rlim_max = limit.rlim_max.max(files);
-        // SAFETY: as above; raising the hard limit needs privilege, so the second try does without.
-        unsafe {
-            if libc::setrlimit(libc::RLIMIT_NOFILE, &limit) != 0 {
-                libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
-                limit.rlim_cur = limit.rlim_max;
-                libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
-            }
-        }
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
+    if soft < files && setrlimit(Resource::RLIMIT_NOFILE, files, hard.max(files)).is_err() {
+        // Raising the hard limit needs a privilege.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }
 

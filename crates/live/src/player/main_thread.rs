@@ -213,7 +213,7 @@ fn wait_for_end(
     periodic.begin(start_ns);
     let end_ns = run.script.duration_ns.map(|ns| start_ns + ns);
     loop {
-        let program_ended = program.as_deref_mut().map(Running::look);
+        let program_ended = program.as_deref_mut().map(Running::poll);
         if control.fault.load(SeqCst) != 0 || is_over(run, program_ended) {
             return Ending::Over;
         }

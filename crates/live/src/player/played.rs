@@ -31,6 +31,7 @@ pub struct Played {
     pub start_took_ns: u64,
 }
 
+/// The measures among these are those of [`model::metric::MEASURES`].
 #[derive(Clone, Debug, Default)]
 pub struct GroupPlayed {
     pub name: String,
@@ -46,11 +47,8 @@ pub struct GroupPlayed {
     pub is_finite: bool,
     /// Whether its processes replace their program, so that their ends were not seen.
     pub execs: bool,
-    /// See [`model::metric::MEASURES`].
     pub deadlines: u64,
-    /// See [`model::metric::MEASURES`].
     pub deadlines_missed: u64,
-    /// See [`model::metric::MEASURES`].
     pub timeouts: u64,
     /// CPU time of each task that started by itself; `None` if a later process took the number of
     /// one that ended.
@@ -60,13 +58,9 @@ pub struct GroupPlayed {
     pub forked: bool,
     /// User and system time, voluntary and involuntary switches, as the kernel accounts them.
     pub usage: Usage,
-    /// See [`model::metric::MEASURES`].
     pub timer_lateness: Histogram,
-    /// See [`model::metric::MEASURES`].
     pub response_time: Histogram,
-    /// See [`model::metric::MEASURES`].
     pub turnaround: Histogram,
-    /// See [`model::metric::MEASURES`].
     pub span: Histogram,
 }
 

@@ -132,9 +132,6 @@ pub fn tells_messages(program: &ProgramMut<'_>) -> bool {
 }
 
 /// Attaches a program; `None` where a kernel without a place for it has the function.
-///
-/// # Errors
-/// When the kernel refuses another program.
 pub fn attach(program: &ProgramMut<'_>) -> libbpf_rs::Result<Option<Link>> {
     match program.attach() {
         Err(_) if tells_messages(program) => Ok(None),
@@ -160,9 +157,6 @@ pub fn find_map<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, String> {
 
 /// Lets every CPU begin outside of interrupts: one may have begun after the program for its
 /// beginning was attached, and ended before that for its end was.
-///
-/// # Errors
-/// When the kernel refuses it.
 pub fn forget_interrupts(object: &Object) -> Result<(), String> {
     let map = find_map(object, "cpus")?;
     let cpus = libbpf_rs::num_possible_cpus().map_err(|error| error.to_string())? as u32;

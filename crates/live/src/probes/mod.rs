@@ -189,9 +189,6 @@ impl Probes {
     }
 
     /// Sets the group of the children of a group's tasks. The default is the parents' group.
-    ///
-    /// # Errors
-    /// When there is no such group.
     pub fn set_fork_group(&self, parent: usize, child: usize) -> Result<(), String> {
         if parent >= self.groups.len() || child >= self.groups.len() {
             return Err(format!("there is no group {}", parent.max(child)));

@@ -21,17 +21,11 @@ unsafe impl<T: Copy + Send> Sync for SharedMap<T> {}
 
 impl<T: Copy> SharedMap<T> {
     /// Maps `entries` values of a map that was made with `BPF_F_MMAPABLE`.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
     pub fn new(map: &impl AsFd, entries: usize) -> io::Result<SharedMap<T>> {
         SharedMap::map(entries, libc::MAP_SHARED, map.as_fd().as_raw_fd())
     }
 
     /// Memory of our own for `entries` values, zero at first. Forked processes do not have it.
-    ///
-    /// # Errors
-    /// When there is no memory left.
     pub fn own(entries: usize) -> io::Result<SharedMap<T>> {
         let own = SharedMap::<T>::map(entries, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
         // SAFETY: the range is this mapping. No forked process needs it.

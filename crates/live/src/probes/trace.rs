@@ -14,9 +14,6 @@ use crate::recorder::reason::{Sleep, decided, sleep};
 use crate::recorder::wire::{leaves, waker};
 
 /// Reads every event that is in the ring now.
-///
-/// # Errors
-/// When the ring cannot be mapped or read.
 pub fn drain(ring: &dyn MapCore) -> Result<Vec<ProbeEvent>, String> {
     let mut events = Vec::new();
     {

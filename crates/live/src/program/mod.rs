@@ -76,7 +76,7 @@ pub fn version(name: &str) -> Option<String> {
     let mut running = Running::hold(&command, &Policy::default(), None).ok()?;
     running.release();
     let patience = Instant::now() + VERSION_GRACE;
-    while !running.look() && Instant::now() < patience {
+    while !running.poll() && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(2));
     }
     let finished = running.finish();
@@ -132,7 +132,7 @@ impl Running {
     }
 
     /// Reads its output, so that it does not block on the pipe; true when it has ended.
-    pub fn look(&mut self) -> bool {
+    pub fn poll(&mut self) -> bool {
         self.reap(libc::WNOHANG);
         self.stdout.drain();
         self.stderr.drain();
@@ -150,23 +150,23 @@ impl Running {
     }
 
     /// Its output so far, standard output first.
-    pub fn said(&self) -> String {
+    pub fn output(&self) -> String {
         self.stdout.text() + &self.stderr.text()
     }
 
     /// Ends it with everything that it has started: first by SIGINT, then by SIGKILL.
     pub fn stop(&mut self) {
-        if !self.look() {
+        if !self.poll() {
             self.stopped = true;
             self.signal(libc::SIGINT);
             let patience = Instant::now() + GRACE;
-            while !self.look() && Instant::now() < patience {
+            while !self.poll() && Instant::now() < patience {
                 std::thread::sleep(Duration::from_millis(2));
             }
         }
         self.signal(libc::SIGKILL);
         self.reap(0);
-        self.look();
+        self.poll();
     }
 
     /// Stops it if it still runs, and returns its result.

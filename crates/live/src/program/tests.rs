@@ -6,7 +6,7 @@ fn run(command: &[&str], before_stop: Duration) -> Finished {
     let mut running = Running::hold(&command, &Policy::default(), None).unwrap();
     running.release();
     let patience = Instant::now() + before_stop;
-    while !running.look() && Instant::now() < patience {
+    while !running.poll() && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(2));
     }
     running.finish()
@@ -66,7 +66,7 @@ fn a_program_works_in_the_folder_that_it_is_given() {
     let place = Some(folder.path());
     let mut running = Running::hold(&command, &Policy::default(), place).unwrap();
     running.release();
-    while !running.look() {
+    while !running.poll() {
         std::thread::sleep(Duration::from_millis(2));
     }
     let said = running.finish().stdout;

@@ -77,7 +77,7 @@ fn run(command: &[String], folder: Option<&Path>) -> Result<(), Outcome> {
     let mut running = Running::hold(command, &Policy::default(), folder)
         .map_err(|error| failed(error.to_string()))?;
     running.release();
-    while !running.look() {
+    while !running.poll() {
         if !running.wait() {
             return Err(Outcome::Timeout { reason: format!("still preparing with `{words}`") });
         }

@@ -171,8 +171,8 @@ impl UnderTest {
     fn last_words(&mut self) -> String {
         match &mut self.kind {
             LoadedFrom::Program(running) => {
-                running.look();
-                running.said()
+                running.poll();
+                running.output()
             }
             _ => String::new(),
         }
@@ -264,7 +264,7 @@ fn start_program(command: &[String]) -> Result<Running, Outcome> {
     let end = Instant::now() + ENABLE;
     loop {
         let now = active();
-        let ended = running.look();
+        let ended = running.poll();
         if !ended && now.sched_ext_state == "enabled" && !now.sched_ext_ops.is_empty() {
             return Ok(running);
         }

@@ -27,9 +27,6 @@ impl Limits {
     }
 
     /// Sets the limits of this process. They cannot be raised again, except by root.
-    ///
-    /// # Errors
-    /// The system refuses one.
     pub fn set(&self) -> io::Result<()> {
         let seconds = self.cpu.as_secs() + u64::from(self.cpu.subsec_nanos() > 0);
         let none = (!self.processes).then_some((libc::RLIMIT_NPROC, 0));

@@ -83,9 +83,6 @@ pub struct Cell {
 impl Cell {
     /// Prepares a sandbox with the parts that there are. Its processes may write to these
     /// descriptors and to no others.
-    ///
-    /// # Errors
-    /// The kernel refuses the rules.
     pub fn new(parts: Parts, writable: &[RawFd]) -> io::Result<Cell> {
         let filter = parts.seccomp.then(|| filter::program(writable)).transpose();
         let rules = parts.landlock.then(|| files::rules(&Reach::default())).transpose();
@@ -96,9 +93,6 @@ impl Cell {
     }
 
     /// Forbids this process to open files. Descriptors that are open stay usable.
-    ///
-    /// # Errors
-    /// The kernel refuses.
     pub fn close_files(&self) -> io::Result<()> {
         let Some(rules) = &self.rules else { return Ok(()) };
         rules.try_clone()?.restrict_self().map(drop).map_err(io::Error::other)
@@ -106,9 +100,6 @@ impl Cell {
 
     /// Limits this process's resources, and gives up its rights and all system calls that are not
     /// on the list. The last step: nothing can be prepared after it.
-    ///
-    /// # Errors
-    /// The kernel refuses.
     pub fn lock(&self, limits: &Limits) -> io::Result<()> {
         limits.set()?;
         drop_rights()?;
@@ -132,9 +123,6 @@ fn drop_rights() -> io::Result<()> {
 
 /// Puts a program that will be started into a session of its own, from which it reaches these files
 /// only, within these limits. It is killed when the thread that starts it ends.
-///
-/// # Errors
-/// The kernel refuses the rules.
 pub fn confine(command: &mut Command, reach: &Reach, limits: Limits) -> io::Result<()> {
     let known = Parts::of_kernel().landlock;
     let mut rules = known.then(|| files::rules(reach)).transpose().map_err(io::Error::other)?;

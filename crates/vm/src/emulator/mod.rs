@@ -84,9 +84,6 @@ fn folder(home: &Path) -> PathBuf {
 }
 
 /// The emulator that was built of this program's patches; `None` if none was.
-///
-/// # Errors
-/// It is not the one that was kept.
 pub fn find(home: &Path) -> Result<Option<Emulator>> {
     let folder = folder(home);
     let Ok(text) = fs::read_to_string(folder.join("emulator.json")) else { return Ok(None) };
@@ -101,9 +98,6 @@ pub fn find(home: &Path) -> Result<Option<Emulator>> {
 }
 
 /// Keeps an executable as the emulator.
-///
-/// # Errors
-/// A file cannot be read or written.
 pub fn keep(home: &Path, program: &Path, facts: Facts) -> Result<Emulator> {
     let folder = folder(home);
     fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;

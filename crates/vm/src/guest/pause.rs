@@ -17,9 +17,6 @@ const PAGE: usize = 4096;
 const RETURN: u8 = 0xc3;
 
 /// Stops the machine; returns when it goes on.
-///
-/// # Errors
-/// The address is taken.
 pub fn pause() -> Result<()> {
     let place = ADDRESS as *mut libc::c_void;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;

@@ -87,9 +87,6 @@ const NAME: usize = 8;
 const ENTRIES_MAX: u32 = 4096;
 
 /// The content of a file.
-///
-/// # Errors
-/// There is no such file, or no such device.
 pub fn read_file(name: &str) -> Result<Vec<u8>> {
     with_access(SELECTOR, PORTS, || {
         let mut signature = [0; 4];

@@ -101,9 +101,6 @@ struct Entropy {
 /// orders, too. Every boot under a virtual clock goes on from the same state of the kernel, with
 /// the same random numbers in store. Boots are to differ as they do on a real machine, and a boot
 /// that is repeated must not.
-///
-/// # Errors
-/// The kernel refuses.
 pub fn seed_random_numbers(orders: &[u8]) -> Result<()> {
     let seed: [u8; 32] = Sha256::digest(orders).into();
     let entropy = Entropy { bits: 256, bytes: 32, seed };

@@ -13,9 +13,6 @@ use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use crate::installed;
 
 /// The absolute path of a program that a trial needs.
-///
-/// # Errors
-/// It is not installed.
 pub fn find(name: &str) -> Result<PathBuf> {
     let found = installed::find(name).with_context(|| {
         format!("the program `{name}`, which a trial in the VM needs, is not installed here")

@@ -221,9 +221,6 @@ pub(super) fn describe(
 }
 
 /// An image that is not kept: a path's.
-///
-/// # Errors
-/// It cannot be read, or is no bzImage.
 pub fn from_image(image: &Path, config: Option<&Path>, name: &str) -> Result<Kernel> {
     let bytes =
         fs::read(image).with_context(|| format!("reading the kernel image {}", image.display()))?;

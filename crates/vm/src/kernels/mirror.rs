@@ -52,9 +52,6 @@ impl Mirror {
     }
 
     /// Asks for one small file of the archive, by apt's own means and settings.
-    ///
-    /// # Errors
-    /// Nothing answers.
     pub fn answers(&self) -> Result<()> {
         let folder = tempfile::tempdir()?;
         let file = format!("{}/dists/{}/Release", self.uri.trim_end_matches('/'), SUITES[1]);

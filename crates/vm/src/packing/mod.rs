@@ -27,9 +27,6 @@ pub struct Packed {
 
 impl Packed {
     /// What these trials need together, each thing once.
-    ///
-    /// # Errors
-    /// A source tree cannot be packed.
     pub fn for_trials(trials: &[Trial], sources: &Path) -> Result<Packed> {
         let found = trials.iter().flat_map(installed::programs_of).filter_map(installed::find);
         let mut packed = Packed {
@@ -60,9 +57,6 @@ impl Packed {
     }
 
     /// The files by their places in the guest.
-    ///
-    /// # Errors
-    /// One cannot be read.
     pub fn files(&self) -> Result<Vec<(String, Vec<u8>)>> {
         let read = |(place, file): &(String, PathBuf)| Ok((place.clone(), read(file)?));
         self.files.iter().map(read).collect()
@@ -70,9 +64,6 @@ impl Packed {
 
     /// Why a guest with so much memory cannot unpack all this with `executable` as its first
     /// program; `None` if it can.
-    ///
-    /// # Errors
-    /// A program cannot be packed, or a file not be read.
     pub fn too_large(&self, executable: &Path, memory_mib: u32) -> Result<Option<String>> {
         let programs: Vec<String> = self.programs.iter().chain(&self.parts).cloned().collect();
         let mut bytes = initramfs::size(executable, &programs)?;
