@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use vm::kernels::build::{Event, Hear};
+use vm::kernels::build::{BuildEvent, Hear};
 
 use crate::output::tell;
 
@@ -41,13 +41,13 @@ impl Screen {
         Screen { bar, started: None, tenths: 0 }
     }
 
-    fn show(&mut self, event: &Event<'_>) {
+    fn show(&mut self, event: &BuildEvent<'_>) {
         match event {
-            Event::Note(note) => match &self.bar {
+            BuildEvent::Note(note) => match &self.bar {
                 Some(bar) => bar.suspend(|| tell(note)),
                 None => tell(note),
             },
-            Event::Compiled { done, about } => self.compiled(*done, *about),
+            BuildEvent::Compiled { done, about } => self.compiled(*done, *about),
         }
     }
 

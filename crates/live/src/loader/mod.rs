@@ -56,7 +56,7 @@ impl From<String> for LoadError {
 }
 
 /// A loaded and enabled scheduler. Dropping it unloads it.
-pub struct Loaded {
+pub struct LoadedScheduler {
     // Fields are dropped in this order: the scheduler, its helpers, the object.
     scheduler: Option<Link>,
     _helpers: Vec<Link>,
@@ -80,7 +80,10 @@ pub fn knobs(object: &[u8]) -> Result<Vec<Knob>, LoadError> {
 /// # Errors
 /// This kernel or process cannot load schedulers (`unsupported`), a knob is unknown or out of
 /// range, the verifier refuses the object, or the scheduler's `init` fails.
-pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<Loaded, LoadError> {
+pub fn load(
+    compiled: &Compiled,
+    knobs: &BTreeMap<String, KnobValue>,
+) -> Result<LoadedScheduler, LoadError> {
     kernel::check()?;
     let listener = Listener::new();
     let mut open = Open::new(&compiled.name, &compiled.object, &listener)?;
@@ -97,7 +100,7 @@ pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<
         ..LoadError::default()
     })?;
     let printed = printed::listen_to(&object, &mut notes);
-    let loaded = Loaded {
+    let loaded = LoadedScheduler {
         scheduler: None,
         _helpers: Vec::new(),
         object,
@@ -279,9 +282,9 @@ fn unsupported(message: String) -> LoadError {
     LoadError { message, unsupported: true, ..LoadError::default() }
 }
 
-impl Loaded {
+impl LoadedScheduler {
     /// Attaches the helpers (probes and tracepoints of the object), then the scheduler.
-    fn attach(mut self, listener: &Listener) -> Result<Loaded, LoadError> {
+    fn attach(mut self, listener: &Listener) -> Result<LoadedScheduler, LoadError> {
         self.attach_helpers();
         let mut maps = self.object.maps_mut();
         let mut ops = maps

@@ -16,7 +16,7 @@ use crate::player::busy::BusyLoop;
 use crate::player::clock::own_cpu_ns;
 use crate::player::descriptors;
 use crate::player::futex::{Barrier, Condition, Lock, Semaphore};
-use crate::player::shared_memory::{Recorder, Shareable, Shared};
+use crate::player::shared_memory::{Shareable, Shared, SharedHistogram};
 use crate::player::stacks::MadeThreads;
 use crate::probes::Announcer;
 
@@ -84,13 +84,13 @@ pub struct GroupTally {
     /// The CPUs that its tasks start on; `None`: all.
     pub cpus: Option<libc::cpu_set_t>,
     /// `timer_lateness_ns`.
-    pub lateness: Recorder,
+    pub lateness: SharedHistogram,
     /// `response_time_ns`.
-    pub response: Recorder,
+    pub response: SharedHistogram,
     /// `turnaround_ns`.
-    pub turnaround: Recorder,
+    pub turnaround: SharedHistogram,
     /// `span_ns`.
-    pub span: Recorder,
+    pub span: SharedHistogram,
     pub counts: Shared<Counts>,
 }
 
@@ -278,10 +278,10 @@ impl GroupTally {
         Ok(GroupTally {
             comm: CString::new(group.name.as_str())?,
             cpus: cpus.transpose()?,
-            lateness: Recorder::new()?,
-            response: Recorder::new()?,
-            turnaround: Recorder::new()?,
-            span: Recorder::new()?,
+            lateness: SharedHistogram::new()?,
+            response: SharedHistogram::new()?,
+            turnaround: SharedHistogram::new()?,
+            span: SharedHistogram::new()?,
             counts: Shared::new(1)?,
         })
     }

@@ -91,14 +91,14 @@ const BUCKETS: usize = 3;
 /// A [`model::Histogram`] that threads and forked processes fill together without allocation: the
 /// same layout, dense. Recording is three to five atomic operations, and needs no merging
 /// afterwards.
-pub struct Recorder {
+pub struct SharedHistogram {
     words: Shared<AtomicU64>,
 }
 
-impl Recorder {
+impl SharedHistogram {
     /// Fails when the kernel gives no memory.
-    pub fn new() -> io::Result<Recorder> {
-        Ok(Recorder { words: Shared::new(BUCKETS + bucket(LARGEST) + 1)? })
+    pub fn new() -> io::Result<SharedHistogram> {
+        Ok(SharedHistogram { words: Shared::new(BUCKETS + bucket(LARGEST) + 1)? })
     }
 
     /// See [`Shared::populate`].
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_layout_is_hdr_histograms() {
-        let ours = Recorder::new().unwrap();
+        let ours = SharedHistogram::new().unwrap();
         let mut theirs = hdrhistogram::Histogram::<u64>::new_with_bounds(1, LARGEST, 3).unwrap();
         let mut seed = model::Seed(5);
         let all = (0..5_000).map(|i| seed.next_u64() >> (20 + i % 44)).chain([0, 2047, 2048, 2049]);
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn extremes_stay_exact() {
-        let recorder = Recorder::new().unwrap();
+        let recorder = SharedHistogram::new().unwrap();
         assert_eq!(recorder.histogram("x", "y").count, 0);
         recorder.record(u64::MAX);
         recorder.record(7);
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn forked_processes_record_too() {
-        let recorder = Recorder::new().unwrap();
+        let recorder = SharedHistogram::new().unwrap();
         // SAFETY: the child only touches shared memory and exits.
         let pid = unsafe { libc::fork() };
         if pid == 0 {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use model::{ActiveScheduler, Histogram, Measured, Metric, Outcome, Policy, SchedulerChoice};
 
 use crate::active::active;
-use crate::loader::{self, ExitInfo, Loaded};
+use crate::loader::{self, ExitInfo, LoadedScheduler};
 use crate::printed::LINES_MAX;
 use crate::program::Running;
 
@@ -41,7 +41,7 @@ pub struct UnderTest {
 enum LoadedFrom {
     /// The kernel's own scheduler, or already unloaded.
     Builtin,
-    File(Box<Loaded>),
+    File(Box<LoadedScheduler>),
     Program(Running),
 }
 

@@ -22,13 +22,13 @@ use crate::kernels::build::source::{self, Workshop};
 use crate::kernels::build::steps::Site;
 use crate::kernels::build::tools::{self, Job, Needs};
 use crate::kernels::build::tree::{self, Change};
-use crate::kernels::build::{Event, Hear};
+use crate::kernels::build::{BuildEvent, Hear};
 use crate::{installed, qemu};
 
 /// The definition's file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Definition {
+struct QemuDefinition {
     #[allow(dead_code)]
     about: String,
     source: Package,
@@ -36,7 +36,7 @@ struct Definition {
     configure: Vec<String>,
 }
 
-fn definition() -> Result<Definition, SpecError> {
+fn definition() -> Result<QemuDefinition, SpecError> {
     Document::parse("emulator/qemu.toml", emulator::DEFINITION)?.read()
 }
 
@@ -71,7 +71,7 @@ pub fn missing_tools() -> Vec<(&'static str, &'static str)> {
 /// fault: missing programs, a full disk, no mirror.
 pub fn build(site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Emulator> {
     if let Some(emulator) = emulator::find(site.home)? {
-        hear(Event::Note("the emulator is built already, from the same"));
+        hear(BuildEvent::Note("the emulator is built already, from the same"));
         return Ok(emulator);
     }
     tools::check(&NEEDS)?;
@@ -80,12 +80,12 @@ pub fn build(site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Emulator> {
     let workshop =
         source::open_program(site.home, &builds, &definition.source, &definition.tools, hear)?;
     for guessed in tree::prepare(&workshop.folder, &changes())? {
-        hear(Event::Note(&format!("the lines around a change differ: {guessed}")));
+        hear(BuildEvent::Note(&format!("the lines around a change differ: {guessed}")));
     }
     let ninja = Ninja { workshop: &workshop, stop: site.stop, jobs: site.jobs };
-    hear(Event::Note("configuring"));
+    hear(BuildEvent::Note("configuring"));
     ninja.configure(&definition.configure)?;
-    hear(Event::Note("compiling the emulator"));
+    hear(BuildEvent::Note("compiling the emulator"));
     let program = ninja.program(hear)?;
     let facts = Facts {
         version: installed::version(&program)
@@ -137,7 +137,7 @@ impl Ninja<'_> {
         ninja.arg(format!("-j{}", self.jobs)).arg(qemu::PROGRAM);
         self.job("build.log", ninja, &mut |line| {
             if let Some((done, about)) = files_made(line) {
-                hear(Event::Compiled { done, about });
+                hear(BuildEvent::Compiled { done, about });
             }
         })?;
         let program = self.workshop.folder.join("stripped");

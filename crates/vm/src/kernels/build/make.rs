@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use crate::installed;
 use crate::kernels::build::source::Workshop;
 use crate::kernels::build::tools::Job;
-use crate::kernels::build::{Event, Hear};
+use crate::kernels::build::{BuildEvent, Hear};
 
 /// Lines of a first build with the minimal configuration.
 const ESTIMATE: u64 = 1100;
@@ -63,7 +63,7 @@ impl<'a> Make<'a> {
         let mut make = self.command();
         make.arg(format!("-j{}", self.jobs)).arg("bzImage");
         let done = self.run(make, &mut |done| {
-            hear(Event::Compiled { done, about: about.max(done) });
+            hear(BuildEvent::Compiled { done, about: about.max(done) });
         })?;
         // A build that was ended and goes on would make the estimate too small.
         if done * 2 > about || last.is_none() {

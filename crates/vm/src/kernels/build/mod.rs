@@ -35,7 +35,7 @@ pub struct Interrupted;
 
 /// What a build tells while it lasts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event<'a> {
+pub enum BuildEvent<'a> {
     /// A slow step begins, or something worth knowing.
     Note(&'a str),
     /// The compiler has made so many files.
@@ -48,7 +48,7 @@ pub enum Event<'a> {
 }
 
 /// Where events go.
-pub type Hear<'a> = dyn FnMut(Event<'_>) + 'a;
+pub type Hear<'a> = dyn FnMut(BuildEvent<'_>) + 'a;
 
 /// Shorthand for a [`Refused`].
 fn refused(message: impl Into<String>) -> anyhow::Error {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use model::trial::sha256_hex;
 
 use crate::kernels::build::definition::{Patch, Replacement};
-use crate::kernels::build::{Event, Hear, refused};
+use crate::kernels::build::{BuildEvent, Hear, refused};
 
 /// The largest file that is taken for a patch.
 const PATCH: spec::files::Kind = spec::files::Kind { noun: "a patch", most: 64 << 20 };
@@ -35,7 +35,7 @@ pub fn find(
     if let Some(text) = with_hash(&kept, &patch.sha256) {
         return Ok(text);
     }
-    hear(Event::Note(&format!("downloading {}", patch.address)));
+    hear(BuildEvent::Note(&format!("downloading {}", patch.address)));
     download(patch, &kept)?;
     with_hash(&kept, &patch.sha256).with_context(|| {
         format!("{} is not the file with the SHA-256 {}", patch.address, patch.sha256)

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernels::apt::{PrivateApt, extract};
 use crate::kernels::build::definition::Package;
-use crate::kernels::build::{Event, Hear};
+use crate::kernels::build::{BuildEvent, Hear};
 use crate::kernels::mirror::Index;
 
 /// What a source, its objects and a download need at most.
@@ -24,14 +24,14 @@ pub struct Workshop {
     pub folder: PathBuf,
     pub source: PathBuf,
     /// What is known of the source, for records.
-    pub facts: Facts,
+    pub facts: SourceFacts,
     /// Nobody else builds here as long as it lives.
     _alone: Flock<File>,
 }
 
 /// What is known of a source.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Facts {
+pub struct SourceFacts {
     /// Package and version; the folder of a tree.
     pub source: String,
     /// SHA-256 of the archive; the commit of a tree.
@@ -44,7 +44,7 @@ impl Workshop {
     }
 
     /// A folder for builds of the user's own tree.
-    pub fn of_tree(home: &Path, tree: &Path, facts: Facts) -> Result<Workshop> {
+    pub fn of_tree(home: &Path, tree: &Path, facts: SourceFacts) -> Result<Workshop> {
         let hash = model::trial::sha256_hex(tree.as_os_str().as_encoded_bytes());
         let folder = builds(home).join(format!("tree-{}", &hash[..12]));
         let alone = alone(&folder)?;
@@ -61,8 +61,8 @@ fn builds(home: &Path) -> PathBuf {
 pub fn open(home: &Path, package: &Package, hear: &mut Hear<'_>) -> Result<Workshop> {
     open_in(&builds(home), package, &mut |new| {
         let apt = PrivateApt::new(home, &[&package.suite], Index::Packages)?;
-        apt.update(&mut |text| hear(Event::Note(text)))?;
-        hear(Event::Note(&format!("downloading {}", package.package)));
+        apt.update(&mut |text| hear(BuildEvent::Note(text)))?;
+        hear(BuildEvent::Note(&format!("downloading {}", package.package)));
         let source = apt.unpack(&package.package)?;
         let archive = apt.path("root").join(format!("usr/src/{}.tar.xz", package.package));
         unpacked(source, &archive, new, hear)
@@ -81,7 +81,7 @@ pub fn open_program(
 ) -> Result<Workshop> {
     open_in(builds, package, &mut |new| {
         let apt = PrivateApt::new(home, &[&package.suite], Index::PackagesAndSources)?;
-        apt.update(&mut |text| hear(Event::Note(text)))?;
+        apt.update(&mut |text| hear(BuildEvent::Note(text)))?;
         for tool in tools {
             apt.unpack(tool)?;
         }
@@ -89,22 +89,27 @@ pub fn open_program(
         let place = new.join("tools");
         fs::rename(apt.path("root"), &place)
             .with_context(|| format!("writing {}", place.display()))?;
-        hear(Event::Note(&format!("downloading the source of {}", package.package)));
+        hear(BuildEvent::Note(&format!("downloading the source of {}", package.package)));
         let (source, archive) = apt.source(&package.package)?;
         unpacked(source, &archive, new, hear)
     })
 }
 
 /// Unpacks an archive into `new/src`.
-fn unpacked(source: String, archive: &Path, new: &Path, hear: &mut Hear<'_>) -> Result<Facts> {
-    hear(Event::Note("unpacking the source"));
+fn unpacked(
+    source: String,
+    archive: &Path,
+    new: &Path,
+    hear: &mut Hear<'_>,
+) -> Result<SourceFacts> {
+    hear(BuildEvent::Note("unpacking the source"));
     extract(archive, &new.join("src"), &[])?;
     let bytes = fs::read(archive).with_context(|| format!("reading {}", archive.display()))?;
-    Ok(Facts { source, content: model::trial::sha256_hex(&bytes) })
+    Ok(SourceFacts { source, content: model::trial::sha256_hex(&bytes) })
 }
 
 /// Unpacks a source into a folder.
-type Get<'a> = dyn FnMut(&Path) -> Result<Facts> + 'a;
+type Get<'a> = dyn FnMut(&Path) -> Result<SourceFacts> + 'a;
 
 /// The source that is in a folder of sources, or what `get` unpacks.
 fn open_in(builds: &Path, package: &Package, get: &mut Get<'_>) -> Result<Workshop> {

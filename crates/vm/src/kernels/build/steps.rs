@@ -11,9 +11,9 @@ use model::trial::sha256_hex;
 
 use crate::kernels::build::definition::{Definition, FUZZ};
 use crate::kernels::build::make::Make;
-use crate::kernels::build::source::{Facts, Workshop};
+use crate::kernels::build::source::{SourceFacts, Workshop};
 use crate::kernels::build::tree::{self, Change};
-use crate::kernels::build::{Event, Hear, build_config, patches, refused, source, tools};
+use crate::kernels::build::{BuildEvent, Hear, build_config, patches, refused, source, tools};
 use crate::kernels::image::settings;
 use crate::kernels::{Kernel, Own, add_own, find};
 
@@ -80,26 +80,26 @@ pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kern
     let wanted = build_config::compose(order.options(), fragment);
     let mut facts = facts(order, &opened, &wanted)?;
     if let Some(kernel) = built_before(order, site.home, &facts) {
-        hear(Event::Note(&format!("{} is built already, from the same", order.name)));
+        hear(BuildEvent::Note(&format!("{} is built already, from the same", order.name)));
         return Ok(kernel);
     }
     let workshop = &opened.workshop;
     for guessed in tree::prepare(&workshop.folder, &opened.changes)? {
-        hear(Event::Note(&format!(
+        hear(BuildEvent::Note(&format!(
             "the lines around a change differ, look where it is: {guessed}"
         )));
     }
     let make = Make::new(workshop, &order.name, site.jobs, site.stop)?;
-    hear(Event::Note("configuring"));
+    hear(BuildEvent::Note("configuring"));
     let config = make.configure(&wanted)?;
     for loss in build_config::verify(&demands(order), &wanted, &config)? {
-        hear(Event::Note(&loss));
+        hear(BuildEvent::Note(&loss));
     }
     let lost = build_config::lost(wanted.lines(), &settings(&config));
     if !lost.is_empty() {
-        hear(Event::Note(&format!("without effect in this source: {}", lost.join(", "))));
+        hear(BuildEvent::Note(&format!("without effect in this source: {}", lost.join(", "))));
     }
-    hear(Event::Note(&format!("compiling {}", order.name)));
+    hear(BuildEvent::Note(&format!("compiling {}", order.name)));
     let image = make.image(hear)?;
     facts.insert("config_sha256".to_owned(), sha256_hex(config.as_bytes()));
     let own = Own {
@@ -183,7 +183,11 @@ fn open_tree(tree: &Path, home: &Path) -> Result<Workshop> {
         (Some(commit), Some("")) => commit,
         (Some(commit), _) => format!("{commit} and changes"),
     };
-    Workshop::of_tree(home, &tree, Facts { source: format!("tree {}", tree.display()), content })
+    Workshop::of_tree(
+        home,
+        &tree,
+        SourceFacts { source: format!("tree {}", tree.display()), content },
+    )
 }
 
 fn git(tree: &Path, words: &[&str]) -> Option<String> {
