@@ -126,7 +126,7 @@ fn file_formats_are_those_of_the_types() {
 #[test]
 fn the_chapter_on_schedulers_is_the_headers() {
     let all = compile::builtin();
-    let tree = report::lineage::text(&fairground::lineage::members());
+    let tree = fairground::lineage::tree(&fairground::lineage::members());
     let mut text = format!("## Lineage\n\n```text\n{tree}```\n\n## At a glance\n\n");
     text += "| scheduler | queue | slice | wake-up | balancing |\n|---|---|---|---|---|\n";
     for Source { name, header, .. } in &all {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the tests of several crates share: what a machine may lack, a browser, rt-app's examples,
-//! the project's files.
+//! synthetic records, the project's files.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -10,6 +10,7 @@ use std::{env, io, thread};
 pub mod chromium;
 pub mod project;
 pub mod rtapp_examples;
+pub mod synthetic;
 
 /// What a test needs and a machine may lack: `let kernel = need!(kernel());`. A machine that lacks
 /// it skips the test, which says so; with `CI` set the test fails instead.

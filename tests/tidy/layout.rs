@@ -14,9 +14,8 @@ const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
     ("fleet", &["compile", "spec", "store"]),
     // The compiler reads a stranger's text.
     ("compile", &["process"]),
-    // A report is a function of a comparison, whose type the statistics define, and draws the graph
-    // of a recorded workload.
-    ("report", &["recording", "stats"]),
+    // A report is a function of a comparison, whose type the statistics define.
+    ("report", &["stats"]),
     // The definition of a kernel that is built is a file like the others.
     ("vm", &["process", "spec"]),
     // A store, an imported result and a shared file can be a stranger's.

@@ -11,7 +11,7 @@ use model::Record;
 use stats::Comparison;
 use stats::records::merge::{Merged, Part, merge};
 use stats::view::consensus::{Contribution, Definitions, Question, definitions, questions};
-use store::{SchedulerSource, Session, Store};
+use store::{Session, Store};
 
 use crate::execution::locations;
 use crate::exit::{self, bad_input};
@@ -174,21 +174,6 @@ impl Several {
         let read = if traces { chosen.with_traces() } else { chosen.open() };
         let (sessions, records) = read.map_err(|error| with_what_it_has(error, store))?;
         Ok(Source { label, sessions, records })
-    }
-
-    /// The texts of schedulers and tapes that the stores have.
-    ///
-    /// # Errors
-    /// When a store cannot be read.
-    pub fn texts(&self) -> Result<Vec<SchedulerSource>> {
-        let (_, stores) = self.sorted()?;
-        let read = |store: &PathBuf| -> Result<Vec<SchedulerSource>> {
-            match share::is_shared(store) {
-                true => Ok(Shared::read(store)?.sources),
-                false => Ok(Store::open_readonly(store)?.sources()?),
-            }
-        };
-        Ok(stores.iter().map(read).collect::<Result<Vec<_>>>()?.concat())
     }
 
     /// The damaged records of the stores, which are left out, in words.

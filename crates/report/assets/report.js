@@ -4,10 +4,7 @@
 
 function charts() {
   if (!cell() || !row()) return [];
-  const all = [
-    drawTrialBoxes, drawHistogram, drawShift, drawRamp, drawSwitches, drawShares,
-  ];
-  return byId("figure-scaling") ? [...all, drawScaling] : all;
+  return [drawTrialBoxes, drawHistogram, drawShift, drawRamp, drawSwitches, drawShares];
 }
 
 function drawCharts() {

@@ -6,9 +6,6 @@
 //! pressed then is answered. Charts further down are drawn when a reader comes near: how long all
 //! of them take is measured on the way through the page, and by printing it.
 
-#[path = "../tests/it/synthetic/mod.rs"]
-mod synthetic;
-
 use std::path::Path;
 use std::time::Instant;
 
@@ -16,6 +13,7 @@ use report::html::{About, page};
 use serde_json::json;
 use stats::{Options, compare};
 use testing::chromium::driver::Reader;
+use testing::synthetic;
 
 /// How often the page is opened.
 const LOADS: usize = 7;
@@ -48,9 +46,9 @@ fn main() {
     let times: Vec<[f64; 5]> = (0..LOADS).map(|_| load(&mut reader, &path)).collect();
     let elements = reader.evaluate("document.querySelectorAll('*').length");
     for (at, what) in MEASURED.iter().enumerate() {
-        let mut of: Vec<f64> = times.iter().map(|one| one[at]).collect();
-        of.sort_by(f64::total_cmp);
-        let (least, median, most) = (of[0], of[LOADS / 2], of[LOADS - 1]);
+        let mut times_ms: Vec<f64> = times.iter().map(|load| load[at]).collect();
+        times_ms.sort_by(f64::total_cmp);
+        let (least, median, most) = (times_ms[0], times_ms[LOADS / 2], times_ms[LOADS - 1]);
         println!("{what} after {median:.0} ms ({least:.0} to {most:.0} in {LOADS} loads)");
     }
     println!("{elements} elements");

@@ -3,12 +3,12 @@
 //! Markdown for documents and the terminal.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use stats::Effect;
 use stats::view::effect::Change;
 
-use crate::markdown::clean;
+use crate::table::Align::{Left, Right};
+use crate::table::Table;
 use crate::units;
 
 /// How many effects there are, and how many of those that move are alike.
@@ -31,13 +31,10 @@ impl Count {
         self
     }
 
-    fn cells(self) -> String {
-        let share = |part: usize| match self.moving {
-            0 => "–".into(),
-            moving => format!("{part} ({:.0} %)", 100.0 * part as f64 / moving as f64),
-        };
-        let (sign, size) = (share(self.same_sign), share(self.same_size));
-        format!("{} | {} | {sign} | {size}", self.all, self.moving)
+    fn fields(self) -> [String; 4] {
+        let share = |part| units::share(part, self.moving);
+        let (all, moving) = (self.all.to_string(), self.moving.to_string());
+        [all, moving, share(self.same_sign), share(self.same_size)]
     }
 }
 
@@ -46,53 +43,70 @@ pub fn tables(effects: &[Effect]) -> String {
     format!(
         "Each original against its own base, next to the file against the file's base. Headline \
          measures that either changes by more than 5 %:\n\n{}\n{}\n",
-        summary(effects),
-        rows(effects)
+        summary(effects).markdown(),
+        rows(effects).markdown()
     )
 }
 
-fn summary(effects: &[Effect]) -> String {
+fn summary(effects: &[Effect]) -> Table {
     let mut by_file: BTreeMap<(&str, &str), Count> = BTreeMap::new();
     for effect in effects {
         let count = by_file.entry((&effect.file, &effect.original)).or_default();
         *count = count.with(effect);
     }
-    let mut text = String::from(
-        "| file | original | measures | moved by either | same sign | same size (factor 1.25) \
-         |\n|---|---|---:|---:|---:|---:|\n",
-    );
-    for ((file, original), count) in by_file {
-        let _ = writeln!(text, "| {} | {} | {} |", clean(file), clean(original), count.cells());
-    }
     let all = effects.iter().fold(Count::default(), |count, effect| count.with(effect));
-    let _ = writeln!(text, "| all | | {} |", all.cells());
-    text
-}
-
-fn rows(effects: &[Effect]) -> String {
-    let mut text = String::from(
-        "| cell | file | measure | base → original | | file's base → file | | agree |\n\
-         |---|---|---|---:|---:|---:|---:|---|\n",
-    );
-    for effect in effects.iter().filter(|effect| effect.moves()) {
-        let measure = units::measure(&effect.measure);
-        let place = format!("{} on {}", effect.cell, effect.machine);
-        let _ = write!(text, "| {} | {} | ", clean(&place), clean(&effect.file));
-        let _ = write!(text, "{} | {} | ", clean(&measure), change(effect.in_original, effect));
-        let _ = writeln!(text, "{} | {} |", change(effect.in_file, effect), word(effect));
+    let mut table = Table::new(&[
+        ("file", Left),
+        ("original", Left),
+        ("measures", Right),
+        ("moved by either", Right),
+        ("same sign", Right),
+        ("same size (factor 1.25)", Right),
+    ]);
+    for ((file, original), count) in by_file.into_iter().chain([(("all", ""), all)]) {
+        let [measures, moved, sign, size] = count.fields();
+        table.add([file.into(), original.into(), measures, moved, sign, size]);
     }
-    text
+    table
 }
 
-/// `4.00 ms → 2.00 ms | −50.0 %`.
-fn change(change: Change, effect: &Effect) -> String {
+fn rows(effects: &[Effect]) -> Table {
+    let mut table = Table::new(&[
+        ("cell", Left),
+        ("file", Left),
+        ("measure", Left),
+        ("base → original", Right),
+        ("", Right),
+        ("file's base → file", Right),
+        ("", Right),
+        ("agree", Left),
+    ]);
+    for effect in effects.iter().filter(|effect| effect.moves()) {
+        let [original, original_percent] = change(effect.in_original, effect);
+        let [file, file_percent] = change(effect.in_file, effect);
+        table.add([
+            format!("{} on {}", effect.cell, effect.machine),
+            effect.file.clone(),
+            units::measure(&effect.measure),
+            original,
+            original_percent,
+            file,
+            file_percent,
+            agreement(effect).into(),
+        ]);
+    }
+    table
+}
+
+/// `4.00 ms → 2.00 ms` and `−50.0 %`.
+fn change(change: Change, effect: &Effect) -> [String; 2] {
     let number = |value| units::number(value, effect.unit);
     let percent = change.factor().map(|factor| units::percent(100.0 * (factor - 1.0)));
-    let percent = percent.unwrap_or_else(|| "from 0".into());
-    format!("{} → {} | {percent}", number(change.base), number(change.changed))
+    let ends = format!("{} → {}", number(change.base), number(change.changed));
+    [ends, percent.unwrap_or_else(|| "from 0".into())]
 }
 
-fn word(effect: &Effect) -> &'static str {
+fn agreement(effect: &Effect) -> &'static str {
     match (effect.has_same_sign(), effect.has_same_size()) {
         (true, true) => "yes",
         (true, false) => "in sign",

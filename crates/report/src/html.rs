@@ -16,45 +16,40 @@ mod charts_section;
 mod detail_level;
 mod distributions;
 mod expectation_plot;
-mod explanation_section;
 mod failures_section;
 mod figure;
 mod frame;
 pub mod gallery;
 mod gzip_element;
-mod history_section;
 mod knees;
 mod leaders_table;
 mod markup;
 mod method_section;
 mod page_data;
 mod plotly_library;
-mod provenance_section;
-mod recorded_section;
+mod provenance;
 pub mod replication_page;
 mod results_section;
-mod scaling_section;
+mod scaling_tables;
 mod separation_section;
 mod shift_functions;
 mod short_number;
 mod starvation;
 mod time_series_section;
-mod timeline_section;
+mod timeline;
 mod trade_off_section;
+mod why_section;
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, Render, html};
 use model::Record;
 use stats::Comparison;
-use stats::view::history::History;
 
 use detail_level::{DETAILS, DetailLevel};
-use frame::{command, document, fact};
+use frame::{document, fact, is_wide};
 use page_data::Resampled;
 
 use crate::agreement;
-use crate::lineage::Member;
 use crate::reading::Reading;
-use crate::recorded::RecordedWorkload;
 
 /// The context of a page.
 #[derive(Clone, Debug, Default)]
@@ -67,14 +62,8 @@ pub struct About {
     pub commands: Vec<String>,
     /// When and by which program the page was made; from the caller, because reports have no clock.
     pub generated: String,
-    /// The built-in schedulers, whether they take part or not.
-    pub lineage: Vec<Member>,
     /// Whether the plan was declared as exploratory.
     pub exploratory: bool,
-    /// The recordings that the trials played, with what their tapes show.
-    pub recorded: Vec<RecordedWorkload>,
-    /// The history of the experiment, if there are several sessions.
-    pub history: Option<History>,
 }
 
 const STYLE: &str = concat!(
@@ -93,7 +82,6 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/distribution.js"),
     include_str!("../assets/shifts.js"),
     include_str!("../assets/effects.js"),
-    include_str!("../assets/scaling.js"),
     include_str!("../assets/timeline.js"),
     include_str!("../assets/trials.js"),
     include_str!("../assets/save.js"),
@@ -125,39 +113,12 @@ fn page_with(
     detail: &DetailLevel,
 ) -> String {
     let comparison = reading.comparison;
-    let agreement = agreement::agreed(comparison, records);
-    let agreement = agreement.as_ref();
-    let (over_time, numbers) = time_series_section::section(comparison, records, resampled, detail);
-    let sections = [
-        answer_section::section(reading, agreement),
-        trade_off_section::section(comparison, records),
-        agreement_section::section(comparison, agreement),
-        results_section::section(reading, agreement, detail),
-        charts_section::section(
-            comparison,
-            resampled,
-            detail,
-            &knees::section(&resampled.ramps, comparison),
-        ),
-        over_time,
-        separation_section::section(comparison, records),
-        history_section::section(about.history.as_ref()),
-        scaling_section::section(comparison, records, &about.lineage),
-        explanation_section::section(comparison, records),
-        timeline_section::section(records, detail.slices),
-        recorded_section::section(&about.recorded),
-        failures_section::section(records, detail),
-        method_section::section(comparison, records),
-        trials(records.len()),
-        provenance_section::section(records),
-        reproduce(about),
-    ];
-    let sections = sections.map(Markup::into_string).concat();
+    let (sections, numbers) = sections(reading, records, about, resampled, detail);
     let data = page_data::json(comparison, records, resampled, detail, &numbers);
     let body = html! {
         a class="skip" href="#answer" { "Skip to the answer" }
         (header(comparison, about, &sections))
-        main { (PreEscaped(&sections)) }
+        main { @for section in &sections { (section) } }
         (footer(about))
         (gzip_element::element("data", &data))
         (plotly_library::element())
@@ -166,28 +127,91 @@ fn page_with(
     document(&about.title, STYLE, &body)
 }
 
-/// The heading, and links to the sections that the page has.
-fn header(comparison: &Comparison, about: &About, sections: &str) -> Markup {
-    let links = [
-        ("answer", "Answer"),
-        ("trade-off", "Trade-off"),
-        ("agreement", "Agreement"),
-        ("results", "Results"),
-        ("pictures", "Pictures"),
-        ("over-time", "Over time"),
-        ("separation", "Pairs"),
-        ("history", "History"),
-        ("scaling", "Scaling"),
-        ("why", "Why"),
-        ("timeline", "Timeline"),
-        ("recorded", "Recorded load"),
-        ("failures", "Failures"),
-        ("method", "Method"),
-        ("trials", "Trials"),
-        ("provenance", "Provenance"),
-        ("reproduce", "Reproduce"),
+/// The sections that have something to say, and the numbers of pictures that are drawn without
+/// scripts.
+fn sections(
+    reading: &Reading,
+    records: &[Record],
+    about: &About,
+    resampled: &Resampled,
+    detail: &DetailLevel,
+) -> (Vec<Section>, Vec<String>) {
+    let comparison = reading.comparison;
+    let agreement = agreement::agreed(comparison, records);
+    let agreement = agreement.as_ref();
+    let (over_time, numbers) = time_series_section::body(comparison, records, resampled, detail);
+    let results = results_section::body(reading, records, agreement, detail);
+    let charts = charts_section::body(comparison, resampled, detail);
+    let section = |id, link, heading, body| Section { id, link, heading, body, is_wide: false };
+    let sections = [
+        section("answer", "Answer", "The answer", answer_section::body(reading, agreement)),
+        section(
+            "trade-off",
+            "Trade-off",
+            "Throughput against latency",
+            trade_off_section::body(comparison, records),
+        ),
+        section(
+            "agreement",
+            "Agreement",
+            "Agreement",
+            agreement_section::body(comparison, agreement),
+        ),
+        Section {
+            is_wide: is_wide(comparison),
+            ..section("results", "Results", "Results", results)
+        },
+        section("pictures", "Pictures", "Pictures", charts),
+        section("over-time", "Over time", "Over time", over_time),
+        section(
+            "separation",
+            "Pairs",
+            "Which pairs are distinguishable",
+            separation_section::body(comparison, records),
+        ),
+        section("why", "Why", "Why tasks waited", why_section::body(comparison, records, detail)),
+        section(
+            "failures",
+            "Failures",
+            "What did not end well",
+            failures_section::body(records, detail),
+        ),
+        section("trials", "Trials", "All trials", trials(records.len())),
+        section(
+            "method",
+            "Method",
+            "What was compared, and how",
+            method_section::body(comparison, records, about),
+        ),
     ];
-    let exists = |id: &str| sections.contains(&format!("<section id=\"{id}\""));
+    (sections.into_iter().filter(|section| !section.body.0.is_empty()).collect(), numbers)
+}
+
+/// A part of the page.
+struct Section {
+    /// Its address within the page.
+    id: &'static str,
+    /// Its name in the contents.
+    link: &'static str,
+    heading: &'static str,
+    /// What is below the heading; a section without it is left out.
+    body: Markup,
+    /// Whether it is printed across.
+    is_wide: bool,
+}
+
+impl Render for Section {
+    fn render(&self) -> Markup {
+        html! {
+            section id=(self.id) class=[self.is_wide.then_some("wide")] {
+                h2 { (self.heading) }
+                (self.body)
+            }
+        }
+    }
+}
+
+fn header(comparison: &Comparison, about: &About, sections: &[Section]) -> Markup {
     html! {
         header class="masthead" {
             div class="inner" {
@@ -205,9 +229,7 @@ fn header(comparison: &Comparison, about: &About, sections: &str) -> Markup {
         }
         nav class="contents" aria-label="Contents" {
             div class="inner" {
-                @for (id, name) in links {
-                    @if exists(id) { a href={ "#" (id) } { (name) } }
-                }
+                @for Section { id, link, .. } in sections { a href={ "#" (id) } { (link) } }
             }
         }
     }
@@ -217,43 +239,28 @@ fn trials(count: usize) -> Markup {
     // Room for the rows that the scripts make at first, so that nothing below them moves.
     let rows = count.min(24);
     html! {
-        section id="trials" {
-            h2 { "All trials" }
-            p class="aside" {
-                (count) " trials in any outcome. Select one to see all its numbers; its address \
-                 can be shared."
-            }
-            div class="controls" {
-                label {
-                    "Filter "
-                    input id="trial-filter" type="search"
-                        placeholder="contestant, cell, outcome …";
-                }
-                span id="trial-count" aria-live="polite" {}
-            }
-            noscript {
-                p {
-                    "The table needs JavaScript; " code { "fairground export csv" } " writes the \
-                     same numbers."
-                }
-            }
-            p class="earlier" {
-                button id="trial-before" type="button" hidden { "Show before" }
-            }
-            div class="scroll" style={ "--rows: " (rows) } {
-                table id="trial-table" class="data" {}
-            }
-            p { button id="trial-more" type="button" hidden { "Show more" } }
+        p class="aside" {
+            (count) " trials in any outcome. Select one to see all its numbers; its address can \
+             be shared."
         }
-    }
-}
-
-fn reproduce(about: &About) -> Markup {
-    html! {
-        section id="reproduce" {
-            h2 { "Reproduce it" }
-            @for line in &about.commands { (command(line)) }
+        div class="controls" {
+            label {
+                "Filter "
+                input id="trial-filter" type="search" placeholder="contestant, cell, outcome …";
+            }
+            span id="trial-count" aria-live="polite" {}
         }
+        noscript {
+            p {
+                "The table needs JavaScript; " code { "fairground export csv" } " writes the same \
+                 numbers."
+            }
+        }
+        p class="earlier" { button id="trial-before" type="button" hidden { "Show before" } }
+        div class="scroll" style={ "--rows: " (rows) } {
+            table id="trial-table" class="data" {}
+        }
+        p { button id="trial-more" type="button" hidden { "Show more" } }
     }
 }
 

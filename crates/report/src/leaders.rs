@@ -107,7 +107,7 @@ fn group(rows: &[&Row]) -> LeadingGroup {
             }
         }
     }
-    let times = |name: &String| known.iter().filter(|it| it.best.contains(name)).count();
+    let times = |name: &String| known.iter().filter(|leaders| leaders.best.contains(name)).count();
     let most = names.iter().map(|name| times(name)).max().unwrap_or(0);
     let (best, behind) = names.into_iter().cloned().partition(|name| times(name) == most);
     LeadingGroup { best, behind, settings: (most, known.len()) }
@@ -118,8 +118,9 @@ fn gain(rows: &[&Row], group: &LeadingGroup, baseline: &str) -> String {
     if group.best.iter().any(|name| name == baseline) {
         return String::new();
     }
-    let wins =
-        rows.iter().filter(|row| row.leaders.as_ref().is_some_and(|it| it.best.contains(first)));
+    let leads =
+        |row: &&&Row| row.leaders.as_ref().is_some_and(|leaders| leaders.best.contains(first));
+    let wins = rows.iter().filter(leads);
     let entries = wins.filter_map(|row| {
         let entry = row.entries.iter().find(|entry| entry.contestant == *first)?;
         entry.shift.is_some().then_some((*row, entry))
@@ -151,7 +152,7 @@ impl LeadingGroup {
     }
 
     /// `pds, bmq and echo`, `all but ule`, `all 14, not distinguishable`.
-    pub fn words(&self) -> Sentence {
+    pub fn sentence(&self) -> Sentence {
         let sentence = Sentence::default();
         let (best, behind) = (&self.best, &self.behind);
         if !self.is_known() {
@@ -179,8 +180,8 @@ impl LeadingGroup {
         let knows = |group: &LeadingGroup, name: &String| {
             group.best.contains(name) || group.behind.contains(name)
         };
-        let backs = |one: &LeadingGroup, other: &LeadingGroup| {
-            let first = one.best.iter().find(|name| knows(other, name));
+        let backs = |own: &LeadingGroup, other: &LeadingGroup| {
+            let first = own.best.iter().find(|name| knows(other, name));
             first.is_none_or(|first| other.best.contains(first))
         };
         self.tells() == other.tells() && backs(self, other) && backs(other, self)
@@ -189,8 +190,8 @@ impl LeadingGroup {
 
 impl WorkloadLeaders {
     /// The sentence without workload and machine.
-    pub fn words(&self, baseline: &str) -> Sentence {
-        let mut sentence = self.group.words();
+    pub fn sentence(&self, baseline: &str) -> Sentence {
+        let mut sentence = self.group.sentence();
         if !self.gain.is_empty() {
             sentence = sentence.text("; ").strong(self.gain.clone()).text(" against ");
             sentence = sentence.name(baseline);
@@ -207,9 +208,9 @@ impl WorkloadLeaders {
 
     /// How the simulator differs from the real kernel; empty where it agrees.
     pub fn simulator(&self) -> Option<Sentence> {
-        let simulated = self.simulated.as_ref().filter(|it| it.is_known())?;
+        let simulated = self.simulated.as_ref().filter(|group| group.is_known())?;
         let agrees = self.group.agrees(simulated);
-        Some(if agrees { Sentence::default() } else { simulated.words() })
+        Some(if agrees { Sentence::default() } else { simulated.sentence() })
     }
 
     /// The workload with its machine and measure.

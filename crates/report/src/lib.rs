@@ -5,19 +5,18 @@
 //! What several forms of a report share:
 //! [`units`] formats numbers, [`sentence`] marks the names in a sentence, `cells` finds the cells
 //! that differ only in the backend, `leaders` names the best contestants under each workload,
-//! `reading` has what all forms read from a comparison, [`answer`] states the result in sentences,
-//! [`explain`] states why tasks waited, [`lineage`] orders schedulers by descent, [`recorded`]
-//! states what a recorded workload does, [`replication`] states which published findings hold, and
-//! [`switching`] states how to switch to a scheduler.
+//! `reading` has what all forms read from a comparison, `table` writes one table in each form,
+//! [`answer`] states the result in sentences, [`agreement`] states how near the simulator is to a
+//! kernel, [`explain`] states why tasks waited, [`replication`] states which published findings
+//! hold, and [`switching`] states how to switch to a scheduler.
 //!
 //! The forms: [`html`] has one module per section of the page (`…_section`), [`terminal`] one per
-//! kind of text (`…_text`), [`markdown`], [`agreement_markdown`], [`effects_markdown`] and
-//! [`replay_markdown`] write tables for documents.
+//! kind of text (`…_text`), [`markdown`], [`effects_markdown`] and [`replay_markdown`] write tables
+//! for documents.
 //!
 //! What is not here: any statistic. A report shows what `stats` found and decides nothing.
 
 pub mod agreement;
-pub mod agreement_markdown;
 pub mod answer;
 mod cells;
 pub mod effects_markdown;
@@ -26,13 +25,12 @@ mod gains;
 mod headlines;
 pub mod html;
 mod leaders;
-pub mod lineage;
 pub mod markdown;
 mod reading;
-pub mod recorded;
 pub mod replay_markdown;
 pub mod replication;
 pub mod sentence;
 pub mod switching;
+mod table;
 pub mod terminal;
 pub mod units;

@@ -1,38 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The headline measures as Markdown tables, to be spliced into documents.
 
-use std::fmt::Write;
-
 use stats::{Comparison, Entry, Row};
 
 use crate::answer::answer;
 use crate::reading::Reading;
+use crate::table::Align::{Left, Right};
+use crate::table::{Field, Table};
 use crate::units;
 
 /// One table per cell, contestants as rows and headline measures as columns, below the answer.
 pub fn tables(comparison: &Comparison) -> String {
-    let mut text = String::new();
-    for sentence in answer(&Reading::new(comparison)) {
-        let _ = write!(text, "{} ", clean(&sentence.plain()));
-    }
-    text = text.trim_end().to_owned() + "\n";
+    let sentences: Vec<String> =
+        answer(&Reading::new(comparison)).iter().map(|sentence| clean(&sentence.plain())).collect();
+    let mut text = sentences.join(" ") + "\n";
     for cell in &comparison.cells {
         let rows: Vec<&Row> = cell.headline().collect();
         if rows.is_empty() {
             continue;
         }
-        let _ = write!(text, "\n**{}**\n\n| |", clean(&cell.label()));
-        rows.iter().for_each(|row| {
-            let _ = write!(text, " {} |", clean(&units::measure(&row.measure)));
-        });
-        let _ = write!(text, "\n|---|{}\n", "---:|".repeat(rows.len()));
+        let measures: Vec<String> = rows.iter().map(|row| units::measure(&row.measure)).collect();
+        let measures = measures.iter().map(|measure| (measure.as_str(), Right));
+        let mut table = Table::new(&[("", Left)].into_iter().chain(measures).collect::<Vec<_>>());
         for (index, contestant) in comparison.contestants.iter().enumerate() {
-            let _ = write!(text, "| {} |", clean(contestant));
-            rows.iter().for_each(|row| {
-                let _ = write!(text, " {} |", value(row, &row.entries[index]));
-            });
-            text.push('\n');
+            let values = rows.iter().map(|row| Field::markdown(value(row, &row.entries[index])));
+            table.add([contestant.clone().into()].into_iter().chain(values));
         }
+        text += &format!("\n**{}**\n\n{}", clean(&cell.label()), table.markdown());
     }
     text
 }

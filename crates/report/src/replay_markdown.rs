@@ -1,185 +1,183 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Whether replays tell the truth, as Markdown for documents and the terminal.
 
-use std::fmt::Write;
+use std::collections::BTreeSet;
 
 use model::metric::Unit;
 use stats::replay::{Check, Kind, Pair, Proof, Way};
 
-use crate::markdown::clean;
+use crate::table::Align::{Left, Right};
+use crate::table::Table;
 use crate::units;
 
 /// A row for each program under the scheduler that it was recorded under, a row for each under all
 /// of them, and what is not near or points the other way. With `all`, every figure.
 pub fn tables(proofs: &[Proof], all: bool) -> String {
-    let mut text = same(proofs);
-    let _ = write!(text, "\n{}", directions(proofs));
-    let rows: String = proofs.iter().map(|proof| figures(proof, all)).collect();
-    if !rows.is_empty() {
-        let what = if all { "Every figure" } else { "Figures that are not within" };
-        let _ = write!(
-            text,
-            "\n{what}:\n\n| program | figure | program's | replay's | error |\n\
-             |---|---|---:|---:|---:|\n{rows}"
-        );
-    }
-    let rows: String = proofs.iter().map(|proof| ways(proof, all)).collect();
-    if !rows.is_empty() {
-        let what = if all { "Every claim of the program" } else { "Claims that disagree" };
-        let _ = write!(
-            text,
-            "\n{what}:\n\n| program | from | to | figure | program's | | replay | simulator |\n\
-             |---|---|---|---|---:|---:|---|---|\n{rows}"
-        );
+    let mut text =
+        format!("{}\n{}", same_scheduler(proofs).markdown(), all_schedulers(proofs).markdown());
+    let figures = if all { "Every figure" } else { "Figures that are not within" };
+    let claims = if all { "Every claim of the program" } else { "Claims that disagree" };
+    for (title, table) in [(figures, figure_rows(proofs, all)), (claims, claim_rows(proofs, all))] {
+        if !table.is_empty() {
+            text += &format!("\n{title}:\n\n{}", table.markdown());
+        }
     }
     text
 }
 
-fn same(proofs: &[Proof]) -> String {
-    let mut text = String::from(
-        "| program | on | recorded under | figures | within | the program with itself | within, of \
-         those it repeats |\n|---|---|---|---:|---:|---:|---:|\n",
-    );
-    for proof in proofs {
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {} | {} | {} |",
-            clean(&proof.cell),
-            place(proof),
-            clean(&proof.recorded),
-            proof.checks.len(),
-            share(within(&proof.checks)),
-            share(within(&proof.repeats)),
-            of_these(&proof.steady()),
-        );
-    }
-    let all = |of: fn(&Proof) -> Vec<Check>| -> Vec<Check> { proofs.iter().flat_map(of).collect() };
-    let (checks, repeats) = (all(|proof| proof.checks.clone()), all(|proof| proof.repeats.clone()));
-    let _ = writeln!(
-        text,
-        "| all | | | {} | {} | {} | {} |",
-        checks.len(),
-        share(within(&checks)),
-        share(within(&repeats)),
-        of_these(&all(Proof::steady)),
-    );
-    text
+/// What a table says about one proof, or about all of them together.
+struct Row<'a> {
+    cell: &'a str,
+    place: String,
+    recorded: &'a str,
+    proofs: &'a [Proof],
 }
 
-fn directions(proofs: &[Proof]) -> String {
-    let mut text = String::from(
-        "| program | on | schedulers | differences that program and replay claim | same way | that \
-         program and simulator claim | same way |\n|---|---|---:|---:|---:|---:|---:|\n",
-    );
-    for proof in proofs {
-        let (replay, model) = (agreeing(proof, |it| it.replay), agreeing(proof, |it| it.model));
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {} | {} | {} |",
-            clean(&proof.cell),
-            place(proof),
-            schedulers(proof),
-            replay.1,
-            share(replay),
-            model.1,
-            share(model),
-        );
-    }
-    let all = |of: fn(&Pair) -> Option<Way>| sum(proofs.iter().map(|proof| agreeing(proof, of)));
-    let (replay, model) = (all(|it| it.replay), all(|it| it.model));
-    let _ = writeln!(
-        text,
-        "| all | | | {} | {} | {} | {} |",
-        replay.1,
-        share(replay),
-        model.1,
-        share(model)
-    );
-    text
+/// A row for each proof, the last one for all.
+fn rows(proofs: &[Proof]) -> impl Iterator<Item = Row<'_>> {
+    let each = proofs.iter().map(|proof| Row {
+        cell: &proof.cell,
+        place: format!("{} ({})", proof.machine, proof.backend.word()),
+        recorded: &proof.recorded,
+        proofs: std::slice::from_ref(proof),
+    });
+    each.chain([Row { cell: "all", place: String::new(), recorded: "", proofs }])
 }
 
-/// How many figures are within, and how many there are.
-fn within(checks: &[Check]) -> (usize, usize) {
-    (checks.iter().filter(|check| check.is_within()).count(), checks.len())
+fn same_scheduler(proofs: &[Proof]) -> Table {
+    let mut table = Table::new(&[
+        ("program", Left),
+        ("on", Left),
+        ("recorded under", Left),
+        ("figures", Right),
+        ("within", Right),
+        ("the program with itself", Right),
+        ("within, of those it repeats", Right),
+    ]);
+    for Row { cell, place, recorded, proofs } in rows(proofs) {
+        let checks: Vec<&Check> = proofs.iter().flat_map(|proof| &proof.checks).collect();
+        let repeats: Vec<&Check> = proofs.iter().flat_map(|proof| &proof.repeats).collect();
+        let steady: Vec<Check> = proofs.iter().flat_map(Proof::steady).collect();
+        let share = |checks: &[&Check]| units::share(within(checks.iter().copied()), checks.len());
+        table.add([
+            cell.into(),
+            place,
+            recorded.into(),
+            checks.len().to_string(),
+            share(&checks),
+            share(&repeats),
+            share_of(within(&steady), steady.len()),
+        ]);
+    }
+    table
+}
+
+fn all_schedulers(proofs: &[Proof]) -> Table {
+    let mut table = Table::new(&[
+        ("program", Left),
+        ("on", Left),
+        ("schedulers", Right),
+        ("differences that program and replay claim", Right),
+        ("same way", Right),
+        ("that program and simulator claim", Right),
+        ("same way", Right),
+    ]);
+    for Row { cell, place, proofs, .. } in rows(proofs) {
+        let pairs = || proofs.iter().flat_map(|proof| &proof.pairs);
+        let names: BTreeSet<&String> = pairs().flat_map(|pair| &pair.schedulers).collect();
+        let (same, both) = agreeing(pairs().map(|pair| (pair.program, pair.replay)));
+        let (model_same, model_both) = agreeing(pairs().map(|pair| (pair.program, pair.model)));
+        table.add([
+            cell.into(),
+            place.clone(),
+            if place.is_empty() { String::new() } else { names.len().to_string() },
+            both.to_string(),
+            units::share(same, both),
+            model_both.to_string(),
+            units::share(model_same, model_both),
+        ]);
+    }
+    table
+}
+
+/// How many figures are within.
+fn within<'a>(checks: impl IntoIterator<Item = &'a Check>) -> usize {
+    checks.into_iter().filter(|check| check.is_within()).count()
 }
 
 /// `3 of 4 (75 %)`.
-fn of_these(checks: &[Check]) -> String {
-    let (near, all) = within(checks);
+fn share_of(part: usize, all: usize) -> String {
     match all {
         0 => "–".into(),
-        all => format!("{near} of {all} ({:.0} %)", 100.0 * near as f64 / all as f64),
+        all => format!("{part} of {all} ({:.0} %)", 100.0 * part as f64 / all as f64),
     }
 }
 
-/// Of the differences that the program claims and the other side too: how many point the same way,
-/// and how many there are.
-fn agreeing(proof: &Proof, other: impl Fn(&Pair) -> Option<Way>) -> (usize, usize) {
-    let claims = proof.pairs.iter().filter_map(|pair| Some((pair.program?, other(pair)?)));
-    claims.fold((0, 0), |(same, all), (one, two)| (same + usize::from(one == two), all + 1))
+/// Of the differences that both sides claim: how many point the same way, and how many there are.
+fn agreeing(claims: impl Iterator<Item = (Option<Way>, Option<Way>)>) -> (usize, usize) {
+    let both = claims.filter_map(|(program, replay)| Some((program?, replay?)));
+    both.fold((0, 0), |(same, all), (program, replay)| {
+        (same + usize::from(program == replay), all + 1)
+    })
 }
 
-fn sum(parts: impl Iterator<Item = (usize, usize)>) -> (usize, usize) {
-    parts.fold((0, 0), |(a, b), (c, d)| (a + c, b + d))
-}
-
-fn share((part, all): (usize, usize)) -> String {
-    match all {
-        0 => "–".into(),
-        all => format!("{part} ({:.0} %)", 100.0 * part as f64 / all as f64),
-    }
-}
-
-fn place(proof: &Proof) -> String {
-    format!("{} ({})", clean(&proof.machine), proof.backend.word())
-}
-
-fn schedulers(proof: &Proof) -> usize {
-    let names = proof.pairs.iter().flat_map(|pair| &pair.schedulers);
-    names.collect::<std::collections::BTreeSet<_>>().len()
-}
-
-fn figures(proof: &Proof, all: bool) -> String {
-    let wanted = proof.checks.iter().filter(|check| all || !check.is_within());
-    let row = |check: &Check| {
+fn figure_rows(proofs: &[Proof], all: bool) -> Table {
+    let mut table = Table::new(&[
+        ("program", Left),
+        ("figure", Left),
+        ("program's", Right),
+        ("replay's", Right),
+        ("error", Right),
+    ]);
+    let checks =
+        proofs.iter().flat_map(|proof| proof.checks.iter().map(move |check| (proof, check)));
+    for (proof, check) in checks.filter(|(_, check)| all || !check.is_within()) {
         let replay = check.replay.map(|replay| number(check.kind, replay));
         let error = check.error().map(|error| format!("{:.0} %", 100.0 * error));
-        format!(
-            "| {} | {} | {} | {} | {} |\n",
-            clean(&proof.cell),
+        table.add([
+            proof.cell.clone(),
             figure(check.kind, &check.group),
             number(check.kind, check.program),
-            replay.as_deref().unwrap_or("missing"),
-            error.as_deref().unwrap_or("–"),
-        )
-    };
-    wanted.map(row).collect()
+            replay.unwrap_or_else(|| "missing".into()),
+            error.unwrap_or_else(|| "–".into()),
+        ]);
+    }
+    table
 }
 
-fn ways(proof: &Proof, all: bool) -> String {
+fn claim_rows(proofs: &[Proof], all: bool) -> Table {
+    let mut table = Table::new(&[
+        ("program", Left),
+        ("from", Left),
+        ("to", Left),
+        ("figure", Left),
+        ("program's", Right),
+        ("", Right),
+        ("replay", Left),
+        ("simulator", Left),
+    ]);
     let disagrees = |pair: &Pair| {
-        let differs = |other: Option<Way>| other.is_some() && other != pair.program;
-        differs(pair.replay) || differs(pair.model)
+        [pair.replay, pair.model].iter().any(|way| way.is_some() && *way != pair.program)
     };
-    let wanted = proof.pairs.iter().filter(|pair| pair.program.is_some());
-    let wanted = wanted.filter(|pair| all || disagrees(pair));
-    let row = |pair: &Pair| {
-        format!(
-            "| {} | {} | {} | {} | {} | {} | {} | {} |\n",
-            clean(&proof.cell),
-            clean(&pair.schedulers[0]),
-            clean(&pair.schedulers[1]),
+    let pairs = proofs.iter().flat_map(|proof| proof.pairs.iter().map(move |pair| (proof, pair)));
+    let claimed = pairs.filter(|(_, pair)| pair.program.is_some());
+    for (proof, pair) in claimed.filter(|(_, pair)| all || disagrees(pair)) {
+        let [from, to] = pair.schedulers.clone();
+        table.add([
+            proof.cell.clone(),
+            from,
+            to,
             figure(pair.kind, &pair.group),
             number(pair.kind, pair.values[0]),
             number(pair.kind, pair.values[1]),
-            word(pair.replay),
-            word(pair.model),
-        )
-    };
-    wanted.map(row).collect()
+            claim(pair.replay).into(),
+            claim(pair.model).into(),
+        ]);
+    }
+    table
 }
 
-fn word(way: Option<Way>) -> &'static str {
+fn claim(way: Option<Way>) -> &'static str {
     match way {
         Some(Way::Larger) => "larger",
         Some(Way::Smaller) => "smaller",
@@ -197,7 +195,7 @@ fn figure(kind: Kind, group: &str) -> String {
         Kind::DelayP99 => "run delay p99",
         Kind::DelayMean => "mean run delay",
     };
-    if group.is_empty() { name.into() } else { format!("{name} · {}", clean(group)) }
+    if group.is_empty() { name.into() } else { format!("{name} · {group}") }
 }
 
 fn number(kind: Kind, value: f64) -> String {

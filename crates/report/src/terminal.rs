@@ -6,25 +6,24 @@ use std::collections::BTreeMap;
 use model::Clock;
 use stats::rank::holm::ALPHA;
 use stats::view::agreement::Agreement;
-use stats::{Cell, Comparison, Entry, Row, Verdict};
+use stats::{Cell, Comparison, Entry, OutcomeCount, Row, Verdict};
 
 use crate::answer::answer;
-use crate::leaders::WorkloadLeaders;
 use crate::reading::Reading;
+use crate::table::Align::{Left, Right};
+use crate::table::{Field, Table};
 use crate::{agreement, units};
-use layout::{Paint, fit, pad, pad_left, wrapped};
-use outcomes_text::bad_outcomes;
+use layout::{Paint, fit, wrapped};
 
 mod backends_text;
 pub mod consensus_text;
 pub mod gate_text;
 pub mod history_text;
 pub(crate) mod layout;
-mod outcomes_text;
 pub mod recommendation_text;
+pub mod separation_text;
 
 pub use layout::{COLUMNS, STYLES};
-pub mod separation_text;
 
 /// Characters of a contestant's name that are shown.
 const NAME: usize = 20;
@@ -35,14 +34,13 @@ pub fn table(comparison: &Comparison, agreement: Option<&Agreement>, colour: boo
     let paint = Paint(colour);
     let reading = Reading::new(comparison);
     let mut text = String::new();
+    let table = |cell: &&Cell| cell_table(cell, &comparison.baseline, paint);
     for cells in &reading.questions {
         match (cells.as_slice(), agreement) {
             ([_, _], Some(agreement)) => {
                 text += &backends_text::tables(comparison, cells, agreement, paint);
             }
-            _ => {
-                cells.iter().for_each(|cell| text += &cell_table(cell, &comparison.baseline, paint))
-            }
+            _ => text.extend(cells.iter().map(table)),
         }
     }
     for note in &comparison.notes {
@@ -54,23 +52,27 @@ pub fn table(comparison: &Comparison, agreement: Option<&Agreement>, colour: boo
     if !comparison.notes.is_empty() || agreement.is_some() {
         text.push('\n');
     }
-    for sentence in answer(&reading) {
-        text += &wrapped(&sentence.plain(), "");
+    let mut sentences = answer(&reading);
+    if let Some(agreement) = agreement {
+        sentences.extend(agreement::sentences(comparison, agreement));
     }
-    for sentence in
-        agreement.map_or_else(Vec::new, |agreement| agreement::sentences(comparison, agreement))
-    {
-        text += &wrapped(&sentence.plain(), "");
-    }
+    text.extend(sentences.iter().map(|sentence| wrapped(&sentence.plain(), "")));
     for line in &reading.leaders {
-        text += &best(line, &comparison.baseline);
+        let sentence = line.sentence(&comparison.baseline).plain();
+        text += &wrapped(&format!("- {}: {sentence}.", line.subject()), "  ");
     }
     text
 }
 
-fn best(line: &WorkloadLeaders, baseline: &str) -> String {
-    let words = line.words(baseline).plain();
-    wrapped(&format!("- {}: {words}.", line.subject()), "  ")
+/// The trials of a cell that did not end well.
+fn bad_outcomes(cell: &Cell, place: &str, paint: Paint) -> String {
+    let bad = cell.outcomes.iter().filter(|count| count.outcome != "ok");
+    let line = |count: &OutcomeCount| {
+        let outcome = format!("{} {}", count.trials, count.outcome);
+        let line = format!("  ! {place}{}: {outcome}: {}", count.contestant, count.reason);
+        paint.red(&fit(&line, COLUMNS)) + "\n"
+    };
+    bad.map(line).collect()
 }
 
 fn cell_table(cell: &Cell, baseline: &str, paint: Paint) -> String {
@@ -92,15 +94,36 @@ fn row_table(row: &Row, baseline: &str, paint: Paint) -> String {
         return text + &unmeasured(row);
     }
     let against = format!("against {}", fit(baseline, NAME));
-    text += &paint.dim(&format!(
-        "    {:<NAME$} {:>7} {:>10} {:<16} {against}",
-        "contestant", "n/boots", "median", "95 % interval"
-    ));
-    text.push('\n');
-    for entry in &row.entries {
-        text += &entry_line(row, entry, paint);
+    let mut table = Table::new(&[
+        ("contestant", Left),
+        ("n/boots", Right),
+        ("median", Right),
+        ("95 % interval", Left),
+        (&against, Left),
+        ("", Left),
+    ]);
+    row.entries.iter().for_each(|entry| table.add(fields(row, entry)));
+    let mut lines = table.terminal("    ", &[NAME, 7, 10, 16, 28, 0], paint).into_iter();
+    text.extend(lines.next());
+    for (line, entry) in lines.zip(&row.entries) {
+        text += &format!("{line}{}", missing(entry));
     }
     text
+}
+
+fn fields(row: &Row, entry: &Entry) -> [Field; 6] {
+    let range = match (entry.interval, entry.median) {
+        (Some(interval), Some(median)) => units::interval(interval, median, row.unit),
+        _ => String::new(),
+    };
+    [
+        fit(&entry.contestant, NAME).into(),
+        format!("{}/{}", entry.trials, entry.boots).into(),
+        units::number_or_dash(entry.median, row.unit).into(),
+        range.into(),
+        shift(row, entry).into(),
+        Field::judged(verdict(entry), entry.verdict),
+    ]
 }
 
 /// Why no contestant has a number, each reason once.
@@ -110,45 +133,20 @@ fn unmeasured(row: &Row) -> String {
         *reasons.entry(reason).or_default() += trials;
     }
     let line = |(reason, trials): (&str, u32)| {
-        fit(
-            &format!(
-                "    no contestant has a number; {}: {reason}",
-                units::count(trials.into(), "trial")
-            ),
-            COLUMNS,
-        ) + "\n"
+        let trials = units::count(trials.into(), "trial");
+        let line = format!("    no contestant has a number; {trials}: {reason}");
+        fit(&line, COLUMNS) + "\n"
     };
     reasons.into_iter().map(line).collect()
-}
-
-fn entry_line(row: &Row, entry: &Entry, paint: Paint) -> String {
-    let name = pad(&fit(&entry.contestant, NAME), NAME);
-    let trials = format!("{}/{}", entry.trials, entry.boots);
-    let median = entry.median.map_or_else(|| "–".into(), |value| units::number(value, row.unit));
-    let range = match (entry.interval, entry.median) {
-        (Some(interval), Some(median)) => units::interval(interval, median, row.unit),
-        _ => String::new(),
-    };
-    let verdict = paint.judged(entry.verdict, &verdict(entry));
-    let line = format!(
-        "    {name} {trials:>7} {} {} {} {verdict}",
-        pad_left(&median, 10),
-        pad(&range, 16),
-        pad(&shift(row, entry), 28),
-    );
-    format!("{}\n{}", line.trim_end(), missing(entry))
 }
 
 /// The verdict, with the corrected p value if only this prevents a claim.
 fn verdict(entry: &Entry) -> String {
     let interval = entry.shift.and_then(|shift| shift.percent_interval.or(shift.interval));
-    let without_zero = interval.is_some_and(|it| it.low > 0.0 || it.high < 0.0);
+    let without_zero = interval.is_some_and(|ends| ends.low > 0.0 || ends.high < 0.0);
+    let silent = without_zero && entry.verdict == Verdict::NotDistinguishable;
     match entry.p_value {
-        Some(p)
-            if entry.verdict == Verdict::NotDistinguishable
-                && without_zero
-                && p.adjusted > ALPHA =>
-        {
+        Some(p) if silent && p.adjusted > ALPHA => {
             format!("not distinguishable, p {:.2}", p.adjusted)
         }
         _ => entry.verdict.words().into(),

@@ -12,6 +12,11 @@ pub fn number(value: f64, unit: Unit) -> String {
     if suffix.is_empty() { digits } else { format!("{digits} {suffix}") }
 }
 
+/// The number, or a dash where there is none.
+pub fn number_or_dash(value: Option<f64>, unit: Unit) -> String {
+    value.map_or_else(|| "–".into(), |value| number(value, unit))
+}
+
 /// An interval without its unit, scaled like the number that it belongs to: `[3.97, 4.10]`.
 pub fn interval(interval: Interval, beside: f64, unit: Unit) -> String {
     let (factor, _) = scale(beside, unit);
@@ -65,6 +70,14 @@ pub fn count(number: u64, noun: &str) -> String {
 /// The noun that follows a number: `time` after 1, else `times`.
 pub fn plural(number: u64, noun: &str) -> String {
     if number == 1 { noun.into() } else { format!("{noun}s") }
+}
+
+/// A part of a number of things: `3 (75 %)`, or a dash of none.
+pub(crate) fn share(part: usize, all: usize) -> String {
+    match all {
+        0 => "–".into(),
+        all => format!("{part} ({:.0} %)", 100.0 * part as f64 / all as f64),
+    }
 }
 
 /// Which direction is better, in words; `None` where neither is.

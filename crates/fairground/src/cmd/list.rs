@@ -122,7 +122,7 @@ fn family(args: &Args) -> Result<ExitCode> {
     }
     match args.format {
         Format::Json => output::print_json(&lineage::members())?,
-        Format::Table => output::print(&report::lineage::text(&lineage::members()))?,
+        Format::Table => output::print(&lineage::tree(&lineage::members()))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -14,10 +14,7 @@ use store::Session;
 
 use crate::output;
 use crate::stores::Several;
-use crate::{command_line, dates, lineage, recordings, sessions};
-
-/// The default of `history --margin`.
-const MARGIN_PERCENT: f64 = 1.0;
+use crate::{command_line, dates};
 
 /// Options of `report`.
 #[derive(clap::Args)]
@@ -46,11 +43,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let opened = args.chosen.open(true)?;
     let mut comparison = opened.compare(args.baseline)?;
     comparison.notes.extend(args.chosen.damages()?);
-    let campaigns = sessions::campaigns(&args.chosen.all_sessions()?);
-    let history = (campaigns.len() > 1).then(|| sessions::history(&campaigns, MARGIN_PERCENT));
-    let recorded = recordings::graphs(&opened.records, &args.chosen.texts()?);
-    let about = About { history, recorded, ..about(&opened.sessions) };
-    let page = report::html::page(&comparison, &opened.records, &about);
+    let page = report::html::page(&comparison, &opened.records, &about(&opened.sessions));
     let to_file = output.as_os_str() != "-";
     let mut out = output::writer(to_file.then_some(&output))?;
     out.write_all(page.as_bytes())?;
@@ -69,9 +62,6 @@ fn about(sessions: &[Session]) -> About {
         question: experiment.map(|e| e.question.clone()).unwrap_or_default(),
         commands: commands.chain([command_line::command()]).collect(),
         generated: dates::today(),
-        lineage: lineage::members(),
         exploratory: experiment.is_some_and(|e| e.design.exploratory),
-        recorded: Vec::new(),
-        history: None,
     }
 }

@@ -32,9 +32,6 @@ fn a_step_is_found_and_fails_only_while_it_is_new() {
     let assert = bench.run(&["history"]).success();
     let said = stdout(&assert);
     assert!(said.contains("session 4: worse, +3.0 %") && said.contains("▁▁▁██"), "{said}");
-    bench.run(&["report", "-o", "r.html"]).success();
-    let page = std::fs::read_to_string(bench.path("r.html")).expect("a page");
-    assert!(page.contains("<section id=\"history\"") && page.contains("class=\"jump\""));
 }
 
 #[test]

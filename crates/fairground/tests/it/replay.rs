@@ -189,25 +189,6 @@ fn a_yield_gives_the_cpu_away() {
 }
 
 #[test]
-fn the_report_says_who_wakes_whom_where_the_tapes_are_at_hand() {
-    let bench = Bench::new();
-    recorded(&bench, "vtime");
-    play(&bench, "./mine.toml", &["vtime", "fifo"], "mine.db");
-    let page = |bench: &Bench| {
-        bench.run(&["report", "--store", "mine.db", "-o", "page.html"]).success();
-        std::fs::read_to_string(bench.path("page.html")).expect("a page")
-    };
-    let whole = page(&bench);
-    assert!(whole.contains("<a href=\"#recorded\">Recorded load</a>"));
-    assert_eq!(whole.matches("<caption>Wake-ups</caption>").count(), 1);
-    assert!(whole.contains("<th scope=\"row\">frame</th><td>render</td>"), "{whole}");
-    std::fs::remove_file(bench.path("mine.tapes")).expect("removed");
-    let without = page(&bench);
-    assert!(!without.contains("<caption>Wake-ups</caption>"));
-    assert!(without.contains("What it does is not known: the tapes "));
-}
-
-#[test]
 fn a_trial_finds_its_tapes_by_their_content() {
     let bench = Bench::new();
     recorded(&bench, "vtime");

@@ -8,12 +8,17 @@ pub mod sentences;
 use model::metric::Unit;
 use stats::explain::{Explanation, Spent, Wait};
 
-use crate::terminal::layout::{COLUMNS, Paint, fit, pad, pad_left, wrapped};
+use crate::table::Align::{Left, Right};
+use crate::table::Table;
+use crate::terminal::layout::{COLUMNS, Paint, fit, pad_left, wrapped};
 use crate::units;
 use sentences::{moment, share, time};
 
 /// The most tasks that are listed one by one.
 const TASKS: usize = 8;
+
+/// Characters of a task's name that are shown.
+const NAME: usize = 23;
 
 /// The most CPUs of the timeline.
 const LANES: usize = 32;
@@ -41,23 +46,29 @@ fn head(title: &str, explanation: &Explanation, paint: Paint) -> String {
 }
 
 fn where_time_went(explanation: &Explanation, paint: Paint) -> String {
-    let mut text = paint.bold("Where the time went") + "\n";
-    let columns = ["running", "waiting", "sleeping", "blocked"].map(|word| pad_left(word, 15));
-    let heading = format!("  {:<24}{:>5}{}  longest wait", "", "tasks", columns.concat());
-    text += &format!("{}\n", paint.dim(&heading));
-    let groups = explanation.groups.iter();
-    text.extend(groups.map(|group| spent(group, sentences::group(&group.name))));
+    let mut table = Table::new(&[
+        ("", Left),
+        ("tasks", Right),
+        ("running", Right),
+        ("waiting", Right),
+        ("sleeping", Right),
+        ("blocked", Right),
+        ("longest wait", Right),
+    ]);
+    let groups = &explanation.groups;
+    groups.iter().for_each(|group| table.add(spent(group, sentences::group(&group.name))));
     let (listed, all) = most_waiting(explanation);
+    listed.iter().for_each(|task| table.add(spent(task, &task.name)));
+    let mut lines = table.terminal("  ", &[NAME, 5, 14, 14, 14, 14, 13], paint);
     if !listed.is_empty() {
         let which = if listed.len() < all {
             format!("the {} of {all} tasks that waited longest", listed.len())
         } else {
             "task by task".into()
         };
-        text += &format!("  {}\n", paint.dim(&which));
-        text.extend(listed.into_iter().map(|task| spent(task, &task.name)));
+        lines.insert(1 + groups.len(), format!("  {}\n", paint.dim(&which)));
     }
-    text
+    format!("{}\n{}", paint.bold("Where the time went"), lines.concat())
 }
 
 /// The tasks of groups of several that waited most, and how many such tasks there are.
@@ -72,19 +83,19 @@ fn most_waiting(explanation: &Explanation) -> (Vec<&Spent>, usize) {
     (tasks, all)
 }
 
-fn spent(spent: &Spent, name: &str) -> String {
+fn spent(spent: &Spent, name: &str) -> [String; 7] {
     let part = |ns: u64| match ns {
-        0 => pad_left("–", 15),
-        ns => format!("{} {}", pad_left(&time(ns), 8), pad_left(&share(ns, spent.lifetime_ns), 6)),
+        0 => "–".into(),
+        ns => format!("{} {}", time(ns), pad_left(&share(ns, spent.lifetime_ns), 6)),
     };
-    let parts = [spent.running_ns, spent.waiting_ns, spent.sleeping_ns, spent.blocked_ns].map(part);
     let longest = match spent.longest_wait_ns {
         0 => "–".into(),
         ns => time(ns),
     };
-    let name = pad(&fit(name, 24), 24);
     let tasks = units::number(spent.tasks as f64, Unit::Count);
-    format!("  {name}{tasks:>5}{}  {longest:>12}\n", parts.concat())
+    let [running, waiting] = [spent.running_ns, spent.waiting_ns].map(part);
+    let [sleeping, blocked] = [spent.sleeping_ns, spent.blocked_ns].map(part);
+    [fit(name, NAME), tasks, running, waiting, sleeping, blocked, longest]
 }
 
 fn who_ran_instead(explanation: &Explanation, paint: Paint) -> String {

@@ -16,30 +16,28 @@ use crate::{agreement, cells, units};
 /// A larger table of all headline measures is folded.
 const FIELDS_OPEN: usize = 120;
 
-pub fn section(reading: &Reading, agreement: Option<&Agreement>) -> Markup {
+pub fn body(reading: &Reading, agreement: Option<&Agreement>) -> Markup {
     let comparison = reading.comparison;
     let sentences = answer(reading);
     let (first, rest) = sentences.split_first().unzip();
     let rest = rest.unwrap_or_default();
-    let agreed = agreement.map_or_else(Vec::new, |it| agreement::in_short(comparison, it));
+    let agreed = agreement
+        .map_or_else(Vec::new, |agreement| agreement::sentences_in_short(comparison, agreement));
     html! {
-        section id="answer" {
-            h2 { "The answer" }
-            p class="lead" { @if let Some(first) = first { (first) } }
-            @if !rest.is_empty() {
-                ul class="plain" { @for sentence in rest { li { (sentence) } } }
-            }
-            @if !agreed.is_empty() {
-                p { (joined(&agreed, " ")) " " a href="#agreement" { "More" } }
-            }
-            (leaders_table::table(reading))
-            @if !comparison.notes.is_empty() {
-                ul class="notes" aria-label="Read this first" {
-                    @for note in &comparison.notes { li { (note) } }
-                }
-            }
-            (matrix(reading))
+        p class="lead" { @if let Some(first) = first { (first) } }
+        @if !rest.is_empty() {
+            ul class="plain" { @for sentence in rest { li { (sentence) } } }
         }
+        @if !agreed.is_empty() {
+            p { (joined(&agreed, " ")) " " a href="#agreement" { "More" } }
+        }
+        (leaders_table::table(reading))
+        @if !comparison.notes.is_empty() {
+            ul class="notes" aria-label="Read this first" {
+                @for note in &comparison.notes { li { (note) } }
+            }
+        }
+        (matrix(reading))
     }
 }
 

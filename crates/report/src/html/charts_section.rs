@@ -6,6 +6,7 @@ use stats::{Cell, Comparison, Row};
 
 use super::detail_level::DetailLevel;
 use super::figure::save_buttons;
+use super::knees;
 use super::markup::NO_BREAK;
 use super::page_data::Resampled;
 use crate::cells;
@@ -17,30 +18,27 @@ const FIGURES: [(&str, &str, &str); 6] = [
         "trials",
         "Every trial",
         "Each point is one trial; the box spans the middle half of the trials, its line is the \
-         median. \
-         No trial is left out.",
+         median. No trial is left out.",
     ),
     (
         "histogram",
         "Distribution",
         "Samples of all trials, in bins of equal ratio; both axes are logarithmic, so that a \
-         single \
-         late wake-up stays visible.",
+         single late wake-up \
+         stays visible.",
     ),
     ("shift", "Shift by quantile", ""),
     (
         "ramp",
         "By parameter",
         "Medians over trials; bands are their 95 % intervals. A diamond is a knee with its \
-         interval, where a \
-         headline measure has one; the knees are listed below.",
+         interval, where a headline measure has one; the knees are listed below.",
     ),
     (
         "switches",
         "Context switches",
         "Medians over trials: switches away from tasks that blocked (voluntary) and from tasks \
-         that could \
-         have continued (involuntary).",
+         that could have continued (involuntary).",
     ),
     (
         "share",
@@ -49,71 +47,63 @@ const FIGURES: [(&str, &str, &str); 6] = [
     ),
 ];
 
-/// The section, with `knees` below the charts. Every chart has the height that it needs for the
+/// The charts, with the knees below them. Every chart has the height that it needs for the
 /// first cell, so that nothing moves when the scripts draw; another cell may need another height.
-pub fn section(
-    comparison: &Comparison,
-    resampled: &Resampled,
-    detail: &DetailLevel,
-    knees: &Markup,
-) -> Markup {
+pub fn body(comparison: &Comparison, resampled: &Resampled, detail: &DetailLevel) -> Markup {
     let start = cells::most_decided(comparison);
     let cell = comparison.cells.get(start);
     let shifts = detail.shifts && resampled.has_shifts(start);
     let hidden = |id: &str| cell.is_none_or(|cell| !has(id, cell, comparison, shifts));
     html! {
-        section id="pictures" {
-            h2 { "Pictures" }
-            noscript {
-                p { "The charts need JavaScript; every number in them is in the tables." }
-            }
-            div class="controls" id="controls" {
-                label { "Cell " select id="pick-cell" {} }
-                label { "Measure " select id="pick-measure" {} }
-                div class="chips" id="chips" role="group" aria-label="Shown contestants" {
-                    @for name in &comparison.contestants {
-                        button type="button" class="chip" { span { (name) } }
-                    }
-                }
-            }
-            p id="measure-definition" class="definition" { (NO_BREAK) }
-            p class="aside" { (detail.cut) }
-            div class="figures" {
-                @for (id, title, caption) in FIGURES {
-                    figure id={ "figure-" (id) } hidden[hidden(id)] {
-                        h3 { (title) }
-                        div class="chart" id={ "chart-" (id) } role="img" aria-label=(title)
-                            style={ "min-height: " (height(id, comparison.contestants.len())) "px" }
-                            {}
-                        figcaption { (caption) }
-                        (save_buttons())
-                    }
-                }
-            }
-            (knees)
+        noscript {
+            p { "The charts need JavaScript; every number in them is in the tables." }
         }
+        div class="controls" id="controls" {
+            label { "Cell " select id="pick-cell" {} }
+            label { "Measure " select id="pick-measure" {} }
+            div class="chips" id="chips" role="group" aria-label="Shown contestants" {
+                @for name in &comparison.contestants {
+                    button type="button" class="chip" { span { (name) } }
+                }
+            }
+        }
+        p id="measure-definition" class="definition" { (NO_BREAK) }
+        p class="aside" { (detail.cut) }
+        div class="figures" {
+            @for (id, title, caption) in FIGURES {
+                figure id={ "figure-" (id) } hidden[hidden(id)] {
+                    h3 { (title) }
+                    div class="chart" id={ "chart-" (id) } role="img" aria-label=(title)
+                        style={ "min-height: " (height(id, comparison.contestants.len())) "px" }
+                        {}
+                    figcaption { (caption) }
+                    (save_buttons())
+                }
+            }
+        }
+        (knees::list(&resampled.ramps, comparison))
     }
 }
 
 /// Whether a chart has something to show for this cell.
 fn has(id: &str, cell: &Cell, comparison: &Comparison, shifts: bool) -> bool {
     let any =
-        |wanted: &dyn Fn(&Row) -> bool| cell.rows.iter().any(|it| it.is_measured() && wanted(it));
+        |wanted: fn(&Row) -> bool| cell.rows.iter().any(|row| row.is_measured() && wanted(row));
     match id {
-        "histogram" => any(&|row| row.measure.statistic.is_some()),
+        "histogram" => any(|row| row.measure.statistic.is_some()),
         "shift" => shifts,
         "ramp" => comparison.cells.iter().any(|other| is_next(cell, other)),
-        "switches" => any(&|row| row.measure.name.ends_with("voluntary_switches")),
-        "share" => any(&|row| row.measure.name == "cpu_share" && row.measure.group != "all"),
+        "switches" => any(|row| row.measure.name.ends_with("voluntary_switches")),
+        "share" => any(|row| row.measure.name == "cpu_share" && row.measure.group != "all"),
         _ => true,
     }
 }
 
 /// Whether two cells differ in exactly one parameter.
 fn is_next(cell: &Cell, other: &Cell) -> bool {
-    let place = |it: &Cell| (it.workload.clone(), it.machine.clone(), it.backend);
     let names = cell.parameters.keys();
-    place(cell) == place(other)
+    (&cell.workload, &cell.machine, cell.backend)
+        == (&other.workload, &other.machine, other.backend)
         && cell.parameters.len() == other.parameters.len()
         && names.filter(|&name| cell.parameters.get(name) != other.parameters.get(name)).count()
             == 1

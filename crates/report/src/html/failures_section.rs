@@ -13,7 +13,7 @@ use super::starvation;
 /// Contestant, cell, outcome and reason of trials that failed alike.
 type FailureKey<'a> = (&'a str, String, &'a str, &'a str);
 
-pub fn section(records: &[Record], detail: &DetailLevel) -> Markup {
+pub fn body(records: &[Record], detail: &DetailLevel) -> Markup {
     let mut alike: BTreeMap<FailureKey, Vec<&Record>> = BTreeMap::new();
     for record in records.iter().filter(|record| !record.outcome.is_ok()) {
         let contestant = record.trial.contestant.name.as_str();
@@ -22,19 +22,16 @@ pub fn section(records: &[Record], detail: &DetailLevel) -> Markup {
         alike.entry(key).or_default().push(record);
     }
     html! {
-        section id="failures" {
-            h2 { "What did not end well" }
-            @if alike.is_empty() {
-                p {
-                    "Every trial ran to its end, with the scheduler under test active before and \
-                     after it."
-                }
-            } @else {
-                p class="aside" {
-                    "These trials are in no median; their failure is a finding of its own."
-                }
-                (table(&alike, detail))
+        @if alike.is_empty() {
+            p {
+                "Every trial ran to its end, with the scheduler under test active before and \
+                 after it."
             }
+        } @else {
+            p class="aside" {
+                "These trials are in no median; their failure is a finding of its own."
+            }
+            (table(&alike, detail))
         }
     }
 }

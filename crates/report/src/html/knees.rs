@@ -13,7 +13,7 @@ use stats::records::measures::values;
 use stats::series::knee::{Knee, SETTINGS_NEEDED, with_interval};
 use stats::{Cell, Comparison, Interval, MeasureKey, headlines};
 
-use super::markup::name;
+use super::markup::{name, percent};
 use super::short_number::Short;
 use crate::units;
 
@@ -197,7 +197,7 @@ fn course(below: f64, above: f64) -> String {
 }
 
 /// All knees as text; empty without a ramp of five settings.
-pub fn section(ramps: &[Ramp], comparison: &Comparison) -> Markup {
+pub fn list(ramps: &[Ramp], comparison: &Comparison) -> Markup {
     if ramps.is_empty() {
         return Markup::default();
     }
@@ -207,7 +207,7 @@ pub fn section(ramps: &[Ramp], comparison: &Comparison) -> Markup {
             p class="aside" {
                 "Where a headline measure bends as the parameter grows: two straight lines that \
                  meet leave less than half of the residuals of one line. In brackets the "
-                (format!("{:.0} %", 100.0 * comparison.confidence))
+                (percent(comparison.confidence))
                 " interval, from a bootstrap of whole blocks; a block that lacks a setting is left \
                  out."
             }

@@ -4,7 +4,7 @@
 
 use maud::{Markup, html};
 
-use super::markup::{anchor, heads, name};
+use super::markup::{anchor, heads, name, percent};
 use crate::leaders::WorkloadLeaders;
 use crate::reading::Reading;
 
@@ -54,14 +54,10 @@ pub fn table(reading: &Reading) -> Markup {
     }
 }
 
-fn percent(part: f64) -> String {
-    format!("{:.0} %", 100.0 * part)
-}
-
 fn fields(line: &WorkloadLeaders, both: bool) -> Markup {
     html! {
         th scope="row" { a href={ "#" (anchor(&line.cell)) } { (line.place) } }
-        td class="leaders" title=(line.group.best.join(", ")) { (line.group.words()) }
+        td class="leaders" title=(line.group.best.join(", ")) { (line.group.sentence()) }
         td class="gain" { (line.gain) }
         td class="last" {
             @if let Some((last, far)) = &line.last { (name(last)) " " (far) }

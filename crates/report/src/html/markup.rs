@@ -41,6 +41,11 @@ pub fn joined<T: Render>(items: impl IntoIterator<Item = T>, separator: &str) ->
     }
 }
 
+/// `95 %`.
+pub fn percent(part: f64) -> String {
+    format!("{:.0} %", 100.0 * part)
+}
+
 /// The head of a table; columns of class `n` hold numbers.
 pub fn heads(columns: &[(&str, &str)]) -> Markup {
     html! { thead { tr { (head_cells(columns)) } } }

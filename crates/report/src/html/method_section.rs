@@ -10,18 +10,25 @@ use stats::Comparison;
 use stats::compare::family::families;
 use stats::rank::holm::ALPHA;
 
-use super::markup::{fact_item, heads};
+use super::About;
+use super::frame::command;
+use super::markup::{fact_item, percent};
+use super::provenance;
+use crate::table::Align::Left;
+use crate::table::Table;
 
-pub fn section(comparison: &Comparison, records: &[Record]) -> Markup {
+pub fn body(comparison: &Comparison, records: &[Record], about: &About) -> Markup {
     html! {
-        section id="method" {
-            h2 { "What was compared, and how" }
-            dl class="facts" {
-                @for (name, fact) in design(comparison, records) { (fact_item(name, fact)) }
-            }
-            (contestants(comparison, records))
-            (workloads(comparison, records))
-            (limits(comparison))
+        dl class="facts" {
+            @for (name, fact) in design(comparison, records) { (fact_item(name, fact)) }
+        }
+        (contestants(comparison, records))
+        (workloads(comparison, records))
+        (limits(comparison))
+        (provenance::entries(records))
+        div id="reproduce" {
+            h3 { "Reproduce it" }
+            @for line in &about.commands { (command(line)) }
         }
     }
 }
@@ -53,8 +60,8 @@ fn design(comparison: &Comparison, records: &[Record]) -> [(&'static str, String
         (
             "Intervals",
             format!(
-                "{:.0} %, cluster bootstrap: boots, then trials within them; {} resamples, seed {}",
-                comparison.confidence * 100.0,
+                "{}, cluster bootstrap: boots, then trials within them; {} resamples, seed {}",
+                percent(comparison.confidence),
                 comparison.resamples,
                 comparison.seed.0
             ),
@@ -63,8 +70,7 @@ fn design(comparison: &Comparison, records: &[Record]) -> [(&'static str, String
             "Differences",
             format!(
                 "Hodges–Lehmann shift against {}, of independent trials or of matched pairs, \
-                 whichever has the \
-                 narrower interval",
+                 whichever has the narrower interval",
                 comparison.baseline
             ),
         ),
@@ -103,24 +109,16 @@ fn contestants(comparison: &Comparison, records: &[Record]) -> Markup {
             }
         }
     }
+    let mut table =
+        Table::new(&[("name", Left), ("kind", Left), ("scheduler", Left), ("kernel", Left)]);
+    for (name, contestant) in known {
+        let (kind, what) = scheduler(&contestant.scheduler);
+        let kernel = contestant.kernel.clone().unwrap_or_else(|| "the running one".into());
+        table.add([name.into(), kind.into(), what, kernel]);
+    }
     html! {
         h3 { "Contestants" }
-        div class="scroll" {
-            table class="data" {
-                (heads(&[("", "name"), ("", "kind"), ("", "scheduler"), ("", "kernel")]))
-                tbody {
-                    @for (name, contestant) in known {
-                        @let (kind, what) = scheduler(&contestant.scheduler);
-                        tr {
-                            th scope="row" { (name) }
-                            td { (kind) }
-                            td { (what) }
-                            td { (contestant.kernel.as_deref().unwrap_or("the running one")) }
-                        }
-                    }
-                }
-            }
-        }
+        (table)
     }
 }
 

@@ -12,10 +12,10 @@ use stats::{Cell, Comparison, MeasureKey, Row};
 use super::detail_level::DetailLevel;
 use super::distributions::{BINS_PER_DECADE, Distribution, distributions};
 use super::knees::{self, Ramp};
-use super::provenance_section;
+use super::provenance;
 use super::shift_functions::{self, Shifts};
 use super::short_number::Short;
-use super::timeline_section::{Timeline, timelines};
+use super::timeline::{Timeline, timelines};
 use crate::{cells, units};
 
 #[derive(Serialize)]
@@ -46,8 +46,6 @@ struct CellData<'a> {
     name: &'a str,
     workload: &'a str,
     machine: &'a str,
-    /// CPUs of the machine; 0 if unknown.
-    cpus: u32,
     backend: &'static str,
     clock: Clock,
     parameters: &'a BTreeMap<String, i64>,
@@ -206,7 +204,7 @@ impl RecordPlaces {
         records: &'a [Record],
         texts: &mut TextPool<'a>,
     ) -> Vec<TrialData> {
-        let environments = provenance_section::environments(records);
+        let environments = provenance::environments(records);
         let places = self.cell_of.iter().zip(&environments.of_record);
         let trial = |(record, (&cell, &environment)): (&'a Record, (&usize, &usize))| {
             let Record { trial, provenance, outcome, .. } = record;
@@ -246,7 +244,6 @@ fn cell_data<'a>(
         name: &cell.name,
         workload: &cell.workload,
         machine: &cell.machine,
-        cpus: ours.first().map_or(0, |record| record.trial.machine.cpus),
         backend: cell.backend.word(),
         clock: cell.clock,
         parameters: &cell.parameters,

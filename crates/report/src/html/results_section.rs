@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
+use model::Record;
 use model::metric::measure;
 use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Interval, Row, Shift, Verdict};
@@ -12,44 +13,47 @@ use stats::{Cell, Comparison, Entry, Interval, Row, Shift, Verdict};
 use super::backends_table;
 use super::detail_level::{DetailLevel, shows};
 use super::figure::px;
-use super::markup::{anchor, class, name};
+use super::markup::{anchor, class, name, percent};
+use super::scaling_tables;
 use crate::reading::Reading;
 use crate::{cells, units};
 
-pub fn section(reading: &Reading, agreement: Option<&Agreement>, detail: &DetailLevel) -> Markup {
+pub fn body(
+    reading: &Reading,
+    records: &[Record],
+    agreement: Option<&Agreement>,
+    detail: &DetailLevel,
+) -> Markup {
     let comparison = reading.comparison;
     let start = comparison.cells.get(cells::most_decided(comparison));
-    let opens = |cells: &[&Cell]| cells.iter().any(|cell| Some(*cell) == start);
-    let first = reading.questions.iter().position(|cells| opens(cells)).unwrap_or_default();
-    let wide = super::frame::is_wide(comparison).then_some("wide");
+    let opens = |cells: &Vec<&Cell>| cells.iter().any(|cell| Some(*cell) == start);
+    let first = reading.questions.iter().position(opens).unwrap_or_default();
     html! {
-        section id="results" class=[wide] {
-            h2 { "Results" }
-            p class="aside" {
-                "Medians over trials with " (format!("{:.0} %", comparison.confidence * 100.0))
-                " intervals (bootstrap: boots first, then trials within them), and the \
-                 Hodges–Lehmann shift against " (name(&comparison.baseline)) ". The bars show the \
-                 shift with its interval on a scale of ratios; the line is no difference"
-                @if has_noise(comparison) {
-                    ", the band is the noise floor: the largest difference that A/A trials show"
-                }
-                "."
+        p class="aside" {
+            "Medians over trials with " (percent(comparison.confidence))
+            " intervals (bootstrap: boots first, then trials within them), and the \
+             Hodges–Lehmann shift against " (name(&comparison.baseline)) ". The bars show the \
+             shift with its interval on a scale of ratios; the line is no difference"
+            @if has_noise(comparison) {
+                ", the band is the noise floor: the largest difference that A/A trials show"
             }
-            @for (place, cells) in reading.questions.iter().enumerate() {
-                @let open = place == first;
-                @match (cells.as_slice(), agreement) {
-                    _ if !shows(place, first, detail.cells) => {
-                        @for cell in cells { (left_out(cell)) }
-                    }
-                    ([_, _], Some(agreement)) => {
-                        (both(comparison, cells, agreement, detail, open))
-                    }
-                    _ => {
-                        @for cell in cells { (details(cell, detail, open)) }
-                    }
+            "."
+        }
+        @for (place, cells) in reading.questions.iter().enumerate() {
+            @let open = place == first;
+            @match (cells.as_slice(), agreement) {
+                _ if !shows(place, first, detail.cells) => {
+                    @for cell in cells { (left_out(cell)) }
+                }
+                ([_, _], Some(agreement)) => {
+                    (both(comparison, cells, agreement, detail, open))
+                }
+                _ => {
+                    @for cell in cells { (details(cell, detail, open)) }
                 }
             }
         }
+        (scaling_tables::tables(comparison, records))
     }
 }
 
@@ -81,7 +85,7 @@ fn both(
                         "Intervals and all measures of " (cell.backend.word()) " alone "
                         (tally(cell))
                     }
-                    (body(cell, detail))
+                    (tables(cell, detail))
                 }
             }
         }
@@ -89,7 +93,7 @@ fn both(
 }
 
 fn details(cell: &Cell, detail: &DetailLevel, open: bool) -> Markup {
-    fold(cell, &html! { p class="aside" { (cell.about) } (body(cell, detail)) }, open)
+    fold(cell, &html! { p class="aside" { (cell.about) } (tables(cell, detail)) }, open)
 }
 
 /// A cell whose tables are not in the page: the target of its links explains that.
@@ -117,7 +121,7 @@ fn fold(cell: &Cell, body: &Markup, open: bool) -> Markup {
 }
 
 /// The tables of one backend.
-fn body(cell: &Cell, detail: &DetailLevel) -> Markup {
+fn tables(cell: &Cell, detail: &DetailLevel) -> Markup {
     let measured = || cell.rows.iter().filter(|row| row.is_measured());
     let has_headline = measured().any(|row| row.headline);
     let (shown, others): (Vec<&Row>, Vec<&Row>) =

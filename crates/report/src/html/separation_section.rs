@@ -5,55 +5,35 @@ use maud::{Markup, html};
 use model::Record;
 use stats::Comparison;
 use stats::compare::margin::NOTICEABLE;
-use stats::decide::separation::{Separation, Separator, separations, trials_needed};
+use stats::decide::separation::{Separation, separations, trials_needed};
 use stats::rank::holm::ALPHA;
 
-use super::markup::{heads, joined, name};
+use super::markup::{joined, name, percent};
+use crate::table::Align::{Left, Right};
+use crate::table::Table;
 use crate::units;
 
-/// With more contestants than this, the table is folded.
+/// With more pairs than this, the table is folded.
 const PAIRS_OPEN: usize = 15;
 
 /// One line for each pair; empty without a comparison.
-pub fn section(comparison: &Comparison, records: &[Record]) -> Markup {
+pub fn body(comparison: &Comparison, records: &[Record]) -> Markup {
     let pairs = separations(records, comparison);
     if !pairs.iter().any(|pair| pair.looked_at > 0) {
         return Markup::default();
     }
     html! {
-        section id="separation" {
-            h2 { "Which pairs are distinguishable" }
-            p { (summary(&pairs)) }
-            p class="aside" {
-                "Two contestants are distinguishable here if in one headline measure every trial \
-                 of the one is below every trial of the other, the medians differ by "
-                (format!("{:.0} %", NOTICEABLE * 100.0))
-                " of the larger one or more, and there are enough trials that chance does this in \
-                 less than " (format!("{:.0} %", ALPHA * 100.0)) " of pairs."
-            }
-            @if pairs.len() > PAIRS_OPEN {
-                details { summary { "All " (pairs.len()) " pairs" } (table(&pairs)) }
-            } @else {
-                (table(&pairs))
-            }
+        p { (summary(&pairs)) }
+        p class="aside" {
+            "Two contestants are distinguishable here if in one headline measure every trial of \
+             the one is below every trial of the other, the medians differ by "
+            (percent(NOTICEABLE)) " of the larger one or more, and there are enough trials that \
+             chance does this in less than " (percent(ALPHA)) " of pairs."
         }
-    }
-}
-
-fn table(pairs: &[Separation]) -> Markup {
-    html! {
-        div class="scroll" {
-            table class="data" {
-                (heads(&[
-                    ("", "A"),
-                    ("", "B"),
-                    ("", "where they differ most"),
-                    ("", "measure"),
-                    ("n", "A"),
-                    ("n", "B"),
-                ]))
-                tbody { @for pair in pairs { (row(pair)) } }
-            }
+        @if pairs.len() > PAIRS_OPEN {
+            details { summary { "All " (pairs.len()) " pairs" } (table(&pairs)) }
+        } @else {
+            (table(&pairs))
         }
     }
 }
@@ -77,19 +57,26 @@ fn summary(pairs: &[Separation]) -> Markup {
     }
 }
 
-fn row(pair: &Separation) -> Markup {
-    html! {
-        tr {
-            td { (name(&pair.one)) }
-            td { (name(&pair.other)) }
-            @if let Some(Separator { cell, measure, unit, one, other }) = &pair.evidence {
-                td { (cell) }
-                td { (units::measure(measure)) }
-                td class="n" { (units::number(*one, *unit)) }
-                td class="n" { (units::number(*other, *unit)) }
-            } @else {
-                td colspan="4" { "not distinguishable" }
-            }
-        }
+fn table(pairs: &[Separation]) -> Table {
+    let mut table = Table::new(&[
+        ("A", Left),
+        ("B", Left),
+        ("where they differ most", Left),
+        ("measure", Left),
+        ("A", Right),
+        ("B", Right),
+    ]);
+    for Separation { one, other, evidence, .. } in pairs {
+        let [cell, measure, one_median, other_median] = match evidence {
+            Some(found) => [
+                found.cell.clone(),
+                units::measure(&found.measure),
+                units::number(found.one, found.unit),
+                units::number(found.other, found.unit),
+            ],
+            None => ["not distinguishable", "", "", ""].map(String::from),
+        };
+        table.add([one.clone(), other.clone(), cell, measure, one_median, other_median]);
     }
+    table
 }

@@ -3,9 +3,9 @@
 //! column for each series. All pictures of a column have the same scale.
 
 use maud::{Markup, html};
+use model::Record;
 use model::metric::Unit;
 use model::series::{Definition, SERIES};
-use model::{Record, Series};
 use stats::series::over_time::{Band, bands};
 use stats::{Cell, Comparison};
 
@@ -27,8 +27,8 @@ struct ContestantRow<'a> {
     bands: Vec<Band>,
 }
 
-/// The section and its pictures' numbers; empty where no record has series.
-pub fn section(
+/// The grids and their pictures' numbers; empty where no record has series.
+pub fn body(
     comparison: &Comparison,
     records: &[Record],
     resampled: &Resampled,
@@ -48,32 +48,30 @@ pub fn section(
             left_out += 1;
         }
     }
-    if folds.is_empty() { (Markup::default(), numbers) } else { (whole(&folds, left_out), numbers) }
+    let body = if folds.is_empty() { Markup::default() } else { grids(&folds, left_out) };
+    (body, numbers)
 }
 
-fn whole(folds: &[Markup], left_out: usize) -> Markup {
+fn grids(folds: &[Markup], left_out: usize) -> Markup {
     html! {
-        section id="over-time" {
-            h2 { "Over time" }
+        p class="aside" {
+            "Like " code { "sar" } ", but for the tasks of the workload: CPU use, waiting \
+             tasks, context switches and new tasks. Lines are medians over trials in each \
+             interval, bands span the lowest and the highest trial; a line ends where fewer \
+             than half of the trials still ran. The pictures of a column share one scale."
+        }
+        // The legend of the columns, once for all cells.
+        details class="all" {
+            summary { "What is measured" }
+            dl class="facts" {
+                @for series in &SERIES { (fact_item(name(series), series.definition)) }
+            }
+        }
+        @for fold in folds { (fold) }
+        @if left_out > 0 {
             p class="aside" {
-                "Like " code { "sar" } ", but for the tasks of the workload: CPU use, waiting \
-                 tasks, context switches and new tasks. Lines are medians over trials in each \
-                 interval, bands span the lowest and the highest trial; a line ends where fewer \
-                 than half of the trials still ran. The pictures of a column share one scale."
-            }
-            // The legend of the columns, once for all cells.
-            details class="all" {
-                summary { "What is measured" }
-                dl class="facts" {
-                    @for series in &SERIES { (fact_item(name(series), series.definition)) }
-                }
-            }
-            @for fold in folds { (fold) }
-            @if left_out > 0 {
-                p class="aside" {
-                    "There is too much data for the pictures of " (left_out) " more cells; "
-                    code { "fairground export series" } " has their numbers."
-                }
+                "There is too much data for the pictures of " (left_out) " more cells; "
+                code { "fairground export series" } " has their numbers."
             }
         }
     }
@@ -124,7 +122,7 @@ fn bands_of(contestant: &str, records: &[&Record], intervals: usize) -> Vec<Band
 /// The reasons why series are missing, each once.
 fn missing<'a>(records: &[&'a Record]) -> Vec<&'a str> {
     let all = records.iter().flat_map(|record| &record.measured.series);
-    let mut reasons: Vec<&str> = all.filter_map(|it: &Series| it.missing.as_deref()).collect();
+    let mut reasons: Vec<&str> = all.filter_map(|series| series.missing.as_deref()).collect();
     reasons.sort_unstable();
     reasons.dedup();
     reasons

@@ -20,25 +20,22 @@ const TICKS_MAX: usize = 7;
 const LETTER: (f64, f64) = (6.0, 11.0);
 
 /// The section; empty where no machine has both kinds of measures.
-pub fn section(comparison: &Comparison, records: &[Record]) -> Markup {
+pub fn body(comparison: &Comparison, records: &[Record]) -> Markup {
     let pictures = trade_offs(records, comparison);
     if pictures.is_empty() {
         return Markup::default();
     }
     html! {
-        section id="trade-off" {
-            h2 { "Throughput against latency" }
-            p class="aside" {
-                "Ratios to " (name(&comparison.baseline)) ": to the right is more throughput, \
-                 downwards less tail latency. Each ratio is the geometric mean over the machine’s \
-                 headline measures of that kind, taken in each block; points are medians over \
-                 blocks, thin lines span all blocks. The line joins the Pareto front: contestants \
-                 that no other beats in both. All workloads have the same weight, so this is an \
-                 overview, not a ranking."
-            }
-            div class="figures" {
-                @for picture in &pictures { (figure(picture, &comparison.baseline)) }
-            }
+        p class="aside" {
+            "Ratios to " (name(&comparison.baseline)) ": to the right is more throughput, \
+             downwards less tail latency. Each ratio is the geometric mean over the machine’s \
+             headline measures of that kind, taken in each block; points are medians over \
+             blocks, thin lines span all blocks. The line joins the Pareto front: contestants \
+             that no other beats in both. All workloads have the same weight, so this is an \
+             overview, not a ranking."
+        }
+        div class="figures" {
+            @for picture in &pictures { (figure(picture, &comparison.baseline)) }
         }
     }
 }

@@ -4,8 +4,10 @@
 use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
-use super::layout::{COLUMNS, Paint, fit, pad, pad_left};
-use super::outcomes_text::bad_outcomes;
+use super::bad_outcomes;
+use super::layout::{COLUMNS, Paint, fit};
+use crate::table::Align::{Left, Right};
+use crate::table::{Field, Table};
 use crate::{agreement, cells, units};
 
 /// Characters of a contestant's name that fit next to two backends.
@@ -51,55 +53,39 @@ fn table(
     paint: Paint,
 ) -> String {
     let title = units::title(&row.measure.to_string(), row.direction);
-    let mut text = format!("  {}\n", fit(&title, COLUMNS - 2));
+    let text = format!("  {}\n", fit(&title, COLUMNS - 2));
     if !cells::is_measured(cells, row) {
         return text + "    no trial has enough samples\n";
     }
     let against = format!("against {}", fit(&comparison.baseline, NAME));
-    let side = |cell: &&Cell| format!(" {:>10} {}", cell.backend.word(), pad(&against, SHIFT));
-    let sides: String = cells.iter().map(side).collect();
     let error = format!("sim − {}", agreement.reference.word());
-    let heading = format!("    {}{sides} {}", pad("contestant", NAME), pad_left(&error, ERROR));
-    text += &format!("{}\n", paint.dim(&fit(&heading, COLUMNS)));
-    let lines = comparison.contestants.iter();
-    text.extend(lines.map(|name| line(comparison, cells, row, name, agreement, paint)));
-    text
-}
-
-fn line(
-    comparison: &Comparison,
-    cells: &[&Cell],
-    row: &Row,
-    name: &str,
-    agreement: &Agreement,
-    paint: Paint,
-) -> String {
-    if !cells.iter().any(|cell| cells::takes_part(cell, name)) {
-        return String::new();
+    let sides = cells.iter().flat_map(|cell| [(cell.backend.word(), Right), (&against, Left)]);
+    let columns = [("contestant", Left)].into_iter().chain(sides).chain([(error.as_str(), Right)]);
+    let mut table = Table::new(&columns.collect::<Vec<_>>());
+    let takes_part = |name: &&String| cells.iter().any(|cell| cells::takes_part(cell, name));
+    for name in comparison.contestants.iter().filter(takes_part) {
+        let sides = cells.iter().flat_map(|cell| {
+            if cells::is_elsewhere(comparison, cell, name) {
+                let words = Field::judged(cells::not_here(cell), Verdict::NotMeasured);
+                return [String::new().into(), words];
+            }
+            side(row, cells::twin_entry(cell, row, name))
+        });
+        let figure = agreement::figure(agreement, cells[0], row, name);
+        let error = figure.map_or(String::new(), |figure| {
+            format!("{} {}", agreement::error(figure), agreement::mark(figure.within))
+        });
+        let name = Field::from(fit(name, NAME));
+        table.add([name].into_iter().chain(sides).chain([error.into()]));
     }
-    let side = |cell: &&Cell| {
-        if cells::is_elsewhere(comparison, cell, name) {
-            format!(" {} {}", pad("", MEDIAN), paint.dim(&pad(&cells::not_here(cell), SHIFT)))
-        } else {
-            side(row, cells::twin_entry(cell, row, name), paint)
-        }
-    };
-    let sides: String = cells.iter().map(side).collect();
-    let figure = agreement::figure(agreement, cells[0], row, name);
-    let error = figure.map_or(String::new(), |figure| {
-        format!("{} {}", agreement::error(figure), agreement::mark(figure.within))
-    });
-    let line = format!("    {}{sides} {}", pad(&fit(name, NAME), NAME), pad_left(&error, ERROR));
-    format!("{}\n", line.trim_end())
+    let sides = cells.iter().flat_map(|_| [MEDIAN, SHIFT]);
+    let widths: Vec<usize> = [NAME].into_iter().chain(sides).chain([ERROR]).collect();
+    text + &table.terminal("    ", &widths, paint).concat()
 }
 
-/// A backend's median, its shift with the interval, and a sign for the verdict.
-fn side(row: &Row, entry: Option<&Entry>, paint: Paint) -> String {
-    let median = entry.and_then(|entry| entry.median);
-    let median = median.map_or_else(|| "–".into(), |value| units::number(value, row.unit));
-    let Some(entry) = entry else {
-        return format!(" {} {}", pad_left(&median, MEDIAN), pad("", SHIFT));
-    };
+/// A backend's median, and its shift with the interval and a sign for the verdict.
+fn side(row: &Row, entry: Option<&Entry>) -> [Field; 2] {
+    let Some(entry) = entry else { return ["–", ""].map(|text| String::from(text).into()) };
     let (shift, interval) =
         entry.shift.map(|shift| units::shift(&shift, row.unit)).unwrap_or_default();
     let words = match entry.verdict {
@@ -108,6 +94,6 @@ fn side(row: &Row, entry: Option<&Entry>, paint: Paint) -> String {
         Verdict::More | Verdict::Less => format!("{shift} {interval}"),
         verdict => verdict.words().into(),
     };
-    let words = paint.judged(entry.verdict, &pad(&fit(&words, SHIFT), SHIFT));
-    format!(" {} {words}", pad_left(&median, MEDIAN))
+    let median = units::number_or_dash(entry.median, row.unit);
+    [median.into(), Field::judged(fit(&words, SHIFT), entry.verdict)]
 }

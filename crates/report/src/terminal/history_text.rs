@@ -30,7 +30,7 @@ pub fn history(history: &History) -> String {
 }
 
 /// The verdict on the newest session.
-pub fn verdict(history: &History) -> String {
+fn verdict(history: &History) -> String {
     let worse = history.series.iter().filter(|series| series.has_regressed()).count();
     let word = if history.has_regressed() { "regressed" } else { "no regression" };
     let (all, sessions) = (history.series.len(), history.sessions.len());
@@ -69,7 +69,7 @@ fn shown(series: &Series) -> String {
     text
 }
 
-pub fn words(step: &Step) -> String {
+fn words(step: &Step) -> String {
     let change = match (step.change, step.level) {
         (Verdict::Worse, _) => "worse",
         (Verdict::Better, _) => "better",

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The page in a real browser: charts are drawn, controls work, nothing complains.
 
-use crate::synthetic;
 use report::html::{About, page};
 use stats::{Options, compare};
 use testing::chromium::driver::{is_quiet, opened};
-use testing::chromium::{chromium, complaints};
 use testing::need;
+use testing::synthetic;
 
 /// What a reader would do, as a script that the test adds to the page.
 const READER: &str = include_str!("reader.js");
@@ -55,24 +54,4 @@ fn charts_and_controls_work_without_a_complaint() {
     ] {
         assert!(seen.contains(expected), "{expected} is not in {seen}");
     }
-}
-
-#[test]
-fn a_picture_can_be_taken_in_light_and_dark() {
-    testing::beyond_cargo_test!("opens a browser");
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("report.html");
-    std::fs::write(&path, sample()).expect("written");
-    let mut pictures = Vec::new();
-    for (name, scheme) in [("light", 1), ("dark", 0)] {
-        let picture = folder.path().join(format!("{name}.png"));
-        let screenshot = format!("--screenshot={}", picture.display());
-        let scheme = format!("--blink-settings=preferredColorScheme={scheme}");
-        let arguments = ["--window-size=1280,2400", screenshot.as_str(), scheme.as_str()];
-        let (_, stderr) = need!(chromium(&path, &arguments));
-        assert_eq!(complaints(&stderr), Vec::<&str>::new());
-        pictures.push(std::fs::read(&picture).expect("a picture was taken"));
-    }
-    assert!(pictures.iter().all(|picture| picture.len() > 50_000), "pictures are not empty");
-    assert_ne!(pictures[0], pictures[1], "dark is not light");
 }

@@ -3,11 +3,10 @@
 //! before the numbers do: nothing complains.
 
 use crate::page::page_of;
-use crate::synthetic;
-use model::Record;
 use serde_json::json;
-use testing::chromium::driver::{Reader, is_quiet, opened};
+use testing::chromium::driver::{is_quiet, opened};
 use testing::need;
+use testing::synthetic;
 
 /// What plotly says when the size of a chart changes often in a short time; it draws the chart.
 const OF_PLOTLY: &str = "Too many auto-margin redraws.";
@@ -37,32 +36,16 @@ const USE_ALL: &str = "(async () => {
 const CLICK_EARLY: &str = "addEventListener('DOMContentLoaded', () =>
     document.querySelectorAll('button').forEach((button) => button.click()));";
 
-fn used(reader: &mut Reader) -> u64 {
-    reader.evaluate(USE_ALL).as_u64().expect("a number")
-}
-
-/// Every control is used, and nothing complains.
-fn use_all_of(records: &[Record]) {
-    let (mut reader, path, _folder) = need!(opened(&page_of(records)));
+#[test]
+fn every_control_can_be_used_at_any_time() {
+    testing::beyond_cargo_test!("opens a browser");
+    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
     let source = json!({ "source": CLICK_EARLY });
     reader.call("Page.addScriptToEvaluateOnNewDocument", source);
     reader.open(&path, "");
-    let controls = used(&mut reader);
+    let controls = reader.evaluate(USE_ALL).as_u64().expect("a number");
     println!("{controls} controls");
     assert!(controls > 50, "{controls}");
     reader.complaints.retain(|said| !said.contains(OF_PLOTLY));
     is_quiet(&reader);
-}
-
-#[test]
-fn every_control_can_be_used_at_any_time() {
-    testing::beyond_cargo_test!("opens a browser");
-    use_all_of(&synthetic::experiment());
-}
-
-#[test]
-fn every_control_of_a_page_with_fewer_trials_can_be_used() {
-    testing::beyond_cargo_test!("opens a browser");
-    let records = synthetic::experiment();
-    use_all_of(&records[..records.len() / 2]);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The gallery: nothing runs, and in a real browser nothing sticks out and nothing complains.
 
-use crate::synthetic;
 use report::html::gallery::{Contribution, Gallery, page};
 use stats::view::consensus::{Contribution as Answers, definitions, questions};
 use stats::{Options, compare};
 use testing::chromium::{chromium, complaints};
 use testing::need;
+use testing::synthetic;
 
 const NASTY: &str = "</title><script>document.body.dataset.seen='run'</script>";
 

@@ -13,5 +13,4 @@ mod reading;
 mod recommend;
 mod replication;
 mod sight;
-mod synthetic;
 mod terminal;

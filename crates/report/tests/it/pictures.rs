@@ -2,9 +2,9 @@
 //! The data of charts besides the tables' numbers: shift functions and knees.
 
 use crate::page::{data, page_of, section};
-use crate::synthetic;
 use model::Record;
 use serde_json::Value;
+use testing::synthetic;
 
 /// The cell of this name in the page's data.
 fn cell<'a>(data: &'a Value, name: &str) -> &'a Value {

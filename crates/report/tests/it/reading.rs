@@ -3,10 +3,10 @@
 //! trial.
 
 use crate::page::page_of;
-use crate::synthetic;
 use serde_json::json;
 use testing::chromium::driver::{is_quiet, opened};
 use testing::need;
+use testing::synthetic;
 
 /// What sticks out of the window, as a list.
 const STICKING_OUT: &str = "[...document.querySelectorAll('body *')].filter((it) =>

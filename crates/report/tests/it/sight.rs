@@ -3,10 +3,10 @@
 //! nothing, and nothing on the screen moves.
 
 use crate::page::page_of;
-use crate::synthetic;
 use serde_json::{Value, json};
 use testing::chromium::driver::{Reader, is_quiet, opened};
 use testing::need;
+use testing::synthetic;
 
 /// Charts that have something to show, and those of them that are drawn.
 const SHOWN: &str = "[...document.querySelectorAll('.chart')].filter((it) =>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a terminal and a Markdown document show of the synthetic experiment.
 
-use crate::synthetic;
 use expect_test::expect_file;
 use model::{Metric, Record};
 use report::terminal::{COLUMNS, table};
 use stats::{Comparison, Options, compare};
+use testing::synthetic;
 
 fn compared(keep: impl Fn(&Record) -> bool) -> Comparison {
     let records: Vec<Record> = synthetic::experiment().into_iter().filter(keep).collect();

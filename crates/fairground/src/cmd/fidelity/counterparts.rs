@@ -6,6 +6,9 @@
 
 use anyhow::Result;
 use model::{Backend, Record};
+use report::agreement::{
+    BACKENDS, COUNTERPARTS, claims_markdown, figures_markdown, summary_markdown,
+};
 use spec::relations::Relations;
 
 use super::Measured;
@@ -53,17 +56,18 @@ impl Sides {
         let Measured { records, comparison, all } = *measured;
         let counterparts = &self.relations.counterparts;
         let tax = stats::counterparts(records, self.backend, counterparts);
-        let tables = report::agreement_markdown::copies(&tax);
+        let tables = summary_markdown(&tax, &COUNTERPARTS);
         let mut text = format!("Pairs: {}.\n\n{tables}", self.releases(records));
         text.push_str(&self.effects(records));
         if all {
-            text.push_str(&report::agreement_markdown::figures_of_copies(&tax));
+            text.push_str(&figures_markdown(&tax, &COUNTERPARTS));
         }
         let mut error = stats::agreement(records, comparison, self.backend, Backend::MODEL);
         error.figures.retain(|figure| counterparts.contains_key(&figure.contestant));
         if !error.figures.is_empty() {
             text.push_str("\nThe same files, on the kernel and in the simulator:\n\n");
-            text.push_str(&report::agreement_markdown::tables(&error));
+            text.push_str(&summary_markdown(&error, &BACKENDS));
+            text.push_str(&claims_markdown(&error));
         }
         text
     }

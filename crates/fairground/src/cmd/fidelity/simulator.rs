@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use model::{Backend, Experiment, Record};
+use report::agreement::{BACKENDS, claims_markdown, figures_markdown, summary_markdown};
 
 use super::Measured;
 use crate::exit::bad_input;
@@ -41,10 +42,11 @@ impl Sides {
         let Measured { records, comparison, all } = *measured;
         let agreement = stats::agreement(records, comparison, self.reference, Backend::MODEL);
         let mut text = format!("Kernel: {}.\n\n", self.kernels(records));
-        text.push_str(&report::agreement_markdown::tables(&agreement));
+        text.push_str(&summary_markdown(&agreement, &BACKENDS));
+        text.push_str(&claims_markdown(&agreement));
         if all {
             text.push('\n');
-            text.push_str(&report::agreement_markdown::figures(&agreement));
+            text.push_str(&figures_markdown(&agreement, &BACKENDS));
         }
         text
     }

@@ -7,8 +7,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use model::Recorded;
+use model::metric::Unit;
 use recording::graph::{self, Graph};
-use report::recorded::{count, share, time};
+use report::units::number;
 use serde::Serialize;
 use spec::assets::{self, Kind};
 
@@ -112,4 +113,18 @@ fn edges(graph: &Graph) -> String {
         text += &format!("and {more} pairs of groups that wake less often\n");
     }
     text
+}
+
+fn time(ns: u64) -> String {
+    number(ns as f64, Unit::Nanoseconds)
+}
+
+fn count(value: u64) -> String {
+    number(value as f64, Unit::Count)
+}
+
+/// How much of all CPUs a group used.
+fn share(cpu_ns: u64, recorded: &Recorded) -> String {
+    let capacity_ns = recorded.length_us as f64 * 1e3 * f64::from(recorded.cpus.max(1));
+    format!("{:.1} %", 100.0 * cpu_ns as f64 / capacity_ns.max(1.0))
 }

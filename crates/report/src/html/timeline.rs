@@ -30,82 +30,68 @@ pub struct Timeline {
     note: String,
 }
 
-/// The section with the chart's frame; without a traced trial it says how to trace one.
-pub fn section(records: &[Record], slices: usize) -> Markup {
-    let traced: Vec<&Record> = records.iter().filter(|record| is_traced(record)).collect();
-    let first = timelines(records, slices).into_iter().next();
-    let rows =
-        first.map_or(0, |timeline| timeline.cpus.len() + timeline.tasks.len().min(TASK_ROWS));
+/// The chart's frame.
+pub fn figure(records: &[Record], slices: usize) -> Markup {
+    let timelines = timelines(records, slices);
+    let rows = timelines
+        .first()
+        .map_or(0, |timeline| timeline.cpus.len() + timeline.tasks.len().min(TASK_ROWS));
     html! {
-        section id="timeline" {
-            h2 { "Timeline" }
-            @if traced.is_empty() {
-                p class="aside" {
-                    "No trial was traced. Name cells in the experiment's " code { "trace" }
-                    ", or run with " code { "--trace" } "."
-                }
-            } @else {
-                p class="aside" {
-                    "Which task ran where: CPUs above, tasks below, coloured by task group. Thin \
-                     grey lines are waits: runnable, but not running. Drag to zoom, double-click \
-                     to see all."
-                }
-                div class="controls" {
-                    label {
-                        "Trial "
-                        select id="pick-timeline" {
-                            @for (index, record) in traced.iter().enumerate() {
-                                option value=(index) { (label(record)) }
-                            }
+        div id="timeline" {
+            h3 { "Timeline" }
+            p class="aside" {
+                "Which task ran where: CPUs above, tasks below, coloured by task group. Thin grey \
+                 lines are waits: runnable, but not running. Drag to zoom, double-click to see \
+                 all."
+            }
+            div class="controls" {
+                label {
+                    "Trial "
+                    select id="pick-timeline" {
+                        @for (index, timeline) in timelines.iter().enumerate() {
+                            option value=(index) { (timeline.label) }
                         }
                     }
                 }
-                figure {
-                    div class="chart tall" id="chart-timeline" role="img"
-                        style={ "min-height: " (96 + 17 * rows) "px" }
-                        aria-label="Timeline of a traced trial" {}
-                    figcaption id="timeline-note" {}
-                    (save_buttons())
-                }
+            }
+            figure {
+                div class="chart tall" id="chart-timeline" role="img"
+                    style={ "min-height: " (96 + 17 * rows) "px" }
+                    aria-label="Timeline of a traced trial" {}
+                figcaption id="timeline-note" {}
+                (save_buttons())
             }
         }
     }
 }
 
-fn is_traced(record: &Record) -> bool {
-    record.trace.as_ref().is_some_and(|trace| !trace.events.is_empty())
-}
-
-fn label(record: &Record) -> String {
-    format!("{} · {}", record.trial.contestant.name, crate::cells::label_of(record))
-}
-
 /// All traced trials, each with its part of the page's limit of slices.
 pub fn timelines(records: &[Record], slices: usize) -> Vec<Timeline> {
-    let traced: Vec<&Record> = records.iter().filter(|record| is_traced(record)).collect();
-    let share = slices / traced.len().max(1);
-    traced
+    let traced: Vec<(&Record, &Trace)> = records
         .iter()
-        .filter_map(|record| Some(timeline(record, record.trace.as_ref()?, share)))
-        .collect()
+        .filter_map(|record| Some((record, record.trace.as_ref()?)))
+        .filter(|(_, trace)| !trace.events.is_empty())
+        .collect();
+    let share = slices / traced.len().max(1);
+    traced.into_iter().map(|(record, trace)| timeline(record, trace, share)).collect()
 }
 
 fn timeline(record: &Record, trace: &Trace, most: usize) -> Timeline {
-    let mut play = SliceBuilder::default();
-    trace.events.iter().for_each(|event| play.event(event.time_ns, event.cpu, &event.what));
+    let mut builder = SliceBuilder::default();
+    trace.events.iter().for_each(|event| builder.event(event.time_ns, event.cpu, &event.what));
     let end_ns = trace.events.last().map_or(0, |event| event.time_ns);
-    play.close(end_ns);
-    play.slices.sort_by_key(|slice| slice.start_ns);
-    let all = play.slices.len();
-    let shown_ns = play.slices.get(most).map(|slice| slice.start_ns);
-    play.slices.truncate(most);
+    let mut slices = builder.finish(end_ns);
+    slices.sort_by_key(|slice| slice.start_ns);
+    let all = slices.len();
+    let shown_ns = slices.get(most).map(|slice| slice.start_ns);
+    slices.truncate(most);
     let note = note(shown_ns, end_ns, all, most, trace.lost);
     flatten(
-        play.slices,
+        slices,
         &trace.tasks,
         Timeline {
             trial: record.trial.id(),
-            label: label(record),
+            label: format!("{} · {}", record.trial.contestant.name, crate::cells::label_of(record)),
             cpus: Vec::new(),
             tasks: Vec::new(),
             slices: Vec::new(),
@@ -125,8 +111,10 @@ fn note(shown_ns: Option<u64>, end_ns: u64, all: usize, most: usize, lost: u64) 
         ),
         None => format!("Shown: all {all} slices and waits of {}.", ms(end_ns)),
     };
-    let holes = format!(" The trace is incomplete: {lost} events were lost.");
-    shown + if lost > 0 { &holes } else { "" }
+    match lost {
+        0 => shown,
+        lost => format!("{shown} The trace is incomplete: {lost} events were lost."),
+    }
 }
 
 /// A time that a task ran on a CPU, or waited (`cpu` is `None`).
@@ -153,7 +141,7 @@ impl SliceBuilder {
                 if *prev != 0 && prev_state.starts_with('R') {
                     self.waiting.insert(*prev, now);
                 }
-                self.trial(now, cpu, *next);
+                self.start(now, cpu, *next);
             }
             What::Waking { pid, .. } | What::Fork { child: pid, .. } => {
                 let on_cpu = self.running.values().any(|(running, _)| running == pid);
@@ -162,8 +150,11 @@ impl SliceBuilder {
                 }
             }
             What::Exit { pid } => drop(self.waiting.remove(pid)),
-            What::Send { .. } | What::Take { .. } => {}
-            What::Enqueue { .. } | What::Choose { .. } | What::Preempt { .. } => {}
+            What::Send { .. }
+            | What::Take { .. }
+            | What::Enqueue { .. }
+            | What::Choose { .. }
+            | What::Preempt { .. } => {}
         }
     }
 
@@ -173,7 +164,7 @@ impl SliceBuilder {
         }
     }
 
-    fn trial(&mut self, now: u64, cpu: u32, pid: u32) {
+    fn start(&mut self, now: u64, cpu: u32, pid: u32) {
         if pid == 0 {
             return;
         }
@@ -187,12 +178,15 @@ impl SliceBuilder {
         self.slices.push(Slice { cpu, pid, start_ns, length_ns: now.saturating_sub(start_ns) });
     }
 
-    fn close(&mut self, now: u64) {
-        let cpus: Vec<u32> = self.running.keys().copied().collect();
-        cpus.into_iter().for_each(|cpu| self.stop(now, cpu));
+    /// Ends what runs and what waits.
+    fn finish(mut self, now: u64) -> Vec<Slice> {
+        for (cpu, (pid, start_ns)) in std::mem::take(&mut self.running) {
+            self.push(Some(cpu), pid, start_ns, now);
+        }
         for (pid, start_ns) in std::mem::take(&mut self.waiting) {
             self.push(None, pid, start_ns, now);
         }
+        self.slices
     }
 }
 
@@ -234,18 +228,20 @@ mod tests {
 
     #[test]
     fn switches_become_slices_and_waits() {
-        let mut play = SliceBuilder::default();
-        play.event(0, 0, &switch(0, "R", 7));
-        play.event(
+        let mut builder = SliceBuilder::default();
+        builder.event(0, 0, &switch(0, "R", 7));
+        builder.event(
             100,
             0,
             &What::Waking { pid: 8, prio: 120, target: 0, interrupt: false, by: None },
         );
-        play.event(300, 0, &switch(7, "R+", 8));
-        play.event(400, 0, &switch(8, "S", 7));
-        play.close(900);
-        let found: Vec<_> =
-            play.slices.iter().map(|s| (s.cpu, s.pid, s.start_ns, s.length_ns)).collect();
+        builder.event(300, 0, &switch(7, "R+", 8));
+        builder.event(400, 0, &switch(8, "S", 7));
+        let slices = builder.finish(900);
+        let found: Vec<_> = slices
+            .iter()
+            .map(|slice| (slice.cpu, slice.pid, slice.start_ns, slice.length_ns))
+            .collect();
         let expected = [
             (Some(0), 7, 0, 300),
             (None, 8, 100, 200),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Why tasks waited, for the traced trials: for each cell the use of time by each task group under
 //! every contestant, then for each trial the tasks that ran instead and the causes of the longest
-//! waits.
+//! waits, then a timeline.
 
 use maud::{Markup, html};
 use model::Record;
@@ -9,7 +9,9 @@ use model::metric::Unit;
 use stats::Comparison;
 use stats::explain::{Explanation, Spent, Wait, explain};
 
+use super::detail_level::DetailLevel;
 use super::markup::{heads, joined, name};
+use super::timeline;
 use crate::explain::sentences;
 use crate::units;
 
@@ -22,8 +24,7 @@ struct ExplainedTrial<'a> {
     explanation: Explanation,
 }
 
-/// The section; empty when nothing was traced, which the timeline's section says.
-pub fn section(comparison: &Comparison, records: &[Record]) -> Markup {
+pub fn body(comparison: &Comparison, records: &[Record], detail: &DetailLevel) -> Markup {
     let explained = |record| Some(ExplainedTrial { record, explanation: explain(record, WAITS)? });
     let mut trials: Vec<ExplainedTrial<'_>> = records.iter().filter_map(explained).collect();
     trials.sort_by_key(|traced| {
@@ -40,15 +41,18 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> Markup {
         }
     }
     html! {
-        @if !trials.is_empty() {
-            section id="why" {
-                h2 { "Why" }
-                p class="aside" {
-                    "Where the time of the traced trials went: one trial of each contestant, so \
-                     these are examples, not statistics. " (legend())
-                }
-                @for place in &places { (cell(place, &trials)) }
+        @if trials.is_empty() {
+            p class="aside" {
+                "No trial was traced. Name cells in the experiment's " code { "trace" } ", or run \
+                 with " code { "--trace" } "."
             }
+        } @else {
+            p class="aside" {
+                "Where the time of the traced trials went: one trial of each contestant, so these \
+                 are examples, not statistics. " (legend())
+            }
+            @for place in &places { (cell(place, &trials)) }
+            (timeline::figure(records, detail.slices))
         }
     }
 }

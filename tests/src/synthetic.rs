@@ -2,8 +2,6 @@
 //! Synthetic records with the shape of a real experiment: several kernels and schedulers, a workload
 //! ramp, latency tails, failures, one traced trial. No number here was measured.
 
-#![allow(dead_code)]
-
 use std::collections::BTreeMap;
 
 use model::histogram::lowest_equivalent;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A page of records, and its parts, for tests.
 
-// Every test program uses its part of this.
-#![allow(dead_code)]
-
 use model::Record;
 use report::html::{About, page};
 use stats::{Options, compare};

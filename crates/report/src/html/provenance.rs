@@ -31,11 +31,12 @@ pub fn environments(records: &[Record]) -> Environments<'_> {
     environments
 }
 
-pub fn section(records: &[Record]) -> Markup {
+/// A folded entry for each environment.
+pub fn entries(records: &[Record]) -> Markup {
     html! {
-        section id="provenance" {
-            h2 { "Provenance" }
-            p class="aside" { "Each trial in the table above names its environment." }
+        div id="provenance" {
+            h3 { "Provenance" }
+            p class="aside" { "The table of all trials names the environment of each." }
             div class="folded" {
                 @for (index, records) in environments(records).list.iter().enumerate() {
                     (entry(index, records))
