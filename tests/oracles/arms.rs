@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use fairground::execution::Settings;
 use fairground::execution::objects::{self, Sources};
@@ -14,7 +14,7 @@ use spec::assets::Asset;
 use spec::expression::Names;
 use spec::{self, Host};
 
-use crate::oracle::{Oracle, Run, Where};
+use crate::oracle::{Oracle, Run, Where, load};
 
 /// Whether each oracle holds in the simulator.
 pub fn simulate(oracles: &[Oracle]) -> Vec<Result<(), String>> {
@@ -57,7 +57,9 @@ fn judge(oracles: &[Oracle], backend: Backend) -> Vec<Result<(), String>> {
             let outcome = &record.outcome;
             if run.is_refused { admission(outcome) } else { trouble(outcome) }
         });
-        trouble.map_or_else(|| (oracle.holds)(&records), Err)
+        trouble.map_or(Ok(()), Err)?;
+        oracle.runs.iter().zip(&records).try_for_each(|(run, record)| run.check(record))?;
+        (oracle.holds)(&records)
     };
     oracles.iter().map(verdict).collect()
 }
@@ -136,30 +138,33 @@ fn contestant(text: &str, sources: &mut Sources) -> model::Contestant {
         Ok(name)
     };
     let host = Host { cpus: 1, resolve: &resolve };
-    spec::contestant::from_option(text, &host).unwrap_or_else(|error| panic!("{text}: {error}"))
+    let text = facts(text);
+    spec::contestant::from_option(&text, &host).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-static LOADS: LazyLock<toml::Table> =
-    LazyLock::new(|| toml::from_str(include_str!("loads.toml")).expect("a table of loads"));
+/// A scheduler of an oracle as after `--scheduler`.
+fn facts(text: &str) -> String {
+    let Some(facts) = text.strip_prefix("facts/") else { return text.to_owned() };
+    let (name, knobs) = facts.split_once(' ').unwrap_or((facts, ""));
+    format!("../../tests/oracles/facts/{name}.bpf.c {knobs}")
+}
 
 /// The load that an oracle names: `hogs`, or `bfs.four us=100` with a parameter.
-fn load(name: &str) -> (String, Names) {
-    let mut words = name.split(' ');
-    let mut path = words.next().into_iter().flat_map(|name| name.split('.'));
-    let found = path.try_fold(&*LOADS, |table, key| table.get(key)?.as_table());
-    let table = found.unwrap_or_else(|| panic!("loads.toml has no {name}"));
+fn load_with_parameters(text: &str) -> (String, Names) {
+    let mut words = text.split(' ');
+    let table = words.next().and_then(load).unwrap_or_else(|| panic!("there is no load {text}"));
     let parameter = |word: &str| {
         let (key, value) = word.split_once('=')?;
         Some((key.to_owned(), value.parse().ok()?))
     };
-    let parameters = words.map(|word| parameter(word).unwrap_or_else(|| panic!("{name}: {word}?")));
+    let parameters = words.map(|word| parameter(word).unwrap_or_else(|| panic!("{text}: {word}?")));
     (toml::to_string(table).expect("a load is TOML"), parameters.collect())
 }
 
 fn workload(run: &Run) -> Workload {
     let (text, parameters) = match run.workload.contains('\n') {
         true => (run.workload.to_owned(), Names::new()),
-        false => load(run.workload),
+        false => load_with_parameters(run.workload),
     };
     let asset =
         Asset { label: "oracle.toml".into(), stem: "oracle".into(), base: PathBuf::new(), text };

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What records and traces show, in the words of oracles.
 
-// Each scheduler's oracles use their part of this.
-#![allow(dead_code)]
-
 use model::Record;
 use model::histogram::Histogram;
 use model::trace::What;
@@ -70,12 +67,12 @@ fn add(stints: &mut Vec<Stint>, new: Stint) {
 /// How long a thread waited for a CPU each time that it was woken after `from_ns`, nanoseconds.
 pub fn waits(record: &Record, who: &str, from_ns: u64) -> Vec<u64> {
     let trace = record.trace.as_ref().expect("oracles are traced");
-    let is_it = |pid: u32| trace.tasks.iter().any(|task| task.pid == pid && task.comm == who);
+    let is_own = |pid: u32| trace.tasks.iter().any(|task| task.pid == pid && task.comm == who);
     let (mut woken_ns, mut waits) = (None, Vec::new());
     for event in trace.events.iter().filter(|event| event.time_ns >= from_ns) {
         match event.what {
-            What::Waking { pid, .. } if is_it(pid) => woken_ns = Some(event.time_ns),
-            What::Switch { next, .. } if is_it(next) => {
+            What::Waking { pid, .. } if is_own(pid) => woken_ns = Some(event.time_ns),
+            What::Switch { next, .. } if is_own(next) => {
                 waits.extend(woken_ns.take().map(|woken_ns| event.time_ns - woken_ns));
             }
             _ => {}
@@ -84,9 +81,9 @@ pub fn waits(record: &Record, who: &str, from_ns: u64) -> Vec<u64> {
     waits
 }
 
-/// The names of who ran, in order.
-pub fn order(record: &Record) -> Vec<String> {
-    stints(record).into_iter().map(|stint| stint.who).collect()
+/// The names of those whose stints count, in order.
+pub fn order(record: &Record, counts: impl Fn(&Stint) -> bool) -> Vec<String> {
+    stints(record).into_iter().filter(counts).map(|stint| stint.who).collect()
 }
 
 /// The `number`-th turn of a thread, from 0. A moment that a new thread needs to fall asleep is
@@ -154,60 +151,4 @@ pub fn printed(record: &Record, what: &str) -> Result<i64, String> {
     let find = |note: &String| note.strip_prefix(what)?.strip_prefix(": ")?.parse().ok();
     let number = record.provenance.printed.iter().rev().find_map(find);
     number.ok_or_else(|| format!("it has not printed '{what}', but first {said:?}"))
-}
-
-/// It has printed these numbers.
-pub fn printed_all(record: &Record, wanted: &[(&str, i64)]) -> Result<(), String> {
-    wanted.iter().try_for_each(|&(what, number)| same(what, printed(record, what)?, number))
-}
-
-/// Each record's scheduler has printed its numbers.
-pub fn printed_each(records: &[Record], wanted: &[&[(&str, i64)]]) -> Result<(), String> {
-    records.iter().zip(wanted).try_for_each(|(record, wanted)| printed_all(record, wanted))
-}
-
-/// `a` and `b` share a CPU like this, to a turn per trial and what the kernel's threads take.
-pub fn share_is(record: &Record, a: f64, b: f64) -> Result<(), String> {
-    near(&format!("the share of {a} : {b}"), share(record, "a"), a / (a + b), 0.006)
-}
-
-/// What `b` has had for what each of so many `a` has had.
-pub fn part_is(record: &Record, a: f64, wanted: f64) -> Result<(), String> {
-    let own = share(record, "b");
-    near(&format!("b's part of {a}"), own * a / (1.0 - own), wanted, 0.06 * wanted)
-}
-
-/// Turns last so many µs, but for a few: the first, the last, and those that threads of the kernel
-/// have cut.
-pub fn turns_last(record: &Record, us: u64) -> Result<(), String> {
-    let stints = stints(record);
-    let length = |stint: &Stint| (stint.to_ns - stint.from_ns) / 1000;
-    let other: Vec<u64> = stints.iter().map(length).filter(|it| it.abs_diff(us) > 150).collect();
-    match stints.len() >= 20 && other.len() * 10 <= stints.len() {
-        true => Ok(()),
-        false => Err(format!("of {} turns these do not last {us} µs: {other:?}", stints.len())),
-    }
-}
-
-/// Two take turns: hardly ever does one have two in a row.
-pub fn alternate(record: &Record) -> Result<(), String> {
-    let stints = stints(record);
-    let again = stints.windows(2).filter(|pair| pair[0].who == pair[1].who).count();
-    match stints.len() >= 20 && again * 10 <= stints.len() {
-        true => Ok(()),
-        false => Err(format!("{again} of {} turns follow one of the same task", stints.len())),
-    }
-}
-
-/// The length of a turn, of those that last half a millisecond.
-pub fn turn_us(record: &Record, who: &str, number: usize) -> Result<u64, String> {
-    let turn = turn_of(record, who, number)?;
-    Ok((turn.to_ns - turn.from_ns) / 1000)
-}
-
-/// The length of the sleeper's first turn after its sleep.
-pub fn after_sleep_us(record: &Record) -> Result<u64, String> {
-    let mut own = stints(record).into_iter().filter(|it| it.who == "sleeper");
-    let turn = own.find(|it| it.from_ns > 20_000_000).ok_or("the sleeper never wakes up")?;
-    Ok((turn.to_ns - turn.from_ns) / 1000)
 }

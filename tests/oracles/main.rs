@@ -3,61 +3,35 @@
 //! One body, two arms: the simulator, and for what one CPU can show the real kernel under the
 //! virtual clock.
 //!
-//! `ORACLES_ONLY=o1` takes only those whose names begin so.
+//! `oracle.rs` reads `tables/`, `measure.rs` has the words of the tables; `orders.rs`, `turns.rs` and
+//! `echo.rs` have what a table cannot say. `ORACLES_ONLY=o1` takes only those whose names begin so.
 
 mod arms;
-mod at_once;
-mod baby;
-mod bfs;
-mod bmq;
-mod bore;
-mod cacule;
-mod cfs;
-#[path = "../../crates/fairground/tests/it/common/mod.rs"]
-mod common;
-mod deadline;
 mod echo;
-mod echo_lists;
 mod eevdf;
-mod eevdf_features;
 mod eevdf_sleepers;
-mod linux24;
 mod look;
-mod muqss;
-mod o1;
+mod measure;
 mod oracle;
-mod pds;
-mod rt;
-mod tt;
-mod tt_on_cfs;
-mod ule;
-mod vtime;
+mod orders;
+mod turns;
 
 use oracle::{Oracle, Where};
 use testing::need;
+use vm::Kernel;
 
-/// All of them, by scheduler, that are asked for.
+/// All of them that are asked for.
 fn all() -> Vec<Oracle> {
     let only = std::env::var("ORACLES_ONLY").unwrap_or_default();
-    known().into_iter().filter(|oracle| oracle.name.starts_with(&only)).collect()
+    let all = [oracle::tables(), orders::oracles(), turns::oracles(), echo::oracles()];
+    all.concat().into_iter().filter(|oracle| oracle.name.starts_with(&only)).collect()
 }
 
-fn known() -> Vec<Oracle> {
-    let linux = [linux24::oracles(), o1::oracles(), vtime::oracles(), cfs::oracles()];
-    let eevdf = [eevdf::oracles(), eevdf_features::oracles()];
-    let ck = [bfs::oracles(), muqss::oracles(), bmq::oracles(), pds::oracles()];
-    let fairer = [bore::oracles(), cacule::oracles(), tt::oracles(), tt_on_cfs::oracles()];
-    let further = [echo::oracles(), echo_lists::oracles(), baby::oracles(), ule::oracles()];
-    let kernel = [rt::oracles(), deadline::oracles(), at_once::oracles()];
-    [
-        linux.concat(),
-        eevdf.concat(),
-        ck.concat(),
-        fairer.concat(),
-        further.concat(),
-        kernel.concat(),
-    ]
-    .concat()
+/// A kernel to boot, and QEMU.
+fn kernel(version: &str) -> Result<Kernel, String> {
+    testing::program("qemu-system-x86_64")?;
+    let home = fairground::execution::locations::data_folder().expect("a home");
+    vm::kernels::find(&home, version).map_err(|error| format!("no kernel {version}: {error}"))
 }
 
 /// Fails with every oracle that does not hold, not only the first.
@@ -74,7 +48,8 @@ fn expect_all(answers: Vec<(Oracle, Result<(), String>)>) {
 
 #[test]
 fn every_oracle_holds_in_the_simulator() {
-    let oracles: Vec<Oracle> = all().into_iter().filter(|o| o.place != Where::OldKernel).collect();
+    let oracles: Vec<Oracle> =
+        all().into_iter().filter(|oracle| oracle.place != Where::OldKernel).collect();
     let answers = arms::simulate(&oracles);
     expect_all(oracles.into_iter().zip(answers).collect());
 }
@@ -86,13 +61,14 @@ const ATTEMPTS: usize = 3;
 #[test]
 fn every_oracle_of_one_cpu_holds_on_the_real_kernel() {
     testing::beyond_cargo_test!("boots a kernel");
-    need!(common::guest(&[]));
+    need!(kernel("7"));
     let mut asked: Vec<Oracle> =
-        all().into_iter().filter(|o| o.place == Where::Everywhere).collect();
+        all().into_iter().filter(|oracle| oracle.place == Where::Everywhere).collect();
     for attempt in 1..=ATTEMPTS {
         let answers = arms::boot(&asked);
         let answers: Vec<_> = asked.into_iter().zip(answers).collect();
-        let (hold, fail): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(_, it)| it.is_ok());
+        let (hold, fail): (Vec<_>, Vec<_>) =
+            answers.into_iter().partition(|(_, answer)| answer.is_ok());
         expect_all(hold);
         if fail.is_empty() {
             return;
@@ -109,9 +85,9 @@ fn every_oracle_of_one_cpu_holds_on_the_real_kernel() {
 #[test]
 fn every_oracle_of_older_kernels_holds_on_one() {
     testing::beyond_cargo_test!("boots a kernel");
-    need!(common::guest(&[]));
-    need!(common::old_kernel());
-    let old: Vec<Oracle> = all().into_iter().filter(|o| o.place == Where::OldKernel).collect();
+    need!(kernel("6.1"));
+    let old: Vec<Oracle> =
+        all().into_iter().filter(|oracle| oracle.place == Where::OldKernel).collect();
     let answers = arms::boot(&old);
     expect_all(old.into_iter().zip(answers).collect());
 }
