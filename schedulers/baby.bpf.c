@@ -17,38 +17,40 @@
  * Family: 2021, Hamad Al Marri; after cfs
  * Queue: One list for each CPU; enqueue O(1), pick O(n), rr O(1).
  * Slice: To the next tick; cr 1 ms, mlfq 1.18 ms times the level, both by ticks.
- * Wake-up: A better task preempts; in rr any task does. A sleeper's credit is neither given nor
- *          limited.
+ * Wake-up: A better task preempts; in rr any task does. The credit of a sleeper is neither given
+ *          nor limited.
  * Balancing: CPU 0's ticks move one task from the longest list to the shortest; an idle CPU pulls.
- * Differs: If CPU 0 idles, the ticks of CPUs where tasks wait wake it to balance. A tick that ends
- *          a turn is one account in vrt and hrrn, not two; waking another task is no account. The
- *          original ends some times by high-resolution ticks, which are off by default; here ticks
- *          end them. If a task may not use the CPU with the fewest tasks, it goes to one that it
- *          may use. A task that a real-time task displaces waits for its CPU.
+ * Differs: If CPU 0 idles, the ticks of CPUs where tasks wait wake it to balance. In vrt and hrrn a
+ *          tick that ends a turn is one account, not two. Waking another task is no account. Ticks
+ *          end times for which the original uses high-resolution ticks, which are off by default. A
+ *          task that may not use the CPU with the fewest tasks goes to one that it may use. A task
+ *          that a real-time task displaces waits for its CPU.
  */
 #include <scx/common.bpf.h>
 #include "include/common.h"
-#include "include/idle.h"
-#include "include/nice.h"
 #include "include/scan.h"
 
 char _license[] SEC("license") = "GPL";
 
-/* Which one: 0 dl, 1 rr, 2 vrt, 3 hrrn, 4 cr, 5 mlfq. */
+/* The variant: 0 dl, 1 rr, 2 vrt, 3 hrrn, 4 cr, 5 mlfq. */
 const volatile u32 variant = 0;
-/* How far off a deadline is at nice 0 (dl), and the slice on level 1 (mlfq). */
+/* How far away a deadline is at nice 0 (dl), and how long the slice is on level 1 (mlfq). */
 const volatile s64 deadline_ns = 1180000;
 /*
- * dl: the window in which bursts are summed; less than this before its end is a hog's; a task that
- * is within this of its use of the last window is expected to end soon, and not preempted.
+ * dl: Bursts are summed over a window. A task that has used all but this margin of it is a hog. A
+ * task that is within the guard of its use of the last window is expected to end soon, and is not
+ * preempted.
  */
 const volatile u64 burst_window_ns = 200000000, hog_margin_ns = 25000000, guard_ns = 5000000;
-/* cr: a turn; for how many turns a CPU's cash lasts, what it is, and the most that one gets. */
+/*
+ * cr: How long a turn is; after how many turns a CPU has new cash; how much that is; and the most
+ * that one task is paid.
+ */
 const volatile u64 cr_slice_ns = 1000000, cr_turns = 12;
 const volatile u64 cr_cash = 1000000000, cr_payment = 100000000;
-/* dl and mlfq: a task that sleeps before its deadline becomes better by a nice level, for good. */
+/* dl and mlfq: A task that sleeps before its deadline becomes better by a nice level, for good. */
 const volatile bool adaptive_priority = true;
-/* dl: a task that is expected to end soon is not preempted. */
+/* dl: A task that is expected to end soon is not preempted. */
 const volatile bool guard = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
@@ -62,22 +64,22 @@ enum { DEADLINE, ROUND_ROBIN, VIRTUAL_TIME, RESPONSE_RATIO, CREDIT, FEEDBACK };
 struct task_ctx {
 	u64 sum_exec;			/* the CPU time that is accounted for */
 	u64 vruntime;			/* vrt, hrrn */
-	u64 start;			/* of its life (hrrn), of the window (dl, mlfq), ns */
+	u64 start;			/* when its life (hrrn) or the window (dl, mlfq) began, ns */
 	u64 deadline;			/* dl, mlfq */
-	u64 bursts, prev_bursts;	/* CPU time in this window, and in the last one */
+	u64 bursts, prev_bursts;	/* the CPU time in this window, and in the last one */
 	u64 credit, bid;		/* cr */
-	s32 better;			/* by how many nice levels it has been raised */
+	s32 better;			/* how many nice levels it has been raised */
 	u32 level;			/* mlfq */
-	s32 cpu;			/* where it was queued last; -1: nowhere */
+	s32 cpu;			/* the CPU where it was queued last; -1 if it never was */
 	bool is_new, yielded, is_early;
 };
 DEFINE_TASK_CTX()
 
 struct cpu_ctx {
-	s32 curr;		/* pid of the running task; 0: none of ours */
+	s32 curr;		/* the pid of the running task; 0 if none of ours runs */
 	u64 picked;		/* its CPU time when it was picked */
 	u64 since;		/* when it was last accounted for, ns */
-	u64 min_vruntime;	/* of the task that was accounted for last */
+	u64 min_vruntime;	/* the vruntime of the task that was accounted for last */
 	u64 cash;
 	u64 turns;
 	bool need_resched, balance_due, is_charged;
@@ -90,32 +92,32 @@ DEFINE_CPU_CTX()
 #define SECOND 1000000000LL
 #define LIFE_WINDOW_NS (5 * SECOND)	/* hrrn */
 #define LEVEL_WINDOW_NS (5 * SECOND)	/* mlfq */
-/* The key of the last task. */
+/* The key of a task that comes after all others. */
 #define LAST (1LL << 62)
 
 /* Ticks per second. */
 extern unsigned long CONFIG_HZ __kconfig;
 
-/* How many tasks wait for a CPU (`nr_running`, without the running one). */
+/* Returns how many tasks wait for a CPU (`nr_running`, without the running one). */
 static u32 waiting(s32 cpu)
 {
 	return scx_bpf_dsq_nr_queued(cpu);
 }
 
-/* Percent of a task's credit. */
+/* The least and the highest bid, in percent of a task's credit. */
 #define MIN_BID 10
 #define MAX_BID 100
 
 /*
- * What a task would pay now (cr). No counterpart by name: the patch is not at hand, as for all
- * below that have none.
+ * Returns what a task would pay now (cr). No counterpart by name: the patch is not at hand, as for
+ * all below that have none.
  */
 static inline u64 offer_of(const struct task_ctx *task)
 {
 	return task->credit * task->bid / 100;
 }
 
-/* Cash of a CPU becomes a task's credit (cr). No counterpart by name. */
+/* Turns cash of a CPU into a task's credit (cr). No counterpart by name. */
 static inline void pay(struct cpu_ctx *here, struct task_ctx *task, u32 runnable)
 {
 	u64 payment = runnable > 1 ? here->cash / runnable : cr_payment;
@@ -126,7 +128,7 @@ static inline void pay(struct cpu_ctx *here, struct task_ctx *task, u32 runnable
 	task->credit += payment;
 }
 
-/* The winner pays what it has offered (cr). No counterpart by name. */
+/* Charges the winner what it has offered (cr). No counterpart by name. */
 static inline void charge_offer(struct cpu_ctx *here, struct task_ctx *task)
 {
 	u64 offer = offer_of(task);
@@ -136,15 +138,15 @@ static inline void charge_offer(struct cpu_ctx *here, struct task_ctx *task)
 	task->bid = MIN_BID;
 }
 
-/* A task that loses bids more (cr). No counterpart by name. */
+/* Raises the bid of a task that has lost (cr). No counterpart by name. */
 static inline void raise_bid(struct task_ctx *task)
 {
 	task->bid += task->bid < MAX_BID ? MIN_BID : 0;
 }
 
 /*
- * After some turns the CPU has new cash, and all of its tasks are paid. No counterpart by name. Out
- * of line, because it has a loop.
+ * Gives the CPU new cash and pays all of its tasks. The function is out of line because it has a
+ * loop. No counterpart by name.
  */
 static __noinline void pay_all(struct task_struct *curr, s32 cpu)
 {
@@ -157,7 +159,7 @@ static __noinline void pay_all(struct task_struct *curr, s32 cpu)
 		pay(cpu_ctx(cpu), ctx_of(p), runnable);
 }
 
-/* The winner runs (`set_next_entity`). */
+/* Notes that the winner runs (`set_next_entity`). */
 static inline void take_turn(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	struct cpu_ctx *here = cpu_ctx(cpu);
@@ -169,13 +171,13 @@ static inline void take_turn(struct task_struct *p, struct task_ctx *task, s32 c
 	pay_all(p, cpu);
 }
 
-/* Its nice value, as it has been raised (`p->prio`). */
+/* Returns a task's nice value with all that it has been raised (`p->prio`). */
 static inline s64 own_nice(const struct task_struct *p, const struct task_ctx *task)
 {
 	return nice_of(p) - task->better;
 }
 
-/* How much further off than at nice 0 a deadline is. No counterpart by name. */
+/* Returns how much further away than at nice 0 a deadline is. No counterpart by name. */
 static inline s64 deadline_factor(s64 nice)
 {
 	if (nice < -10)
@@ -185,13 +187,13 @@ static inline s64 deadline_factor(s64 nice)
 	return nice ? 1080000 + (nice - 1) * 10000 : 0;
 }
 
-/* The deadline of a task that begins now. No counterpart by name. */
+/* Returns the deadline of a task that begins now. No counterpart by name. */
 static inline u64 next_deadline(const struct task_struct *p, const struct task_ctx *task, u64 now)
 {
 	return now + deadline_ns + deadline_factor(own_nice(p, task));
 }
 
-/* A new deadline if the old one has passed (`update_curr`). */
+/* Renews a deadline that has passed (`update_curr`). */
 static inline void renew(const struct task_struct *p, struct task_ctx *task)
 {
 	u64 now = scx_bpf_now();
@@ -201,7 +203,7 @@ static inline void renew(const struct task_struct *p, struct task_ctx *task)
 }
 
 /*
- * What running costs: nice adds the same to each account, of a tick or more
+ * Returns what running costs. A nice value adds the same to each account, of a tick or more
  * (`convert_to_vruntime` of TT).
  */
 static inline u64 cost_of(s64 nice, s64 ran)
@@ -209,19 +211,22 @@ static inline u64 cost_of(s64 nice, s64 ran)
 	s64 factor = 40 * CONFIG_HZ / 1000;
 	s64 more = nice * MS, added = 0;
 
-	/* Division of a signed number: not every BPF instruction set has one. */
+	/* A signed number is divided by hand: not every BPF instruction set can do it. */
 	if (factor)
 		added = more < 0 ? -(s64)((u64)-more / factor) : (s64)((u64)more / factor);
 	return ran + added > 1 ? ran + added : 1;
 }
 
-/* Its life so far, in units of what it has run of that. No counterpart by name. */
+/* Returns the ratio of a life to the part of it that the task has run. No counterpart by name. */
 static inline s64 response_ratio(u64 life, u64 vruntime)
 {
 	return life / (vruntime | 1);
 }
 
-/* After 5 s its life has lasted for 2.5 s, in about the same ratio (`normalize_lifetime` of TT). */
+/*
+ * Shortens a life of more than 5 s to 2.5 s, with about the same ratio (`normalize_lifetime` of
+ * TT).
+ */
 static inline void shorten_life(struct task_ctx *task, u64 now)
 {
 	u64 life = now - task->start, ratio;
@@ -234,8 +239,8 @@ static inline void shorten_life(struct task_ctx *task, u64 now)
 }
 
 /*
- * By its use of the last window, or if there is none of this one: 1 (best) to 16. No counterpart by
- * name.
+ * Returns the level, 1 (best) to 16, by a task's use of the last window, or of this one if there
+ * was none before. No counterpart by name.
  */
 static inline u32 level_of(const struct task_ctx *task)
 {
@@ -245,7 +250,7 @@ static inline u32 level_of(const struct task_ctx *task)
 	       bursts < 2400 * MS ? 8 : 16;
 }
 
-/* Adds to the use of a window, and begins the next one (`update_curr`). */
+/* Adds to the use of a window, and begins the next one when this one is over (`update_curr`). */
 static inline void count_burst(struct task_ctx *task, u64 ran, u64 window, u64 now)
 {
 	task->bursts += ran;
@@ -257,8 +262,8 @@ static inline void count_burst(struct task_ctx *task, u64 ran, u64 window, u64 n
 }
 
 /*
- * Whether a task with this use may be preempted: it does not seem to be about to end (dl). No
- * counterpart by name.
+ * Tells whether a task with this use may be preempted, because it is not expected to end soon (dl).
+ * No counterpart by name.
  */
 static inline bool is_unguarded(u64 prev_bursts, u64 bursts)
 {
@@ -267,8 +272,8 @@ static inline bool is_unguarded(u64 prev_bursts, u64 bursts)
 }
 
 /*
- * The smaller, the better. The running task has run for `unaccounted` since its last account
- * (`entity_before`).
+ * Returns the key of a task: the smallest runs. `unaccounted` is what it has run since its last
+ * account (`entity_before`).
  */
 static inline s64 key_of(const struct task_struct *p, const struct task_ctx *task, u64 unaccounted)
 {
@@ -285,7 +290,7 @@ static inline s64 key_of(const struct task_struct *p, const struct task_ctx *tas
 	return task->deadline + (variant == FEEDBACK ? (u64)task->level << 56 : 0);
 }
 
-/* Accounts for what the running task has run since the last account (`update_curr`). */
+/* Accounts for what the running task has run since its last account (`update_curr`). */
 static inline void update_curr(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	struct cpu_ctx *here = cpu_ctx(cpu);
@@ -307,7 +312,9 @@ static inline void update_curr(struct task_struct *p, struct task_ctx *task, s32
 	}
 }
 
-/* A task joins a CPU's tasks, other than by waking up where it slept (`place_entity`). */
+/*
+ * Prepares a task that joins a CPU's tasks other than by waking up where it slept (`place_entity`).
+ */
 static inline void place_entity(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	if (variant == VIRTUAL_TIME)
@@ -319,13 +326,13 @@ static inline void place_entity(struct task_struct *p, struct task_ctx *task, s3
 	task->cpu = cpu;
 }
 
-/* Whether the running task has had its slice, in mlfq (`check_preempt_tick`). */
+/* Tells whether the running task has had its slice (mlfq, `check_preempt_tick`). */
 static inline bool has_had_slice(struct task_ctx *task, s32 cpu)
 {
 	return task->sum_exec - cpu_ctx(cpu)->picked >= deadline_ns * task->level;
 }
 
-/* Whether a woken task takes the CPU from this one (`check_preempt_wakeup`). */
+/* Tells whether a woken task preempts the running one (`check_preempt_wakeup`). */
 static inline bool check_preempt_wakeup(struct task_struct *p, struct task_ctx *task,
 					struct task_struct *curr, s32 cpu)
 {
@@ -347,7 +354,7 @@ static inline bool check_preempt_wakeup(struct task_struct *p, struct task_ctx *
 	return key_of(p, task, 0) < key_of(curr, other, since);
 }
 
-/* A task that sleeps early becomes better by a level, for good (`dequeue_entity`). */
+/* Raises a task that sleeps early by a level, for good (`dequeue_entity`). */
 static inline void raise(const struct task_struct *p, struct task_ctx *task)
 {
 	bool counts = adaptive_priority && task->is_early && (variant == DEADLINE || variant == FEEDBACK);
@@ -356,8 +363,8 @@ static inline void raise(const struct task_struct *p, struct task_ctx *task)
 }
 
 /*
- * Looks at all that wait; each that is not `winner` bids more, if there is one
- * (`pick_next_entity`). Out of line, because the caller tries it in a loop.
+ * Looks at all waiting tasks. If there is a `winner`, all others bid more; otherwise the best is
+ * found. The function is out of line because its caller tries it in a loop (`pick_next_entity`).
  */
 static __noinline void scan(s32 cpu, struct best *best, s32 winner)
 {
@@ -374,8 +381,8 @@ static __noinline void scan(s32 cpu, struct best *best, s32 winner)
 }
 
 /*
- * Runs the best of all next, if that is not the task that ran until now. Of equals the newest,
- * which the running one is (`pick_next_entity`).
+ * Runs the best task next, unless that is the one that has run until now. The newest of equals
+ * wins, which the running task is (`pick_next_entity`).
  */
 static inline bool pick_next_entity(s32 cpu, struct task_struct *prev, struct task_ctx *task)
 {
@@ -404,7 +411,7 @@ static inline bool pick_next_entity(s32 cpu, struct task_struct *prev, struct ta
 	return scx_bpf_dsq_move_to_local(cpu, 0);
 }
 
-/* It begins to run (`set_next_entity`). */
+/* Notes that a task begins to run (`set_next_entity`). */
 static inline void set_next_entity(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	struct cpu_ctx *here = cpu_ctx(cpu);
@@ -420,8 +427,8 @@ static inline void set_next_entity(struct task_struct *p, struct task_ctx *task,
 }
 
 /*
- * Whether a waiting task is not worse than the running one (`check_preempt_tick`). Out of line,
- * because it has a loop.
+ * Tells whether some waiting task is not worse than the running one. The function is out of line
+ * because it has a loop (`check_preempt_tick`).
  */
 static __noinline bool is_challenged(struct task_struct *curr, s32 cpu)
 {
@@ -435,7 +442,7 @@ static __noinline bool is_challenged(struct task_struct *curr, s32 cpu)
 	return false;
 }
 
-/* Whether a tick ends the turn of the running task (`entity_tick`, `check_preempt_tick`). */
+/* Tells whether a tick ends the turn of the running task (`entity_tick`, `check_preempt_tick`). */
 static inline bool is_turn_over(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	u64 ran = task->sum_exec - cpu_ctx(cpu)->picked;
@@ -455,7 +462,7 @@ static inline bool is_turn_over(struct task_struct *p, struct task_ctx *task, s3
 	return is_challenged(p, cpu);
 }
 
-/* Whether a task takes the CPU from the one that runs there now (`check_preempt_wakeup`). */
+/* Tells whether a task preempts the one that runs on a CPU now (`check_preempt_wakeup`). */
 static bool preempts(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	struct task_struct *curr = wakeup_preemption ? bpf_task_from_pid(cpu_ctx(cpu)->curr) : NULL;
@@ -491,8 +498,8 @@ void BPF_STRUCT_OPS(baby_enqueue, struct task_struct *p, u64 enq_flags)
 }
 
 /*
- * The first of a CPU's tasks that may run on another goes there (`detach_task`, `attach_task`). Out
- * of line, because it has a loop and two callers.
+ * Moves the first task that may run on another CPU there. The function is out of line because it
+ * has a loop and two callers (`detach_task`, `attach_task`).
  */
 static __noinline bool migrate_first(s32 from, s32 to)
 {

@@ -33,19 +33,19 @@
 
 char _license[] SEC("license") = "GPL";
 
-/* The version of Linux 2.6.33, with deadlines in ticks, instead of 0.467. */
+/* The version for Linux 2.6.33, with deadlines in ticks, instead of 0.467. */
 const volatile bool early = false;
-/* A slice, in milliseconds; the early one has longer ones on more CPUs. */
+/* A slice, in milliseconds. The early version has longer ones on more CPUs. */
 const volatile u64 rr_interval_ms = 6;
 /* 0.467: the earliest deadline runs, however far from its cache the task is. */
 const volatile bool interactive = true;
-/* Early: timer interrupts per second, in which deadlines are counted. */
+/* The early version: timer interrupts per second, in which deadlines are counted. */
 const volatile u64 hz = 1000;
-/* A slice ends exactly, by a timer of its CPU; else at this kernel's next tick. */
+/* A timer ends slices exactly. Without it, they end at this kernel's next tick. */
 const volatile bool exact_slices = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
-/* A task that sleeps keeps its deadline; else it has a new one when it wakes up. */
+/* A task that sleeps keeps its deadline. Without this it has a new one when it wakes up. */
 const volatile bool keep_deadline = true;
 
 UEI_DEFINE(uei);
@@ -54,11 +54,12 @@ UEI_DEFINE(uei);
 enum { NORMAL, IDLEPRIO };
 
 #define TICK_NS (NS_PER_SECOND / hz)
-#define DUE ((s64)(~0ULL >> 1))	/* as early as can be */
+/* The score of a task that is due: the highest. */
+#define DUE ((s64)(~0ULL >> 1))
 
 /*
- * The early slice is longer the more CPUs there are: 6, 12, 18, 18, 24 ms … for 1, 2, 4, 5, 8
- * (`timeslice`, `update_cpu_capacity`: 1 + ilog2).
+ * Returns a slice. The early one is longer the more CPUs there are: 6, 12, 18, 18, 24 ms … for 1,
+ * 2, 4, 5, 8 (`timeslice`, `update_cpu_capacity`: 1 + ilog2).
  */
 static u64 timeslice(void)
 {
@@ -71,7 +72,10 @@ static u64 timeslice(void)
 	return rr_interval_ms * (1 + doublings) * NS_PER_MS;
 }
 
-/* How far away a new deadline is, in the early version a number of ticks (`task_deadline_diff`). */
+/*
+ * Returns how far away a new deadline is; in the early version it is a number of ticks
+ * (`task_deadline_diff`).
+ */
 static u64 offset_of(const struct task_struct *p)
 {
 	u64 ticks = ratio_of(p) * timeslice() / 100 / TICK_NS;
@@ -79,7 +83,7 @@ static u64 offset_of(const struct task_struct *p)
 	return early ? (ticks ?: 1) * TICK_NS : virtual_offset(p);
 }
 
-/* A new slice and deadline (`time_slice_expired`). */
+/* Gives a task a new slice and deadline (`time_slice_expired`). */
 static void refill(const struct task_struct *p, struct task_ctx *task)
 {
 	u64 now = scx_bpf_now();
@@ -89,7 +93,10 @@ static void refill(const struct task_struct *p, struct task_ctx *task)
 	task->first_time_slice = false;
 }
 
-/* The deadline as a CPU sees it: because of caches, it is later elsewhere (`cache_distance`). */
+/*
+ * Returns the deadline as a CPU sees it: because of caches, it is later elsewhere
+ * (`cache_distance`).
+ */
 static u64 deadline_on(s32 cpu, struct task_struct *p)
 {
 	u32 away = distance(cpu, scx_bpf_task_cpu(p));
@@ -110,7 +117,7 @@ s32 BPF_STRUCT_OPS(bfs_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake
 }
 
 /*
- * Preempts where the worst task runs, that with the latest deadline, if this one is better
+ * Preempts on the CPU with the worst task, which has the latest deadline, if this one is better
  * (`try_preempt`).
  */
 static void try_preempt(struct task_struct *p, struct task_ctx *task)
@@ -143,8 +150,8 @@ void BPF_STRUCT_OPS(bfs_enqueue, struct task_struct *p, u64 enq_flags)
 }
 
 /*
- * Finds the earliest that may run here; the early version takes the first that is due
- * (`earliest_deadline_task`). Out of line, because the caller tries it in a loop.
+ * Finds the earliest task that may run on a CPU; the early version takes the first that is due. The
+ * function is out of line because its caller tries it in a loop (`earliest_deadline_task`).
  */
 static __noinline void scan(u64 list, s32 cpu, struct best *best)
 {
@@ -164,8 +171,8 @@ static __noinline void scan(u64 list, s32 cpu, struct best *best)
 }
 
 /*
- * Takes the best of a list to run here, unless that is the running task, which is the last of its
- * list (`earliest_deadline_task`).
+ * Takes the best task of a list to run here, unless that is the running task, which is the last of
+ * its list (`earliest_deadline_task`).
  */
 static bool take_earliest(u64 list, s32 cpu, struct task_struct *prev)
 {
@@ -240,7 +247,8 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(bfs_init_task, struct task_struct *p, struct scx_in
 }
 
 /*
- * In the early version what a child leaves of its first slice returns to its parent (`sched_exit`).
+ * In the early version, what a child leaves of its first slice returns to its parent
+ * (`sched_exit`).
  */
 void BPF_STRUCT_OPS(bfs_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {

@@ -31,15 +31,19 @@
 
 char _license[] SEC("license") = "GPL";
 
-/* For which Linux: 50400, 50700, 50900 (to 6.1), 60600 (to 6.11), 61200 (to 7.0) or 70100. */
+/* The version of Linux: 50400, 50700, 50900 (to 6.1), 60600 (to 6.11), 61200 (to 7.0) or 70100. */
 const volatile u32 era = 70100;
-/* sched_yield(): 0 does nothing, 1 is as bad as a hog's last slice. */
+/*
+ * What sched_yield() does: nothing (0), or it makes a task as bad as a hog's last slice does (1).
+ */
 const volatile u32 yield_type = 1;
 /* Sleeping and using up slices move tasks between levels. */
 const volatile bool boosts = true;
-/* From 61200: a step for each slice slept, which the patch means to give; it gives none. */
+/*
+ * From 61200 on: a wake-up gives a step for each slice slept. The patch means to, but gives none.
+ */
 const volatile bool intended_wake_boost = false;
-/* A slice ends exactly, by a timer of its CPU; else at this kernel's next tick. */
+/* A timer ends slices exactly. Without it, they end at this kernel's next tick. */
 const volatile bool exact_slices = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
@@ -50,19 +54,22 @@ UEI_DEFINE(uei);
 
 #include "include/bmq_eras.h"
 
-/* The bits of a turn. No counterpart: the patch has a list for each rank. */
+/* Returns the number of bits of a turn. No counterpart: the patch has a list for each rank. */
 static u32 rank_shift(void)
 {
 	return 40;
 }
 
-/* The level (`task_sched_prio`). */
+/* Returns a task's level (`task_sched_prio`). */
 static u64 rank_of(struct task_struct *p, struct task_ctx *task)
 {
 	return level_of(nice_of(p) + 20 + max_priority_adj() + task->boost_prio);
 }
 
-/* Batch and idle tasks are never better than their nice value (`boost_task`). */
+/*
+ * Returns the best boost of a task. Batch and idle tasks are never better than their nice value
+ * (`boost_task`).
+ */
 static s32 best_boost(const struct task_struct *p)
 {
 	return p->policy == POLICY_BATCH || has_idle_policy(p) ? 0 : -max_priority_adj();
@@ -87,7 +94,7 @@ static void deboost_task(const struct task_struct *p, struct task_ctx *task)
 		task->boost_prio++;
 }
 
-/* A new slice, at a worse level (`sched_task_renew`). */
+/* Gives a task a new slice, at a worse level (`sched_task_renew`). */
 static void sched_task_renew(struct task_struct *p, struct task_ctx *task)
 {
 	task->turn.time_slice = timeslice();
@@ -95,7 +102,7 @@ static void sched_task_renew(struct task_struct *p, struct task_ctx *task)
 		deboost_task(p, task);
 }
 
-/* It goes to sleep (`sched_task_deactivate`). */
+/* Changes the boost of a task that goes to sleep (`sched_task_deactivate`). */
 static void sched_task_deactivate(const struct task_struct *p, struct task_ctx *task)
 {
 	u64 now = scx_bpf_now(), ran = now - task->timestamp;
@@ -107,7 +114,7 @@ static void sched_task_deactivate(const struct task_struct *p, struct task_ctx *
 		deboost_task(p, task);
 }
 
-/* It wakes up (`sched_task_ttwu`). */
+/* Changes the boost of a task that wakes up (`sched_task_ttwu`). */
 static void sched_task_ttwu(const struct task_struct *p, struct task_ctx *task)
 {
 	u64 slices = (scx_bpf_now() - task->timestamp) / timeslice();
@@ -186,7 +193,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(bmq_init_task, struct task_struct *p, struct scx_in
 		return -ENOMEM;
 	task->turn.time_slice = timeslice();
 	if (!args->fork) {
-		/* It has slept often enough, like most tasks since the boot. */
+		/* The task has slept often enough, like most tasks since the boot. */
 		task->boost_prio = boosts ? best_boost(p) : 0;
 		return 0;
 	}

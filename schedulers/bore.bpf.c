@@ -14,10 +14,10 @@
  * Slice: As eevdf, but whole ticks, 2 ms at least.
  * Wake-up: As eevdf; in 6.7 a lower penalty preempts as a shorter slice does.
  * Balancing: As eevdf: a CPU without work takes a task of the busiest.
- * Differs: As eevdf does. 6.7 is on 7.x; `base_era=61200` is its patch for 6.12. Averages count all
- *          tasks, not only 63, with the penalties that they had when their scores last changed. In
- *          5.9.6, a child that itself has several children counts once, instead of its children. A
- *          task that is woken from a futex has no privilege.
+ * Differs: As eevdf does. 6.7 is on 7.x; `base_era=61200` is its patch for 6.12. An average counts
+ *          all tasks, not only 63, with the penalties that they had when their scores last changed.
+ *          In 5.9.6, a child that itself has several children counts once, instead of its children.
+ *          A task that is woken from a futex has no privilege.
  */
 #include <scx/common.bpf.h>
 
@@ -25,21 +25,21 @@ char _license[] SEC("license") = "GPL";
 
 /* The BORE version: 50906 and 60703 are 5.9.6 and 6.7.3. BORE 1 is bore_cfs. */
 const volatile u32 version = 60703;
-/* The `era` of the EEVDF beneath; 0 is the version's, 61400 or 70000. */
+/* The `era` of the EEVDF beneath. 0 is that of the version, 61400 or 70000. */
 const volatile u32 base_era = 0;
 /* Scores count. */
 const volatile u32 sched_bore = 1;
 /* A burst that is longer than 2^(this - 1) ns is penalised. */
 const volatile s64 burst_penalty_offset = 24;
-/* 1,024 times the score of each doubling of a burst; -1 is the version's, 1280 or 1536. */
+/* 1,024 times the score of each doubling of a burst. -1 is that of the version, 1280 or 1536. */
 const volatile s64 burst_penalty_scale = -1;
-/* A burst that is longer than those before counts as 1 / 2^this of what is stored. */
+/* A longer burst raises the stored one by 1 / 2^this of the difference. */
 const volatile s64 burst_smoothness = 1;
-/* A burst that is shorter counts as 1 / 2^this. */
+/* A shorter burst lowers the stored one by 1 / 2^this of the difference. */
 const volatile u32 burst_smoothness_short = 0;
 /*
- * New processes begin with nothing (0, only in BORE 6), with the average of the parent's children
- * (1), or with that of the next ancestor that has several children (2).
+ * What a new process begins with: nothing (0, only in BORE 6), the average of its parent's children
+ * (1), or that of the next ancestor that has several children (2).
  */
 const volatile u32 burst_inherit_type = 2;
 /* An average that is older than this is calculated again. */
@@ -50,7 +50,7 @@ const volatile bool burst_exclude_kthreads = true;
 const volatile u32 burst_parity_threshold = 2;
 /* BORE 5: A new task (1) and a woken one (2) have half a slice until their deadline. */
 const volatile u32 deadline_boost_mask = 3;
-/* No slice is shorter. */
+/* No slice is shorter than this. */
 const volatile u64 min_base_slice_ns = 2000000;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
@@ -74,9 +74,9 @@ UEI_DEFINE(uei);
 #define delay_dequeue true
 #define delay_zero true
 #define hrtick 0
-/* No slice grows with the CPUs. */
+/* Slices do not grow with the number of CPUs. */
 #define sched_tunable_scaling 0
-/* What BORE stores, and the row of a task in the tables of weights. */
+/* BORE stores a task's burst, and a task's score changes its row in the tables of weights. */
 #define OVERLAY_TASK_FIELDS struct burst burst;
 #define OVERLAY_RUNNING_FIELDS u64 penalty;
 #define WEIGHT_INDEX(p, task) effective_index(p, task)
@@ -86,19 +86,21 @@ static inline u32 effective_index(const struct task_struct *p, const struct fair
 
 #include "eevdf.bpf.c"
 
-/* A task's burst; NULL for no task of ours (`p->bore`). */
+/* Returns a task's burst; NULL for a task that is not ours (`p->bore`). */
 static inline struct burst *burst_of(struct task_struct *p)
 {
 	struct fair_task *task = fair_task(p);
 
 	if (!task)
 		return NULL;
-	/* Or the compiler adds the offset before the check, which the verifier refuses. */
+	/*
+	 * Without this the compiler adds the offset before the check, which the verifier refuses.
+	 */
 	barrier_var(task);
 	return &task->burst;
 }
 
-/* The sum of nice level and score, 0 to 39 (`effective_prio_bore`). */
+/* Returns the sum of nice level and score, 0 to 39 (`effective_prio_bore`). */
 static inline u32 effective_index(const struct task_struct *p, const struct fair_task *task)
 {
 	u32 score = task && sched_bore ? task->burst.score : 0;
@@ -106,13 +108,15 @@ static inline u32 effective_index(const struct task_struct *p, const struct fair
 	return least_of(nice_index(p) + score, NICE_LEVELS - 1);
 }
 
-/* The limit of lag may be halved (`entity_lag`). */
+/* Returns how often the limit of lag is halved (`entity_lag`). */
 static inline u32 lag_shift(void)
 {
 	return sched_bore && halves_lag_limit();
 }
 
-/* A new task has half a slice, and a woken one may have (`place_entity`). */
+/*
+ * Tells whether a task has half a slice: a new one has, and a woken one may have (`place_entity`).
+ */
 static inline bool has_half_slice(const struct fair_task *task, enum join join)
 {
 	if (task->is_new)
@@ -120,45 +124,53 @@ static inline bool has_half_slice(const struct fair_task *task, enum join join)
 	return join == JOIN_WOKEN && sched_bore && deadline_boosts() & 2;
 }
 
-/* A crowded CPU protects no slice (`sched_burst_parity_threshold` in `pick_eevdf`). */
+/*
+ * Tells whether a CPU protects slices; a crowded one may not (`sched_burst_parity_threshold` in
+ * `pick_eevdf`).
+ */
 static inline bool may_protect(u32 cpu)
 {
 	return !sched_bore || nr_queued_on(cpu) <= parity_threshold();
 }
 
-/* Whether a woken task has been less greedy than the running one (`do_preempt_short`). */
+/* Tells whether a woken task has been less greedy than the running one (`do_preempt_short`). */
 static inline bool has_lower_penalty(const struct fair_task *task, const struct running *curr)
 {
 	return sched_bore && task->burst.penalty < curr->penalty;
 }
 
-/* A task with a lower penalty may preempt as one with a shorter slice (`do_preempt_short`). */
+/*
+ * Tells whether a task with a lower penalty preempts as one with a shorter slice does
+ * (`do_preempt_short`).
+ */
 static inline bool counts_as_short(const struct fair_task *task, const struct running *curr)
 {
 	return penalty_counts_as_slice() && has_lower_penalty(task, curr);
 }
 
-/* A task with a lower penalty may also only make the CPU choose again (`PREEMPT_SHORT_BORE`). */
+/*
+ * Tells whether a task with a lower penalty only makes the CPU choose again (`PREEMPT_SHORT_BORE`).
+ */
 static inline bool forces_choice(const struct fair_task *task, const struct running *curr)
 {
 	return penalty_forces_choice() && has_lower_penalty(task, curr);
 }
 
-/* A sleeper may keep the lag with which it left (`requeue_delayed_entity`). */
+/* Tells whether a sleeper keeps the lag with which it left (`requeue_delayed_entity`). */
 static inline bool keeps_credit(void)
 {
 	return sched_bore && sleepers_keep_lag();
 }
 
-/* A time in another weight's virtual time (`rescale_slice`). */
+/* Returns a time in the virtual time of another weight (`rescale_slice`). */
 static inline s64 rescale(s64 virtual_ns, u32 from, u32 to)
 {
 	return divide_down(virtual_ns * from, to);
 }
 
 /*
- * A queued or running task gets the weight of its score. Its lag in real time stays
- * (`reweight_entity`, `reweight_eevdf`). Returns whether it is another weight.
+ * Gives a queued or running task the weight of its score; its lag in real time stays. Returns
+ * whether the weight has changed (`reweight_entity`, `reweight_eevdf`).
  */
 static inline bool reweight_eevdf(struct task_struct *p, struct fair_task *task, u64 *vruntime,
 				  u64 *deadline)
@@ -181,7 +193,7 @@ static inline bool reweight_eevdf(struct task_struct *p, struct fair_task *task,
 }
 
 /*
- * The running task gets the weight of its score, too, and may lose its protection by it
+ * Gives the running task the weight of its score, by which it may lose its protection
  * (`reweight_entity`).
  */
 static inline void reweight_curr(struct task_struct *p, struct fair_task *task,
@@ -198,7 +210,7 @@ static inline void reweight_curr(struct task_struct *p, struct fair_task *task,
 	curr->vprot = curr->vruntime + (reweight_keeps_all() ? rescale(protected, old, curr->weight) : 0);
 }
 
-/* The burst has become longer (`update_curr_bore`). */
+/* Lengthens the burst of the running task (`update_curr_bore`). */
 static inline void lengthen_burst(struct task_struct *p, struct fair_task *task,
 				  struct running *curr, u64 ran_ns)
 {
@@ -210,7 +222,7 @@ static inline void lengthen_burst(struct task_struct *p, struct fair_task *task,
 	reweight_curr(p, task, curr);
 }
 
-/* The new weight counts for what has just run (`update_curr`). */
+/* Before 6.x the new weight counts for what has just run (`update_curr`). */
 static inline void update_curr_first(struct task_struct *p, struct fair_task *task,
 				     struct running *curr, u64 ran_ns)
 {
@@ -218,7 +230,7 @@ static inline void update_curr_first(struct task_struct *p, struct fair_task *ta
 		lengthen_burst(p, task, curr, ran_ns);
 }
 
-/* The new weight counts only from then on (`update_curr`). */
+/* From 6.x on the new weight counts only from then on (`update_curr`). */
 static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
 				    struct running *curr, u64 ran_ns)
 {
@@ -286,7 +298,7 @@ bool BPF_STRUCT_OPS(bore_yield, struct task_struct *from, struct task_struct *to
 	return yields;
 }
 
-/* A new task inherits a penalty (`task_fork_bore`). */
+/* Makes a new task inherit a penalty (`task_fork_bore`). */
 static inline s32 task_fork_bore(struct task_struct *p, bool is_forked)
 {
 	s32 err = make_fair_task(p, is_forked);
@@ -324,7 +336,7 @@ void BPF_STRUCT_OPS(bore_enable, struct task_struct *p)
 	update_penalty(p, &task->burst);
 }
 
-/* Slices are whole ticks (`sched_update_min_base_slice`). */
+/* Slices are whole ticks, at least as long as the least slice (`sched_update_min_base_slice`). */
 s32 BPF_STRUCT_OPS_SLEEPABLE(bore_init)
 {
 	u64 ticks = (min_base_slice_ns + TICK_NS - 1) / TICK_NS;

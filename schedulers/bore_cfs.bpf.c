@@ -28,7 +28,7 @@ const volatile u32 sched_bore = 1;
 const volatile s64 burst_penalty_offset = 12;
 /* 1,024 times the score of each doubling of a burst. */
 const volatile s64 burst_penalty_scale = 1280;
-/* A burst counts as 1 / 2^this of what is stored. */
+/* A burst moves the stored one by 1 / 2^this of the difference. */
 const volatile s64 burst_smoothness = 2;
 /* New tasks begin with the average of their siblings. */
 const volatile bool burst_inherits = true;
@@ -64,7 +64,7 @@ UEI_DEFINE(uei);
 /* Sleepers have their whole credit, and no constant grows with the CPUs. */
 #define gentle_fair_sleepers false
 #define sched_tunable_scaling 0
-/* What BORE stores, and what time costs the running task. */
+/* BORE stores a task's burst, and a score changes what time costs the running task. */
 #define FAIR_TASK_FIELDS struct burst burst;
 #define RUNNING_FIELDS u32 score;
 #define RUNNING_PRICE(running, virtual_ns) scale_slice((running)->score, virtual_ns)
@@ -73,19 +73,21 @@ static inline u64 scale_slice(u32 score, u64 virtual_ns);
 
 #include "cfs.bpf.c"
 
-/* A task's burst; NULL for no task of ours (`se->burst_time` and what follows). */
+/* Returns a task's burst; NULL for a task that is not ours (`se->burst_time` and what follows). */
 static inline struct burst *burst_of(struct task_struct *p)
 {
 	struct fair_task *task = fair_task(p);
 
 	if (!task)
 		return NULL;
-	/* Or the compiler adds the offset before the check, which the verifier refuses. */
+	/*
+	 * Without this the compiler adds the offset before the check, which the verifier refuses.
+	 */
 	barrier_var(task);
 	return &task->burst;
 }
 
-/* The time that passes for a score; 20 is neutral (`__scale_slice`). */
+/* Returns the virtual time that passes at a score; 20 is neutral (`__scale_slice`). */
 static inline u64 scale_slice(u32 score, u64 virtual_ns)
 {
 	u64 factor = nice_inverse_weights[least_of(score, MAX_SCORE)];
@@ -95,7 +97,7 @@ static inline u64 scale_slice(u32 score, u64 virtual_ns)
 	return virtual_ns >> 32 ? (virtual_ns >> 22) * factor : virtual_ns * factor >> 22;
 }
 
-/* The granularity, scaled by the score if so wanted (`wakeup_gran`). */
+/* Returns the granularity, scaled by the score if that is wanted (`wakeup_gran`). */
 static inline s64 wakeup_gran(struct task_struct *p)
 {
 	u64 virtual_ns = virtual_time(p, wakeup_granularity);

@@ -27,13 +27,13 @@
 #include <scx/common.bpf.h>
 #include "include/lifetime.h"
 
-/* What is stored of a task: its life, when it last stopped, its place in the list, its policy. */
+/* A task stores its life, when it stopped last, its place in the list, and its policy. */
 #define FAIR_TASK_FIELDS \
 	struct lifetime life; \
 	u64 last_run; \
 	s64 place; \
 	bool has_idle_policy;
-/* The beginning of the running task's life, and the place of the newest task in the list. */
+/* A CPU stores when the running task's life began, and the place of the newest task in the list. */
 #define RUNNING_FIELDS \
 	u64 start; \
 	s64 newest;
@@ -46,13 +46,13 @@ char _license[] SEC("license") = "GPL";
 /* The score of a task that has run half of its life; the worst is twice that. */
 const volatile u64 interactivity_factor = 32768;
 /*
- * The patch for 5.10, or for 5.14 in full: no idle-policy task runs while a normal one waits, and a
- * task that has yielded is the last for one choice only. It has the factors below, too.
+ * The patch for 5.10, or the full one for 5.14: no idle-policy task runs while a normal one waits,
+ * and a task that has yielded is the last for one choice only. It has the factors below, too.
  */
 const volatile bool full = false;
-/* How much of its life counts, in nominal milliseconds of 2^20 ns. */
+/* How much of a task's life counts, in nominal milliseconds of 2^20 ns. */
 const volatile u64 cacule_max_lifetime_ms = 22000;
-/* A task that yields goes after all others, until it has run; in full only at the next choice. */
+/* A task that yields goes after all others until it has run; in full only at the next choice. */
 const volatile bool sched_cacule_yield = true;
 /* A task that ran less than a divisor ago has a warm cache, and is preferred; 13107 in full. */
 const volatile u64 cache_factor = 0, cache_divisor_ns = 1000000;
@@ -67,7 +67,7 @@ UEI_DEFINE(uei);
 
 static struct running currs[MAX_CPUS];
 
-/* The score of a life with this CPU time (`calc_interactivity`): the lowest runs. */
+/* Returns the score of a life with this CPU time: the lowest runs (`calc_interactivity`). */
 static s64 calc_interactivity(u64 life, u64 vruntime)
 {
 	u64 ran = vruntime | 1, slept = life > ran ? (life - ran) | 1 : 1;
@@ -77,7 +77,7 @@ static s64 calc_interactivity(u64 life, u64 vruntime)
 	return 2 * interactivity_factor - interactivity_factor / (ran / slept);
 }
 
-/* What is added while a cache becomes cold (`calc_cache_score`). */
+/* Returns what a score grows by while a cache becomes cold (`calc_cache_score`). */
 static s64 calc_cache_score(u64 since)
 {
 	u64 divisor = cache_divisor_ns ?: 1, past = since | 1;
@@ -87,7 +87,7 @@ static s64 calc_cache_score(u64 since)
 	return 2 * cache_factor - cache_factor / (past / divisor);
 }
 
-/* What is added while a task has not waited for long (`calc_starve_score`). */
+/* Returns what a score grows by while a task has not waited for long (`calc_starve_score`). */
 static s64 calc_starve_score(u64 since)
 {
 	u64 divisor = starve_divisor_ns ?: 1, past = since | 1;
@@ -97,13 +97,13 @@ static s64 calc_starve_score(u64 since)
 	return starve_factor / (past / divisor);
 }
 
-/* In full an idle-policy task's score is worse than any normal one's (`entity_before`). */
+/* Makes the score of an idle-policy task worse than any normal one's in full (`entity_before`). */
 static s64 calc_policy_score(bool has_idle_policy)
 {
 	return full && has_idle_policy ? 1LL << 32 : 0;
 }
 
-/* The score of a waiting task (`entity_before`). */
+/* Returns the score of a waiting task (`entity_before`). */
 static s64 value_of(const struct fair_task *task, u64 now)
 {
 	u64 since = now - task->last_run;
@@ -113,7 +113,7 @@ static s64 value_of(const struct fair_task *task, u64 now)
 	       calc_policy_score(task->has_idle_policy);
 }
 
-/* The score of the running task (`entity_before`). */
+/* Returns the score of the running task (`entity_before`). */
 static s64 value_of_curr(const struct running *curr)
 {
 	return calc_interactivity(scx_bpf_now() - curr->start, live_vruntime(curr)) +
@@ -130,7 +130,7 @@ static void update_curr(struct running *curr, struct task_struct *p)
 	curr->vruntime = life.vruntime;
 }
 
-/* Whether a woken or new task preempts the running one (`check_preempt_wakeup`). */
+/* Tells whether a woken or new task preempts the running one (`check_preempt_wakeup`). */
 static bool check_preempt_wakeup(const struct task_struct *p, const struct fair_task *task,
 				 const struct running *curr)
 {
@@ -235,7 +235,7 @@ void BPF_STRUCT_OPS(cacule_stopping, struct task_struct *p, bool runnable)
 	if (task) {
 		task->life.start = curr->start;
 		/*
-		 * In full the choice that has just been made was the mark's
+		 * In full the mark has counted for the choice that was just made
 		 * (`pick_next_task_fair`).
 		 */
 		task->life.vruntime = full ? curr->vruntime & ~YIELD_MARK : curr->vruntime;

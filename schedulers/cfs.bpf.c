@@ -34,7 +34,7 @@ char _license[] SEC("license") = "GPL";
 
 /* The Linux version: 20624, 20633, 50900 or 60500 are 2.6.24, 2.6.33, 5.9 and 6.5. */
 const volatile u32 era = 60500;
-/* The period in which each task runs once. Constants are for one CPU; -1 is the era's. */
+/* The period in which each task runs once. Constants are those of one CPU; -1 is the era's. */
 const volatile s64 sched_latency_ns = -1;
 /* With many tasks the period grows, so that no task's part is less than this. */
 const volatile s64 sched_min_granularity_ns = -1;
@@ -64,9 +64,9 @@ UEI_DEFINE(uei);
 #include "include/cfs_eras.h"
 
 /*
- * The pids of tasks that are preferred to the first by vruntime, or skipped, as long as that is
- * unfair by a granularity at most; 0 is none. `next` has woken up, `next` has preempted `last`, and
- * `skip` has yielded.
+ * The pids of tasks that are preferred to the first task by vruntime, or skipped, as long as that
+ * is unfair by a granularity at most; 0 is none. `next` has woken up, `next` has preempted `last`,
+ * and `skip` has yielded.
  */
 struct buddies {
 	s32 next, last, skip;
@@ -98,13 +98,13 @@ static inline bool first_vruntime(u32 cpu, u64 *vruntime);
 static inline bool is_next(u32 cpu, u64 vruntime);
 
 #ifndef OVERLAY_TREE
-/* The first by vruntime (`rb_first_cached`). */
+/* Returns the vruntime of the first task by vruntime (`rb_first_cached`). */
 static inline bool first_vruntime(u32 cpu, u64 *vruntime)
 {
 	return first_place(cpu, vruntime);
 }
 
-/* It is the first by vruntime itself (`pick_next_entity`). */
+/* A woken task is picked next if it is the first by vruntime itself (`pick_next_entity`). */
 static inline bool is_next(u32 cpu, u64 vruntime)
 {
 	return is_before_all(cpu, vruntime);
@@ -112,7 +112,7 @@ static inline bool is_next(u32 cpu, u64 vruntime)
 #endif
 
 #ifndef OVERLAY_FUNCTIONS
-/* The constant, in the task's virtual time (`wakeup_gran`). */
+/* Returns the constant in the task's virtual time (`wakeup_gran`). */
 static inline s64 wakeup_gran(struct task_struct *p)
 {
 	return virtual_time(p, wakeup_granularity);
@@ -138,8 +138,8 @@ static inline void clear_buddies(struct buddies *buddies, s32 pid)
 }
 
 /*
- * The task to run: the first by vruntime, which may be `prev`, or a buddy that is hardly further
- * (`pick_next_entity`). Returns its pid; 0 is the first of the waiting tasks.
+ * Returns the pid of the task to run: the first by vruntime, which may be `prev`, or a buddy that
+ * is hardly further; 0 is the first of the waiting tasks (`pick_next_entity`).
  */
 static inline s32 pick_next_entity(const struct buddies *buddies, u64 dsq,
 				   const struct task_struct *prev, u64 granularity)
@@ -161,7 +161,7 @@ static inline s32 pick_next_entity(const struct buddies *buddies, u64 dsq,
 	found = first == skip ? 0 : first;
 	if (!next && !last && found)
 		return stays ? first : 0;
-	/* A buddy that is not the first. */
+	/* A buddy may wait behind the first task. */
 	bpf_for_each(scx_dsq, p, dsq, 0) {
 		if (time_after(p->scx.dsq_vtime, limit))
 			break;
@@ -176,7 +176,8 @@ static inline s32 pick_next_entity(const struct buddies *buddies, u64 dsq,
 }
 
 /*
- * A task's part of the period on a CPU where it is counted, or not yet and joins (`sched_slice`).
+ * Returns a task's part of the period, on a CPU where it is counted or, with `joins`, not yet
+ * (`sched_slice`).
  */
 static inline u64 sched_slice(const struct task_struct *p, const struct load *load, u32 joins)
 {
@@ -192,8 +193,8 @@ static inline u64 sched_slice(const struct task_struct *p, const struct load *lo
 }
 
 /*
- * Whether the slice is over, or another task is a whole one behind (`check_preempt_tick`). `ran` is
- * since it was picked.
+ * Tells whether the slice is over, or another task is a whole slice behind. `ran` is since the task
+ * was picked (`check_preempt_tick`).
  */
 static inline bool is_slice_over(u64 slice, u64 ran, s64 ahead)
 {
@@ -202,7 +203,10 @@ static inline bool is_slice_over(u64 slice, u64 ran, s64 ahead)
 	return ran > slice || (ran >= min_granularity && ahead > (s64)slice);
 }
 
-/* The first of the waiting tasks counts, and the running one (`update_min_vruntime`). */
+/*
+ * Updates the lower limit by the first of the waiting tasks and the running one
+ * (`update_min_vruntime`).
+ */
 static inline void update_min_vruntime(struct queue *rq, u32 cpu)
 {
 	u64 vruntime = rq->curr.is_set ? live_vruntime(&rq->curr) : rq->min_vruntime, left;
@@ -212,7 +216,10 @@ static inline void update_min_vruntime(struct queue *rq, u32 cpu)
 	rq->min_vruntime = later_of(rq->min_vruntime, vruntime);
 }
 
-/* A sleeper keeps its vruntime, but is not further behind than its credit (`place_entity`). */
+/*
+ * Returns the vruntime of a sleeper that wakes up: its own, but not further behind than its credit
+ * (`place_entity`).
+ */
 static inline u64 place_woken(const struct task_struct *p, const struct queue *rq, u64 vruntime)
 {
 	u64 credit = has_idle_policy(p) && has_small_idle_credit() ? min_granularity : latency;
@@ -223,7 +230,7 @@ static inline u64 place_woken(const struct task_struct *p, const struct queue *r
 }
 
 /*
- * A new task begins with its parent's vruntime, but not before all others have had a turn
+ * Returns the vruntime of a new task: its parent's, but not before all others have had a turn
  * (`place_entity`, `task_fork_fair`).
  */
 static inline u64 place_new(const struct task_struct *p, struct queue *rq, const struct load *load)
@@ -234,18 +241,18 @@ static inline u64 place_new(const struct task_struct *p, struct queue *rq, const
 		least += virtual_time(p, sched_slice(p, load, 1));
 	if (!child_runs_first || !time_before(parent, least))
 		return later_of(least, parent);
-	/* They swap vruntimes. */
+	/* Parent and child swap vruntimes. */
 	rq->curr.vruntime += least - parent;
 	return parent;
 }
 
-/* The same distance from another CPU's minimum (`migrate_task_rq_fair`). */
+/* Returns a vruntime at the same distance from another CPU's minimum (`migrate_task_rq_fair`). */
 static inline u64 migrate_vruntime(u64 vruntime, s32 from, s32 to)
 {
 	return vruntime - of_cpu(queues, from)->min_vruntime + of_cpu(queues, to)->min_vruntime;
 }
 
-/* Whether a woken or new task preempts; sets buddies (`check_preempt_wakeup`). */
+/* Tells whether a woken or new task preempts, and sets buddies (`check_preempt_wakeup`). */
 static inline bool check_preempt_wakeup(struct task_struct *p, struct queue *rq, s32 cpu,
 					u64 vruntime, bool is_new)
 {
@@ -302,7 +309,7 @@ static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 		resched_curr(&rq->curr, cpu);
 }
 
-/* Runs the waiting task with this pid next, else the first one (`set_next_entity`). */
+/* Runs the waiting task with this pid next, or else the first one (`set_next_entity`). */
 static inline bool run_next(u32 cpu, s32 pid)
 {
 	struct task_struct *p;
@@ -343,7 +350,7 @@ static inline void set_next_task_fair(struct task_struct *p)
 	struct queue *rq = of_cpu(queues, cpu);
 	struct fair_task *task = fair_task(p);
 
-	/* It may have been pulled here. */
+	/* The task may have been pulled here. */
 	if (task && task->load.cpu != cpu)
 		scx_bpf_task_set_dsq_vtime(p, migrate_vruntime(p->scx.dsq_vtime, task->load.cpu, cpu));
 	clear_buddies(&rq->buddies, p->pid);

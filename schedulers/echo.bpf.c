@@ -3,46 +3,48 @@
  * echo: ECHO: shortest remaining time first by an estimate, in rounds.
  *
  * Idea: Each task has an estimate, an average of its CPU bursts. The smallest estimate runs first,
- *       but only for its part of a quota that all tasks of a CPU share. Then it waits for the next
+ *       but only for its part of a quota that all tasks of a CPU share; then it waits for the next
  *       round. A woken task joins the present round and preempts a larger estimate. CPU 0 balances
  *       for all: the task with the smallest estimate moves to a CPU that runs a larger one.
  * Good at: New tasks and short bursts: they run at once. Hogs are last in a round, but have a turn
  *          in each.
- * Bad at: Nice values: the quota is far shorter than a tick, so as shipped hogs share equally, nice
- *         or not. Ping-pong of messages: every smaller estimate is a switch. With the quota's timer
- *         there are tens of thousands of switches each second.
+ * Bad at: Nice values: the quota is far shorter than a tick, so as shipped hogs share equally
+ *         whatever their nice values are. Messages back and forth: each smaller estimate causes a
+ *         switch. The quota's timer causes tens of thousands of switches a second.
  * Origin: Hamad Al Marri, patches for Linux 6.7 to 6.12, 2024 and 2025.
  * Family: 2024, Hamad Al Marri; after baby, tt
  * Queue: Two lists for each CPU, this round and the next, by estimate; enqueue O(n), pick O(1).
  * Slice: 35 us / n, at least 4.2 us, virtual; as shipped it ends at a tick, else by a timer.
  * Wake-up: Into this round at its estimate; preempts a larger one, and one that has used its quota.
  * Balancing: CPU 0's ticks, by estimate and by count; a CPU that becomes idle pulls.
- * Differs: Ticks are this kernel's, not 625 each second. A list is a DSQ with keys that keep its
- *          order; a task that has not found its place after 512 others goes to the end. While one
- *          CPU looks for a place, another can put a task there. Every waker and wakee count as a
- *          close pair. If CPU 0 idles, the ticks of CPUs where tasks wait wake it to balance. NUMA
- *          nodes and load averages are missing; the coldest task is the one that has not run for
- *          longest. New nice values do not change estimates. A task that a real-time task displaces
- *          waits for its CPU.
+ * Differs: Ticks are those of this kernel; the original has 625 a second. A list is a DSQ whose
+ *          keys keep its order. A task that has not found its place after 512 others goes to the
+ *          end. Another CPU may insert a task while one looks for a place. Each waker and its wakee
+ *          count as a close pair. If CPU 0 idles, the ticks of CPUs where tasks wait wake it to
+ *          balance. NUMA nodes and load averages are missing; the coldest task is the one that has
+ *          not run for longest. A new nice value does not change an estimate. A task that a
+ *          real-time task displaces waits for its CPU.
  */
 #include <scx/common.bpf.h>
 #include "include/slice_timer.h"
-#include "include/idle.h"
-#include "include/nice.h"
+#include "include/common.h"
 
 char _license[] SEC("license") = "GPL";
 
 /*
- * What a CPU's tasks share in a round (`bs_shared_quota`), and the least part of a task, virtual.
+ * The quota that a CPU's tasks share in a round (`bs_shared_quota`), and the least part of it that
+ * a task gets. Both are virtual times.
  */
 const volatile u64 sched_bs_shared_quota_ns = 35000;
 const volatile u64 base_slice_ns = 4200;
-/* How a quota ends: 0 at a tick, as shipped; by a timer that takes it for real time, as the
- * kernel's HRTICK does (1), or that runs for exactly the virtual time, as the README has it (2). */
+/*
+ * What ends a quota: a tick (0), as shipped; a timer that takes the quota for real time (1), as the
+ * kernel's HRTICK does; or a timer that runs for exactly the virtual time (2), as the README says.
+ */
 const volatile u32 hrtick = 0;
-/* The weight of the last burst in the estimate, of 1000; the past has the rest. */
+/* The weight of the last burst in the estimate, in thousandths. The past has the rest. */
 const volatile u64 alpha = 500;
-/* The order is by estimate; else rounds only. */
+/* Tasks are ordered by estimate. Without this there are rounds only. */
 const volatile bool estimate = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
@@ -51,23 +53,24 @@ const volatile bool balancing = true;
 
 UEI_DEFINE(uei);
 
+/* What is stored of a task (`struct bs_node`). Times but `sum_exec` are virtual, in nanoseconds. */
 struct task_ctx {
-	u64 vburst;	/* since it slept, virtual ns, as all of these */
-	u64 est;	/* the estimate */
-	u64 ran;	/* since it was picked */
-	u64 used;	/* of this round's quota */
+	u64 vburst;	/* what it has run since it slept */
+	u64 est;	/* its estimate */
+	u64 ran;	/* what it has run since it was picked */
+	u64 used;	/* what it has used of this round's quota */
 	u64 sum_exec;	/* the CPU time that these account for */
-	u64 place;	/* the estimate with which it has joined a list */
-	s32 cpu;	/* where it was queued */
-	u32 queue;	/* in which of the two */
+	u64 place;	/* the estimate with which it joined its list */
+	s32 cpu;	/* the CPU where it was queued last */
+	u32 queue;	/* which of that CPU's two lists it was in */
 	bool is_new, is_put, yielded;
 };
 DEFINE_TASK_CTX()
 
 struct cpu_ctx {
-	s32 curr;		/* pid of the running task; 0: none of ours */
-	u32 round;		/* which of the two queues is this round's */
-	u64 est, ran, used;	/* of the running task, as of `since` */
+	s32 curr;		/* the pid of the running task; 0 if none of ours runs */
+	u32 round;		/* which of the two lists is this round's */
+	u64 est, ran, used;	/* the running task's, when it began to run at `since` */
 	u64 since;
 	u32 inverse_weight, weight;
 	bool has_idle_policy, need_resched, balance_due;
@@ -76,26 +79,28 @@ DEFINE_CPU_CTX()
 
 #include "include/counts.h"
 
-/* The DSQ of a CPU's queue: 0 and 1 take turns as this round's (`q1`, `q2` of the run queue). */
+/* Returns the DSQ of a CPU's list. Lists 0 and 1 take turns as this round's (`q1`, `q2`). */
 static u64 queue_of(s32 cpu, u32 queue)
 {
 	return (u64)cpu * 2 + (queue & 1);
 }
 
-/* (`q1_nr_running` and `q2`'s; the running task is counted apart.) */
+/* Counts the waiting tasks of both lists (`q1_nr_running`, `q2_nr_running`). */
 static u32 waiting(s32 cpu)
 {
 	return scx_bpf_dsq_nr_queued(queue_of(cpu, 0)) + scx_bpf_dsq_nr_queued(queue_of(cpu, 1));
 }
 
-/* The estimate after a burst (`update_est_entity`). */
+/* Averages a burst into the estimate (`update_est_entity`). */
 static void update_est_entity(struct task_ctx *task)
 {
 	task->est = estimate ? (alpha * task->vburst + (1000 - alpha) * task->est) / 1000 : 0;
 }
 
-/* A task that falls asleep updates it twice: for its burst, and for an empty one
- * (`dequeue_entity`). */
+/*
+ * Updates the estimate of a task that falls asleep twice: for its burst, and for an empty one
+ * (`dequeue_entity`).
+ */
 static void end_burst(struct task_ctx *task)
 {
 	update_est_entity(task);
@@ -103,7 +108,7 @@ static void end_burst(struct task_ctx *task)
 	update_est_entity(task);
 }
 
-/* Accounts for what a task has run (`update_curr`). */
+/* Accounts for the CPU time that a task has had (`update_curr`). */
 static void update_curr(struct task_struct *p, struct task_ctx *task)
 {
 	u64 virtual = virtual_time(p, p->se.sum_exec_runtime - task->sum_exec);
@@ -114,7 +119,7 @@ static void update_curr(struct task_struct *p, struct task_ctx *task)
 	task->used += virtual;
 }
 
-/* A task's part of the shared quota (`entity_end_quota`). */
+/* Returns a task's part of the shared quota (`entity_end_quota`). */
 static inline u64 quota(u32 runnable)
 {
 	u64 part = sched_bs_shared_quota_ns / (runnable ?: 1);
@@ -122,7 +127,7 @@ static inline u64 quota(u32 runnable)
 	return part > base_slice_ns ? part : base_slice_ns;
 }
 
-/* What the running task has run since it was last accounted for, virtual ns (`calc_delta_fair`). */
+/* Returns the virtual time that the running task has run since `since` (`calc_delta_fair`). */
 static inline u64 unaccounted(struct cpu_ctx *here)
 {
 	s64 ns = scx_bpf_now() - here->since;
@@ -130,26 +135,32 @@ static inline u64 unaccounted(struct cpu_ctx *here)
 	return virtual_time_at(here->inverse_weight, ns > 0 ? ns : 0);
 }
 
-/* The estimate that a task has by now (`bsn->est`); it may have joined its list with another. */
+/* Returns a task's present estimate; it may have joined its list with another one (`bsn->est`). */
 static inline u64 est_of(struct task_struct *p)
 {
 	return ctx_of(p)->est;
 }
 
-/* The keys of a list: the first one, and how far the ends of the list, and the tasks that are put
- * between two others, are from their neighbours. */
+/*
+ * A list's first task has the key FIRST_KEY. A task at an end of the list is KEY_GAP away from its
+ * neighbour. A task that is put between two others is KEY_STEP away from the second one.
+ */
 #define FIRST_KEY (1ULL << 62)
 #define KEY_GAP (1ULL << 44)
 #define KEY_STEP (1ULL << 28)
 
-/* No place in a list is looked for behind more tasks. A variable, because the verifier would count
- * to a number that it knows: it needs fifty times as long then, half a minute on a slow machine. */
+/*
+ * The search for a place in a list ends after this many tasks. The limit is a variable because the
+ * verifier would count to a constant, which takes fifty times as long: half a minute on a slow
+ * machine.
+ */
 volatile u32 search_limit = 512;
 
 /*
- * The key between two neighbours. It is near the second one, because the most come just behind the
- * first of a list, one after the other. Where there is none left, it is the key of the one before:
- * a DSQ keeps equals in the order of their arrival. No counterpart: the patch has linked lists.
+ * Returns a key between those of two neighbours. It is near the second one, because most tasks come
+ * just behind the first of a list, one after the other. If no key is left between them, it is that
+ * of the first neighbour: a DSQ keeps equals in the order of their arrival. No counterpart: the
+ * patch has linked lists.
  */
 static inline u64 key_between(u64 before, u64 after)
 {
@@ -159,8 +170,9 @@ static inline u64 key_between(u64 before, u64 after)
 }
 
 /*
- * The key behind all tasks of a list. Out of line, as all loops here: the verifier would go through
- * them again for each state in which their callers can be. No counterpart: as above.
+ * Returns the key behind all tasks of a list. All loops of this file are out of line: the verifier
+ * would walk an inlined loop again for each state in which its callers can be. No counterpart: the
+ * patch has linked lists.
  */
 static __noinline u64 last_key(u64 dsq)
 {
@@ -172,16 +184,17 @@ static __noinline u64 last_key(u64 dsq)
 }
 
 /*
- * The key with which a task joins a list: before the first one, if its estimate is smaller, else
- * behind the first one and all that follow with a smaller one. What counts are the estimates that
- * the others have by now, so the list need not be sorted (`__enqueue_entity`). `has_first`: the
- * first one is not in the DSQ any more, because it runs next.
+ * Returns the key with which a task joins a list: before the first task if its own estimate is
+ * smaller, else behind the first task and all that follow with a smaller estimate. The present
+ * estimates of the others count, so the list need not be sorted. With `has_first` the first task
+ * has left the DSQ already, because it runs next (`__enqueue_entity`).
  */
 static __noinline u64 key_in(u64 dsq, u64 est, bool has_first)
 {
 	struct task_struct *p;
 	u32 left = search_limit;
-	u64 before = 0;	/* no key is 0 */
+	/* No task has the key 0. */
+	u64 before = 0;
 
 	bpf_for_each(scx_dsq, p, dsq, 0) {
 		u64 other = est_of(p), key = p->scx.dsq_vtime;
@@ -198,8 +211,8 @@ static __noinline u64 key_in(u64 dsq, u64 est, bool has_first)
 }
 
 /*
- * Whether the running task must stop: its quota is used up (`entity_end_quota`), or a smaller
- * estimate waits and it has had its least part (`entity_end_min_slice`).
+ * Tells whether the running task must stop: it has used up its quota (`entity_end_quota`), or it
+ * has had its least part and a task with a smaller estimate waits (`entity_end_min_slice`).
  */
 static inline bool is_turn_over(s32 cpu)
 {
@@ -235,8 +248,10 @@ static inline void hrtick_start(s32 cpu)
 	start_slice_timer(cpu, ns, 0);
 }
 
-/* The quota's timer (`hrtick`). Linux 6.12 takes it for a part of `init`, which may sleep, so it
- * wants to see the lock that lets it look into a queue. */
+/*
+ * Handles the quota's timer (`hrtick`). The verifier of Linux 6.12 takes this function for a part
+ * of `init`, which may sleep, so it demands the RCU lock under which a queue may be read.
+ */
 static int slice_timer_fires(void *map, int *key, struct slice_timer *timer)
 {
 	s32 cpu = *key;
@@ -250,7 +265,7 @@ static int slice_timer_fires(void *map, int *key, struct slice_timer *timer)
 	return 0;
 }
 
-/* A task begins to run (`set_next_entity`). */
+/* Notes that a task begins to run (`set_next_entity`). */
 static void set_next_entity(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	struct cpu_ctx *here = cpu_ctx(cpu);
@@ -269,7 +284,7 @@ static void set_next_entity(struct task_struct *p, struct task_ctx *task, s32 cp
 	hrtick_start(cpu);
 }
 
-/* A task is to join one of the two lists, by the estimate that it has now (`__enqueue_entity`). */
+/* Assigns a task to a list, where its present estimate decides its place (`__enqueue_entity`). */
 static inline void enqueue_entity(struct task_ctx *task, s32 cpu, u32 queue)
 {
 	task->cpu = cpu;
@@ -277,8 +292,10 @@ static inline void enqueue_entity(struct task_ctx *task, s32 cpu, u32 queue)
 	task->place = task->est;
 }
 
-/* The task that has run until now goes back into a list, by the estimate that it has had
- * (`put_prev_entity`, `__enqueue_prev_entity`). */
+/*
+ * Puts the task that has run back into a list. The estimate that it had before this burst decides
+ * its place (`put_prev_entity`, `__enqueue_prev_entity`).
+ */
 static inline void put_prev_entity(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	struct cpu_ctx *here = cpu_ctx(cpu);
@@ -294,7 +311,7 @@ static inline void put_prev_entity(struct task_struct *p, struct task_ctx *task,
 	update_est_entity(task);
 }
 
-/* Whether a task that has just been put back is the first of this round (`pick_next_entity`). */
+/* Tells whether a task that was just put back is the first of this round (`pick_next_entity`). */
 static inline bool stays(struct task_ctx *task, s32 cpu)
 {
 	u64 dsq = queue_of(cpu, cpu_ctx(cpu)->round);
@@ -304,8 +321,8 @@ static inline bool stays(struct task_ctx *task, s32 cpu)
 }
 
 /*
- * Runs the first of this round next, else the first of the next one, which begins with that
- * (`pick_next_entity`). Returns false if `prev` continues, or no task waits.
+ * Runs the first task of this round next. If this round is over, the next one begins with its first
+ * task. Returns false if `prev` continues, or no task waits (`pick_next_entity`).
  */
 static inline bool pick_next_entity(struct task_ctx *prev, s32 cpu)
 {
@@ -321,16 +338,15 @@ static inline bool pick_next_entity(struct task_ctx *prev, s32 cpu)
 
 /* The waiting task with the smallest estimate of all (`struct global_candidate`). */
 struct candidate {
-	s32 pid;	/* 0: none */
+	s32 pid;	/* 0 if there is none */
 	s32 cpu;
 	u32 queue;
 	u64 est;
 };
 
 /*
- * Considers a CPU's first task, of its next round if that of this one cannot move
- * (`update_candidate`, `can_be_candidate`). Out of line: the verifier would go through it for each
- * CPU again.
+ * Considers the first task of a CPU's round, or of its next round if that one may not move
+ * (`update_candidate`, `can_be_candidate`).
  */
 static __noinline void update_candidate(struct candidate *best, s32 cpu)
 {
@@ -349,8 +365,10 @@ static __noinline void update_candidate(struct candidate *best, s32 cpu)
 	}
 }
 
-/* Finds the candidate of all CPUs. Out of line, as above. No counterpart: the patch updates it with
- * each change of a queue. */
+/*
+ * Finds the candidate of all CPUs. No counterpart: the patch updates its candidate with each change
+ * of a queue.
+ */
 static __noinline void find_candidate(struct candidate *best)
 {
 	u32 cpu;
@@ -361,8 +379,8 @@ static __noinline void find_candidate(struct candidate *best)
 }
 
 /*
- * Moves a waiting task into another CPU's present round, which updates its estimate twice
- * (`pull_from`, `move_task`). Out of line, because it has a loop and many callers.
+ * Moves a waiting task into another CPU's present round. This updates its estimate twice
+ * (`pull_from`, `move_task`).
  */
 static __noinline bool move_task(s32 from, u32 queue, s32 pid, s32 to)
 {
@@ -387,8 +405,7 @@ static __noinline bool move_task(s32 from, u32 queue, s32 pid, s32 to)
 	return false;
 }
 
-/* Moves the task of a CPU's present round that has not run for longest (`hotness_of`, `rebalance`).
- * Out of line, as above. */
+/* Moves the task of a CPU's round that has not run for longest (`hotness_of`, `rebalance`). */
 static __noinline bool move_coldest(s32 from, s32 to)
 {
 	u32 queue = cpu_ctx(from)->round;
@@ -405,8 +422,7 @@ static __noinline bool move_coldest(s32 from, s32 to)
 	return found && move_task(from, queue, found, to);
 }
 
-/* Work for a CPU that has become idle (`newidle_balance`, `idle_pull_global_candidate`). Out of
- * line, as above. */
+/* Finds work for a CPU that has become idle (`newidle_balance`, `idle_pull_global_candidate`). */
 static __noinline bool newidle_balance(s32 cpu)
 {
 	struct candidate best = {};
@@ -420,9 +436,8 @@ static __noinline bool newidle_balance(s32 cpu)
 }
 
 /*
- * What CPU 0 does at its ticks, for all: the candidate moves to CPUs that idle or run a larger
- * estimate (`active_pull_global_candidate`), then counts are levelled (`rebalance`). Out of line,
- * as above.
+ * Balances all CPUs at a tick of CPU 0. The candidate moves to a CPU that idles or runs a larger
+ * estimate (`active_pull_global_candidate`). Then the numbers of tasks are levelled (`rebalance`).
  */
 static __noinline void balance_all(void)
 {
@@ -450,7 +465,7 @@ static __noinline void balance_all(void)
 	}
 }
 
-/* Whether a woken task preempts the running one (`check_preempt_wakeup_fair`). */
+/* Tells whether a woken task preempts the running one (`check_preempt_wakeup_fair`). */
 static bool check_preempt_wakeup(const struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	struct cpu_ctx *here = cpu_ctx(cpu);
@@ -461,11 +476,11 @@ static bool check_preempt_wakeup(const struct task_struct *p, struct task_ctx *t
 		return true;
 	if (p->policy != POLICY_NORMAL)
 		return false;
-	/* It is not in its queue yet. */
+	/* The woken task is not in its queue yet, so it is added to the number of tasks. */
 	return here->used + unaccounted(here) >= quota(nr_running(cpu) + 1) || task->est < here->est;
 }
 
-/* (`select_task_rq_fair`, `wake_affine_idle`) */
+/* `select_task_rq_fair`, `wake_affine_idle` */
 s32 BPF_STRUCT_OPS(echo_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	s32 this_cpu = bpf_get_smp_processor_id();
@@ -478,8 +493,8 @@ s32 BPF_STRUCT_OPS(echo_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wak
 }
 
 /*
- * A task joins its list. If it was put back because the first of this round runs next, that one is
- * in the local DSQ already (`__enqueue_entity`).
+ * Inserts a task into its list. If it was put back because the first task of this round runs next,
+ * that task is in the local DSQ already (`__enqueue_entity`).
  */
 static inline void insert(struct task_struct *p, struct task_ctx *task, s32 cpu, u64 enq_flags)
 {
@@ -491,7 +506,7 @@ static inline void insert(struct task_struct *p, struct task_ctx *task, s32 cpu,
 				 enq_flags);
 }
 
-/* (`enqueue_task_fair`) */
+/* `enqueue_task_fair` */
 void BPF_STRUCT_OPS(echo_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	struct task_ctx *task = ctx_of(p);
@@ -500,7 +515,7 @@ void BPF_STRUCT_OPS(echo_enqueue, struct task_struct *p, u64 enq_flags)
 
 	if (is_woken)
 		task->used = 0;
-	/* A task that was put back or moved has its list. */
+	/* A task that was put back or moved has its list already. */
 	if (is_woken || (task->cpu != cpu && !task->is_put))
 		enqueue_entity(task, cpu, cpu_ctx(cpu)->round);
 	insert(p, task, cpu, enq_flags);
@@ -512,7 +527,7 @@ void BPF_STRUCT_OPS(echo_enqueue, struct task_struct *p, u64 enq_flags)
 		hrtick_start(cpu);
 }
 
-/* (`pick_next_task_fair`) */
+/* `pick_next_task_fair` */
 void BPF_STRUCT_OPS(echo_dispatch, s32 cpu, struct task_struct *prev)
 {
 	struct cpu_ctx *here = cpu_ctx(cpu);
@@ -534,13 +549,13 @@ void BPF_STRUCT_OPS(echo_dispatch, s32 cpu, struct task_struct *prev)
 	scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 }
 
-/* (`set_next_task_fair`) */
+/* `set_next_task_fair` */
 void BPF_STRUCT_OPS(echo_running, struct task_struct *p)
 {
 	set_next_entity(p, ctx_of(p), scx_bpf_task_cpu(p));
 }
 
-/* (`task_tick_fair`, `entity_tick`) */
+/* `task_tick_fair`, `entity_tick` */
 void BPF_STRUCT_OPS(echo_tick, struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
@@ -551,7 +566,7 @@ void BPF_STRUCT_OPS(echo_tick, struct task_struct *p)
 		scx_bpf_task_set_slice(p, 0);
 }
 
-/* (`put_prev_task_fair`) */
+/* `put_prev_task_fair` */
 void BPF_STRUCT_OPS(echo_stopping, struct task_struct *p, bool runnable)
 {
 	struct task_ctx *task = ctx_of(p);
@@ -564,14 +579,14 @@ void BPF_STRUCT_OPS(echo_stopping, struct task_struct *p, bool runnable)
 	queue_again(p, runnable);
 }
 
-/* (`dequeue_task_fair`) */
+/* `dequeue_task_fair` */
 void BPF_STRUCT_OPS(echo_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	if (deq_flags & SCX_DEQ_SLEEP)
 		end_burst(ctx_of(p));
 }
 
-/* (`yield_task_fair`) */
+/* `yield_task_fair` */
 bool BPF_STRUCT_OPS(echo_yield, struct task_struct *from, struct task_struct *to)
 {
 	ctx_of(from)->yielded = true;
@@ -580,7 +595,7 @@ bool BPF_STRUCT_OPS(echo_yield, struct task_struct *from, struct task_struct *to
 	return false;
 }
 
-/* (`task_fork_fair`) */
+/* `task_fork_fair` */
 s32 BPF_STRUCT_OPS(echo_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	struct task_ctx *task = make_ctx(p);
@@ -591,7 +606,7 @@ s32 BPF_STRUCT_OPS(echo_init_task, struct task_struct *p, struct scx_init_task_a
 	return 0;
 }
 
-/* (`init_cfs_rq`) */
+/* `init_cfs_rq` */
 s32 BPF_STRUCT_OPS_SLEEPABLE(echo_init)
 {
 	u32 i;

@@ -36,12 +36,14 @@ char _license[] SEC("license") = "GPL";
 
 /* The Linux version: 60600, 61200 or 70000 are 6.6, 6.12 and 7.x. */
 const volatile u32 era = 70000;
-/* The slice that a task asks for, on one CPU; -1 is the era's, 0.75 ms or from 6.12 on 0.7. */
+/*
+ * The slice that a task asks for, on one CPU. -1 is that of the era: 0.75 ms, or from 6.12 on 0.7.
+ */
 const volatile s64 base_slice_ns = -1;
-/* How it grows with up to 8 CPUs: not (0), with their logarithm (1), or linearly (2). */
+/* How the slice grows with up to 8 CPUs: not (0), with their logarithm (1), or linearly (2). */
 const volatile u32 sched_tunable_scaling = 1;
 /*
- * Features. Lag is kept over sleep. A new task's first slice is half as long. From 6.12 on, a task
+ * Features. Lag is kept over sleep. A new task's first slice is half as long. From 6.12 on a task
  * that migrates keeps its relative deadline.
  */
 const volatile bool place_lag = true, place_deadline_initial = true, place_rel_deadline = true;
@@ -66,21 +68,28 @@ extern unsigned long CONFIG_HZ __kconfig;
 /* No timer is set to a shorter time, so that it does not only interrupt. */
 #define HRTICK_LEAST_NS 10000
 
-/* The base slice of this era on this machine, and on one CPU; volatile for the verifier's sake. */
+/*
+ * The base slice of this era on this machine, and on one CPU. They are volatile for the verifier's
+ * sake.
+ */
 static volatile u64 default_slice, least_slice;
 
 #include "include/eevdf_eras.h"
 
-/* When each CPU's timer fires; 0, or in the past, if it has not been started. */
+/* When each CPU's timer fires. It has not been started if this is 0 or in the past. */
 static u64 hrtick_expires[MAX_CPUS];
 
 /*
- * Why a task joins a queue: it migrates, wakes up (or is new), or has slept in the average of this
- * CPU and gets another place in it (`ENQUEUE_WAKEUP`, 0 in `requeue_delayed_entity`).
+ * Why a task joins a queue: it migrates; it wakes up or is new (`ENQUEUE_WAKEUP`); or it has slept
+ * in the average of this CPU and gets another place in it (0 in `requeue_delayed_entity`).
  */
 enum join { JOIN_MIGRATED, JOIN_WOKEN, JOIN_REQUEUED };
 
-/* What an overlay changes. The running task has run so long; its vruntime is still to change. */
+/*
+ * The functions that follow are what an overlay changes.
+ *
+ * The running task has run so long; its vruntime is still to change.
+ */
 static inline void update_curr_first(struct task_struct *p, struct fair_task *task,
 				     struct running *curr, u64 ran_ns);
 /* The running task has been accounted for, and may get another weight. */
@@ -112,7 +121,7 @@ static inline void update_curr_more(struct task_struct *p, struct fair_task *tas
 {
 }
 
-/* The limit is not halved. No counterpart: a place for BORE. */
+/* The limit of lag is not halved. No counterpart: a place for BORE. */
 static inline u32 lag_shift(void)
 {
 	return 0;
@@ -124,7 +133,7 @@ static inline bool has_half_slice(const struct fair_task *task, enum join join)
 	return task->is_new && place_deadline_initial;
 }
 
-/* It always may be. No counterpart: a place for BORE. */
+/* The running task may always be protected. No counterpart: a place for BORE. */
 static inline bool may_protect(u32 cpu)
 {
 	return true;
@@ -149,13 +158,13 @@ static inline bool keeps_credit(void)
 }
 #endif
 
-/* Its slice, which may be its own (`se->slice`). */
+/* Returns a task's slice, which may be its own (`se->slice`). */
 static inline u64 slice_of(const struct task_struct *p)
 {
 	return p->se.custom_slice && has_custom_slices() ? p->se.slice : default_slice;
 }
 
-/* What the running task has left of its slice, ns (`hrtick_start_fair`). */
+/* Returns what the running task has left of its slice, ns (`hrtick_start_fair`). */
 static inline u64 hrtick_left_ns(const struct running *curr)
 {
 	s64 left = curr->deadline - live_vruntime(curr);
@@ -163,7 +172,10 @@ static inline u64 hrtick_left_ns(const struct running *curr)
 	return left > 0 ? left * curr->weight / NICE_0_WEIGHT : 0;
 }
 
-/* Another task may run by now than the one that the timer was started for (`hrtick`). */
+/*
+ * Handles a CPU's timer. Another task may run by now than the one that the timer was started for
+ * (`hrtick`).
+ */
 static int slice_timer_fires(void *map, int *cpu, struct slice_timer *timer)
 {
 	const struct running *curr = of_cpu(currs, *cpu);
@@ -180,8 +192,9 @@ static int slice_timer_fires(void *map, int *cpu, struct slice_timer *timer)
 }
 
 /*
- * Makes the CPU choose again when the running task has nothing left (`hrtick_start_fair`). A timer
- * that fires earlier stays as it is, because setting one costs more than a switch.
+ * Starts the timer that makes the CPU choose again when the running task has nothing left. A timer
+ * that fires earlier stays as it is, because setting one costs more than a switch
+ * (`hrtick_start_fair`).
  */
 static inline void hrtick_start(const struct running *curr, u32 cpu)
 {
@@ -200,8 +213,8 @@ static inline void hrtick_start(const struct running *curr, u32 cpu)
 }
 
 /*
- * Accounts for what the running task has run (`update_curr`). Returns its CPU's sums with that.
- * `task` may be NULL.
+ * Accounts for what the running task has run. Returns its CPU's sums with that. `task` may be NULL
+ * (`update_curr`).
  */
 static __always_inline struct sums update_curr(struct task_struct *p, struct fair_task *task,
 					       u32 cpu)
@@ -223,7 +236,7 @@ static __always_inline struct sums update_curr(struct task_struct *p, struct fai
 	return curr->weight == weight ? sums : average_sums(cpu);
 }
 
-/* The limit of lag, virtual ns (`entity_lag`). */
+/* Returns the limit of lag, in virtual nanoseconds (`entity_lag`). */
 static inline s64 lag_limit(const struct task_struct *p, const struct fair_task *task)
 {
 	u64 limit = most_lag(slice_of(p));
@@ -231,7 +244,7 @@ static inline s64 lag_limit(const struct task_struct *p, const struct fair_task 
 	return fair_time(p, task, limit < TICK_NS ? TICK_NS : limit) >> lag_shift();
 }
 
-/* Where a task begins that joins a queue (`place_entity`). Returns the new sums. */
+/* Places a task that joins a queue. Returns the new sums (`place_entity`). */
 static __always_inline struct sums place_entity(const struct task_struct *p, struct fair_task *task,
 						u32 cpu, struct sums sums, enum join join)
 {
@@ -248,8 +261,8 @@ static __always_inline struct sums place_entity(const struct task_struct *p, str
 }
 
 /*
- * A sleeper that has stayed in the average returns (`requeue_delayed_entity`). With `delay_zero` it
- * does not get what it is owed by now.
+ * Returns a sleeper that has stayed in the average to the queue. With `delay_zero` it does not get
+ * what it is owed by now (`requeue_delayed_entity`).
  */
 static __always_inline struct sums requeue_delayed_entity(const struct task_struct *p,
 							  struct fair_task *task, u32 cpu,
@@ -276,8 +289,8 @@ static __always_inline struct sums requeue_delayed_entity(const struct task_stru
 }
 
 /*
- * Puts a task into the average of a CPU, whose running task is at `vruntime` (`enqueue_entity`).
- * Returns the average's sums then.
+ * Puts a task into the average of a CPU whose running task is at `vruntime`. Returns the sums of
+ * the average then (`enqueue_entity`).
  */
 static __always_inline struct sums enqueue_entity(const struct task_struct *p,
 						  struct fair_task *task, s32 cpu, u64 vruntime,
@@ -294,21 +307,21 @@ static __always_inline struct sums enqueue_entity(const struct task_struct *p,
 	return advanced(sums, cpu, vruntime);
 }
 
-/* Whether a CPU's average counts it (`se->on_rq`). */
+/* Tells whether a CPU's average counts a task (`se->on_rq`). */
 static inline bool is_on(const struct fair_task *task, s32 cpu)
 {
 	return task->load.weight && task->load.cpu == cpu;
 }
 
-/* Whether no task may preempt the running one while it is eligible (`protect_slice`). */
+/* Tells whether no task may preempt the running one while it is eligible (`protect_slice`). */
 static inline bool protect_slice(const struct running *curr, u32 cpu, u64 vruntime)
 {
 	return may_protect(cpu) && time_before(vruntime, curr->vprot);
 }
 
 /*
- * Whether the running task, which is at `vruntime` and not alone, has lost its protection so that
- * the CPU chooses again (`update_curr`, `did_preempt_short`).
+ * Tells whether the running task, which is at `vruntime` and not alone, has lost its protection so
+ * that the CPU chooses again (`update_curr`, `did_preempt_short`).
  */
 static inline bool did_preempt_short(const struct running *curr, u32 cpu, u64 vruntime)
 {
@@ -319,7 +332,7 @@ static inline bool did_preempt_short(const struct running *curr, u32 cpu, u64 vr
 }
 
 /*
- * Whether a woken task is the one that a new choice would take, while the running task is at
+ * Tells whether a woken task is the one that a new choice would take while the running task is at
  * `vruntime` (`check_preempt_wakeup_fair`).
  */
 static __always_inline bool check_preempt_wakeup(const struct task_struct *p,
@@ -342,8 +355,8 @@ static __always_inline bool check_preempt_wakeup(const struct task_struct *p,
 }
 
 /*
- * A woken task that does not preempt at least shortens the protection of a running task that is
- * ahead of the average (`update_protect_slice`).
+ * Shortens the protection of a running task that is ahead of the average when a woken task does not
+ * preempt it (`update_protect_slice`).
  */
 static __always_inline void challenge(const struct task_struct *p, struct fair_task *task, u32 cpu,
 				      struct sums sums, u64 vruntime)
@@ -363,7 +376,7 @@ static inline s32 select_delayed_cpu(struct task_struct *p, s32 prev_cpu, u64 wa
 {
 	struct fair_task *task = of_cpu(sleepers, prev_cpu)->count ? fair_task(p) : NULL;
 
-	/* It has not left its CPU's average yet. */
+	/* The task has not left its CPU's average yet. */
 	if (task && task->is_delayed && is_asleep_on(prev_cpu, p, task))
 		return prev_cpu;
 	return select_task_rq_fair(p, prev_cpu, wake_flags);
@@ -477,7 +490,7 @@ static inline void put_prev_task_fair(struct task_struct *p, bool runnable)
 	struct running *curr = of_cpu(currs, cpu);
 	struct fair_task *task = fair_task(p);
 
-	/* Mostly `ops.dispatch` has just done so. */
+	/* In most cases `ops.dispatch` has just done so. */
 	if (p->se.sum_exec_runtime != curr->sum_exec)
 		update_curr(p, task, cpu);
 	if (task) {
@@ -502,7 +515,7 @@ static inline void dequeue_task_fair(struct task_struct *p, u64 deq_flags)
 		leave_average(task, sums, lag_limit(p, task));
 }
 
-/* A task that yields has a later deadline, and may forfeit its slice (`yield_task_fair`). */
+/* Gives a task that yields a later deadline; it may forfeit its slice (`yield_task_fair`). */
 static inline void forfeit(struct running *curr, u32 cpu, struct sums sums)
 {
 	if (yield_forfeits()) {

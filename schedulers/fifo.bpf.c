@@ -16,7 +16,7 @@
  *          ever.
  */
 #include <scx/common.bpf.h>
-#include "include/idle.h"
+#include "include/common.h"
 
 char _license[] SEC("license") = "GPL";
 

@@ -8,7 +8,7 @@
  *       the address space. When no task has ticks left, the next epoch begins.
  * Good at: A desktop with few tasks: a task that sleeps saves up ticks, and preempts hogs.
  * Bad at: Many tasks or CPUs: every choice looks at every runnable task, under one lock. A task
- *         that has used its ticks waits until all others have used theirs. Nice values are weak, 11
+ *         that has used its ticks waits until all others have used theirs. Nice values are weak: 11
  *         : 1 at most.
  * Origin: Linus Torvalds; wake-up on many CPUs by Ingo Molnar (1998). Linux 2.4.17, 2001.
  * Family: 2001, Linus Torvalds and Ingo Molnar
@@ -16,61 +16,64 @@
  * Slice: 60 ms at nice 0, 110 to 10 by nice, up to twice that for a sleeper.
  * Wake-up: Takes an idle CPU, else preempts where that gains most goodness.
  * Balancing: Not needed: all CPUs take from one list.
- * Differs: An epoch reaches a task when it is next looked at: the numbers are the same without a
- *          walk over all tasks. A turn ends at this kernel's next tick. Dead children's ticks go
- *          back at once, not when they are reaped. Kernel code can be preempted. With one CPU no
+ * Differs: A new epoch reaches a task when a CPU next looks at it; the numbers are those of a walk
+ *          over all tasks. A turn ends at this kernel's next tick. The ticks of a dead child return
+ *          at once, not when the child is reaped. Kernel code can be preempted. With one CPU no
  *          wake-up is reported as synchronous. Real-time tasks have a class of their own; a task
  *          that one displaces waits for its CPU.
  */
 #include <scx/common.bpf.h>
 #include "include/common.h"
-#include "include/idle.h"
-#include "include/nice.h"
 #include "include/scan.h"
 #include "include/tick.h"
 
 char _license[] SEC("license") = "GPL";
 
-/* Timer interrupts per second. Slices depend on it, to be 60 ms or so at nice 0. */
+/* Timer interrupts per second. Slices follow from it, so that they are about 60 ms at nice 0. */
 const volatile u64 hz = 100;
-/* What a task is worth more on the CPU that it ran on last, in ticks; 15 on i386. */
+/* The bonus of a task on the CPU where it ran last, in ticks. It is 15 on i386. */
 const volatile s64 proc_change_penalty_ticks = 15;
-/* What a task is worth more where its address space is in use, in ticks. */
+/* The bonus of a task whose address space is in use on the CPU, in ticks. */
 const volatile s64 mm_bonus_ticks = 1;
 /* A task that has slept keeps half of its ticks in the next epoch. */
 const volatile bool sleeper_bonus = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
-/* A new task takes half of its parent's ticks, and what it leaves goes back. */
+/* A new task takes half of its parent's ticks, and what it leaves returns to the parent. */
 const volatile bool fork_shares = true;
 
 UEI_DEFINE(uei);
 
-#define RUNQUEUE 0				/* every runnable task that does not run */
-#define MAX_COUNTER ((s64)(20 * hz / 100))	/* the most ticks that a parent can inherit */
-#define EPOCHS_TO_FIXPOINT 9			/* after which a counter stays what it is */
-#define IDLE (1LL << 62)			/* better than any gain, minus any time */
+/* The queue of all runnable tasks that do not run. */
+#define RUNQUEUE 0
+/* A parent has no more ticks than this after it has inherited some. */
+#define MAX_COUNTER ((s64)(20 * hz / 100))
+/* A counter does not change any more after this many epochs without running. */
+#define EPOCHS_TO_FIXPOINT 9
+/* The score of an idle CPU. Less any time, it is still higher than any gain. */
+#define IDLE (1LL << 62)
 
 struct task_ctx {
 	s64 counter;		/* the ticks that it has left */
-	u64 epoch;		/* of this epoch */
-	u64 charged_ns;		/* until when it has paid */
-	bool yield;		/* SCHED_YIELD: all others go first, once */
+	u64 epoch;		/* the epoch to which these belong */
+	u64 charged_ns;		/* the time until which it has paid */
+	bool yield;		/* SCHED_YIELD: all other tasks go first once */
 	bool synchronous;	/* its waker is about to sleep */
 };
 DEFINE_TASK_CTX()
 
 struct cpu_ctx {
-	s32 curr;		/* pid of the running task; 0: none of ours */
+	s32 curr;		/* the pid of the running task; 0 if none of ours runs */
 	u64 active_mm;		/* the address space in use */
 	u64 last_schedule;	/* when it last switched, ns */
 };
 DEFINE_CPU_CTX()
 
 static u64 epoch;
-static s64 head, tail;	/* the list's ends; `dsq_vtime` is a task's place, never 0 */
+/* The places at the list's ends. A task's place is its `dsq_vtime`, which is never 0. */
+static s64 head, tail;
 
-/* A nice value's ticks of an epoch (`NICE_TO_TICKS`). */
+/* Returns the ticks that a nice value gets in an epoch (`NICE_TO_TICKS`). */
 static s64 nice_to_ticks(const struct task_struct *p)
 {
 	s64 value = 20 - nice_of(p);
@@ -79,19 +82,21 @@ static s64 nice_to_ticks(const struct task_struct *p)
 		hz < 1600 ? value << 1 : value << 2) + 1;
 }
 
-/* Gives a task what the epochs since the last look have brought (`recalculate` in `schedule`). */
+/*
+ * Gives a task the ticks of all epochs since it was last looked at (`recalculate` in `schedule`).
+ */
 static void recalculate(struct task_struct *p, struct task_ctx *task)
 {
 	u64 then = task->epoch, now = epoch, i;
 
-	/* If two CPUs look at once, one does it. */
+	/* If two CPUs look at the task at once, one of them does the work. */
 	if (then == now || __sync_val_compare_and_swap(&task->epoch, then, now) != then)
 		return;
 	for (i = 0; i < now - then && i < EPOCHS_TO_FIXPOINT; i++)
 		task->counter = (sleeper_bonus ? task->counter >> 1 : 0) + nice_to_ticks(p);
 }
 
-/* How desirable a task is on a CPU. 0 asks for a new epoch, -1 does not (`goodness`). */
+/* Returns how desirable a task is on a CPU. 0 asks for a new epoch, -1 does not (`goodness`). */
 static s64 goodness(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	recalculate(p, task);
@@ -105,7 +110,8 @@ static s64 goodness(struct task_struct *p, struct task_ctx *task, s32 cpu)
 }
 
 /*
- * The timer interrupts that the running task has met cost it a tick each (`update_process_times`).
+ * Charges the running task a tick for each timer interrupt that it has met
+ * (`update_process_times`).
  */
 static void update_process_times(struct task_struct *p, struct task_ctx *task)
 {
@@ -117,13 +123,16 @@ static void update_process_times(struct task_struct *p, struct task_ctx *task)
 
 s32 BPF_STRUCT_OPS(linux24_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
-	/* The waker leaves its CPU soon; if the task may run there, no task is disturbed. */
+	/*
+	 * The waker leaves its CPU soon. If the woken task may run there, no other task is
+	 * disturbed.
+	 */
 	ctx_of(p)->synchronous = (wake_flags & SCX_WAKE_SYNC) &&
 				 bpf_cpumask_test_cpu(bpf_get_smp_processor_id(), p->cpus_ptr);
 	return prev_cpu;
 }
 
-/* How much better the task is than the one that runs on a CPU (`preemption_goodness`). */
+/* Returns how much better a task is than the one that runs on a CPU (`preemption_goodness`). */
 static s64 preemption_goodness(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	struct task_struct *curr = bpf_task_from_pid(cpu_ctx(cpu)->curr);
@@ -135,8 +144,8 @@ static s64 preemption_goodness(struct task_struct *p, struct task_ctx *task, s32
 }
 
 /*
- * Makes a CPU look at the list: the one that the task ran on last if that idles, else the one that
- * has idled for longest, else the one where the task gains most. It may then choose another task
+ * Makes one CPU choose again: the one that the task ran on last if that idles, else the one that
+ * has idled for longest, else the one where the task gains most. It may choose another task
  * (`reschedule_idle`).
  */
 static void reschedule_idle(struct task_struct *p, struct task_ctx *task)
@@ -167,7 +176,7 @@ void BPF_STRUCT_OPS(linux24_enqueue, struct task_struct *p, u64 enq_flags)
 	s64 place = p->scx.dsq_vtime;
 
 	task->synchronous = task->yield = false;
-	/* A woken or new task goes to the front, and wins ties. */
+	/* A woken or new task goes to the front of the list, and wins ties. */
 	if ((enq_flags & SCX_ENQ_WAKEUP) || !place)
 		place = __sync_sub_and_fetch(&head, 1);
 	scx_bpf_dsq_insert_vtime(p, RUNQUEUE, SCX_SLICE_INF, place, enq_flags);
@@ -176,8 +185,8 @@ void BPF_STRUCT_OPS(linux24_enqueue, struct task_struct *p, u64 enq_flags)
 }
 
 /*
- * Finds the best of all that may run here; `best` knows the one that ran until now (`schedule`).
- * Out of line, because the caller tries it in a loop.
+ * Finds the best task that may run on a CPU. `best` begins with the task that has run until now.
+ * The function is out of line because its caller tries it in a loop (`schedule`).
  */
 static __noinline void scan(s32 cpu, struct best *best)
 {
@@ -203,7 +212,7 @@ void BPF_STRUCT_OPS(linux24_dispatch, s32 cpu, struct task_struct *prev)
 			consider(&best, prev, goodness(prev, task, cpu));
 		scan(cpu, &best);
 		if (best.pid && !best.score) {
-			/* Of those that may run here, none has ticks left. */
+			/* No task that may run here has ticks left. */
 			__sync_fetch_and_add(&epoch, 1);
 		} else if (task && best.pid == prev->pid) {
 			task->yield = false;
@@ -241,7 +250,10 @@ void BPF_STRUCT_OPS(linux24_stopping, struct task_struct *p, bool runnable)
 	cpu_ctx(scx_bpf_task_cpu(p))->last_schedule = scx_bpf_now();
 }
 
-/* All others go first, even at the price of an epoch; if none waits, nothing happens. */
+/*
+ * All other tasks go first, even at the price of a new epoch. If no task waits, nothing happens
+ * (`sys_sched_yield`).
+ */
 bool BPF_STRUCT_OPS(linux24_yield, struct task_struct *from, struct task_struct *to)
 {
 	if (!to && scx_bpf_dsq_nr_queued(RUNQUEUE)) {
@@ -264,7 +276,10 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(linux24_init_task, struct task_struct *p,
 	task->epoch = epoch;
 	if (!args->fork || !fork_shares)
 		return 0;
-	/* It has half of what its parent had, and leaves the rest to it. */
+	/*
+	 * The child gets half of its parent's ticks, rounded up, and the parent keeps the rest
+	 * (`do_fork`).
+	 */
 	update_process_times(forker, parent);
 	task->counter = (parent->counter + 1) >> 1;
 	parent->counter >>= 1;
@@ -273,7 +288,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(linux24_init_task, struct task_struct *p,
 	return 0;
 }
 
-/* What a dead child has left returns to its parent. */
+/* The ticks that a dead child has left return to its parent (`release_task`). */
 void BPF_STRUCT_OPS(linux24_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	struct task_struct *parent = p->real_parent;

@@ -18,13 +18,13 @@
  * Wake-up: Takes an idle CPU, else the least loaded; preempts the first later deadline.
  * Balancing: Each choice looks at the first of every queue, from the nearest to the farthest.
  * Differs: The kernel's tree replaces the skip list. SCHED_ISO is missing. Siblings of a core are
- *          neither spared nor told apart from other CPUs that share the cache. Among idle CPUs, a
- *          task takes its last one, else the one that sched_ext finds nearest. A queue's lock is
- *          waited for, not tried. Real-time tasks have a class of their own; a task that one
- *          displaces stays on its CPU. With one CPU no wake-up is reported as synchronous, so woken
- *          tasks preempt their wakers: `messaging` takes 2.1 times as long as under the original.
- *          CPUs share one clock. A process that is created as its creator's sibling (CLONE_PARENT)
- *          counts as its child.
+ *          neither spared nor told apart from other CPUs that share the cache. A woken task takes
+ *          its last CPU if that idles, else the idle one that sched_ext finds nearest. A CPU waits
+ *          for a queue's lock; the original tries it. Real-time tasks have a class of their own; a
+ *          task that one displaces stays on its CPU. With one CPU no wake-up is reported as
+ *          synchronous, so a woken task preempts its waker: `messaging` takes 2.1 times as long as
+ *          under the original. CPUs share one clock. A process that is created as its creator's
+ *          sibling (CLONE_PARENT) counts as its child.
  */
 #include <scx/common.bpf.h>
 
@@ -37,15 +37,23 @@ static inline u64 niffies(void);
 
 char _license[] SEC("license") = "GPL";
 
-/* A slice, in milliseconds (of 2^20 ns). */
+/* A slice, in milliseconds of 2^20 ns. */
 const volatile u64 rr_interval_ms = 6;
-/* The earliest deadline runs; else CPUs look only at queues that are longer than their own. */
+/*
+ * The earliest deadline runs. Without this, CPUs look only at queues that are longer than their
+ * own.
+ */
 const volatile bool interactive = true;
-/* CPUs that share a queue: 0 none, 1 those of a cache (`mc`), 2 those of a node, 3 all. */
+/*
+ * Which CPUs share a queue: none (0), those of a cache (1, `mc`), those of a node (2), or all (3).
+ */
 const volatile u32 rqshare = 1;
-/* sched_yield(): 0 does nothing, 1 chooses again, 2 gives the rest of the slice away. */
+/*
+ * What sched_yield() does: nothing (0), another choice (1), or another choice without the rest of
+ * the slice (2).
+ */
 const volatile u32 yield_type = 1;
-/* A slice ends exactly, by a timer of its CPU; else at this kernel's next tick. */
+/* A timer ends slices exactly. Without it, they end at this kernel's next tick. */
 const volatile bool exact_slices = true;
 /* A tick counts as 2^30 / HZ ns, 7 % more than it lasts, in slices and deadlines. */
 const volatile bool long_jiffies = true;
@@ -56,7 +64,10 @@ const volatile bool peeking = true;
 
 UEI_DEFINE(uei);
 
-/* Added to a SCHED_IDLE task's deadline: behind all others, yet before them by no wrap. */
+/*
+ * What a SCHED_IDLE task's key is later than its deadline: it comes after all others, and does not
+ * wrap.
+ */
 #define IDLEPRIO_OFFSET (1ULL << 61)
 
 /* Ticks per second. */
@@ -65,12 +76,12 @@ extern unsigned long CONFIG_HZ __kconfig;
 #define TICK_NS (1000000000ULL / CONFIG_HZ)
 #define JIFFY_NS ((1ULL << 30) / CONFIG_HZ)
 
-/* When there was a tick. */
+/* The time of the last tick. */
 static u64 tick_ns;
 
 /*
- * The clock of slices and deadlines. At each tick it is set forward, as if there were HZ ticks in
- * 2^30 ns (`update_clocks`).
+ * Returns the time of the clock of slices and deadlines. At each tick it is set forward, as if
+ * there were HZ ticks in 2^30 ns (`update_clocks`).
  */
 static inline u64 niffies(void)
 {
@@ -81,14 +92,14 @@ static inline u64 niffies(void)
 	return now;
 }
 
-/* A new slice and deadline (`time_slice_expired`). */
+/* Gives a task a new slice and deadline (`time_slice_expired`). */
 static void refill(const struct task_struct *p, struct task_ctx *task)
 {
 	task->turn.time_slice = rr_interval_ms * NS_PER_SHORT_MS;
 	task->deadline = niffies() + virtual_offset(p);
 }
 
-/* The order of a queue (`node->key` in `enqueue_task`). */
+/* Returns the key by which a queue is sorted (`node->key` in `enqueue_task`). */
 static u64 key_of(struct task_struct *p)
 {
 	return ctx_of(p)->deadline + (has_idle_policy(p) ? IDLEPRIO_OFFSET : 0);
@@ -106,7 +117,7 @@ s32 BPF_STRUCT_OPS(muqss_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wa
 	return wake_flags & SCX_WAKE_FORK ? prev_cpu : least_loaded_near(p, prev_cpu);
 }
 
-/* Preempts on the first CPU, from the chosen one on, whose task is worse (`try_preempt`). */
+/* Preempts on the first CPU that runs a worse task, from the chosen one on (`try_preempt`). */
 static void try_preempt(struct task_struct *p, struct task_ctx *task, s32 chosen)
 {
 	u32 i;
@@ -135,24 +146,24 @@ void BPF_STRUCT_OPS(muqss_enqueue, struct task_struct *p, u64 enq_flags)
 		try_preempt(p, task, cpu);
 }
 
-/* The earliest so far (`edt` in `earliest_deadline_task`). */
+/* The earliest task so far (`edt` in `earliest_deadline_task`). */
 struct earliest {
 	u64 key;
-	s64 entries;	/* of its queue */
+	s64 entries;	/* the number of tasks in its queue */
 	u32 queue;
-	s32 pid;	/* 0: none yet */
+	s32 pid;	/* 0 if there is none yet */
 };
 
-/* Whether a key is earlier than the best one so far (`earliest_deadline_task`). */
+/* Tells whether a key is earlier than the best one so far (`earliest_deadline_task`). */
 static bool is_earlier(u64 key, const struct earliest *best)
 {
 	return !best->pid || time_before(key, best->key);
 }
 
 /*
- * Looks for an earlier task that may run here; one that may not ends it where caches count
- * (`earliest_deadline_task`). Out of line: the verifier would go through its loop for each queue
- * again.
+ * Looks for an earlier task that may run on a CPU. Where caches count, a task that may not ends the
+ * search in another queue. The function is out of line because the verifier would walk its loop
+ * again for each queue (`earliest_deadline_task`).
  */
 static __noinline void look_into(u32 queue, s32 cpu, struct earliest *best)
 {
@@ -172,8 +183,8 @@ static __noinline void look_into(u32 queue, s32 cpu, struct earliest *best)
 }
 
 /*
- * Whether the first of another queue may be earlier; that needs no lock (`earliest_deadline_task`,
- * `best_key`).
+ * Tells whether the first task of another queue may be earlier, which needs no lock
+ * (`earliest_deadline_task`, `best_key`).
  */
 static bool is_promising(u32 queue, s32 cpu, const struct earliest *best)
 {
@@ -193,8 +204,8 @@ static bool is_promising(u32 queue, s32 cpu, const struct earliest *best)
 }
 
 /*
- * Finds the earliest of all queues, and of the running task, which is the last of its own
- * (`earliest_deadline_task`). Out of line, because the caller tries it in a loop.
+ * Finds the earliest task of all queues and of the running one, which is the last of its own queue.
+ * The function is out of line because its caller tries it in a loop (`earliest_deadline_task`).
  */
 static __noinline void find_earliest(s32 cpu, struct task_struct *prev, struct earliest *best)
 {
@@ -268,7 +279,7 @@ bool BPF_STRUCT_OPS(muqss_yield, struct task_struct *from, struct task_struct *t
 	return false;
 }
 
-/* A task begins, with a slice of its own or, if it is new, a part of its maker's (`sched_fork`). */
+/* Gives a task a slice of its own or, if it is new, a part of its maker's (`sched_fork`). */
 static inline s32 sched_fork(struct task_struct *p, bool is_forked)
 {
 	struct task_ctx *task = make_ctx(p);

@@ -8,8 +8,9 @@
  *       made better or worse by how much a task has slept of late. A task that has slept enough is
  *       interactive: it stays active, unless the expired tasks have starved for too long.
  * Good at: Many tasks and CPUs: no step depends on their number. Interactive tasks are served soon.
- * Bad at: Guessing: a task that sleeps much and then computes is served first, at others' cost. An
- *         expired task waits for all others' slices. Slices jump from 100 to 420 ms at nice -1.
+ * Bad at: Guessing: a task that sleeps much and then computes is served first, at the cost of
+ *         others. An expired task waits for the slices of all others. Slices jump from 100 to 420
+ *         ms at nice -1.
  * Origin: Ingo Molnar (2002), Con Kolivas (2003). Linux 2.6.20; `early` is patch J7 for 2.4.17.
  * Family: 2002, Ingo Molnar and Con Kolivas; after linux24
  * Queue: Two arrays of 40 lists for each CPU, by priority; enqueue O(1), pick O(1).
@@ -17,14 +18,13 @@
  * Wake-up: Preempts a worse priority; sleep makes it better by 5 at most, computing worse.
  * Balancing: An idle CPU takes at once, busy ones by count now and then.
  * Differs: A turn ends at this kernel's next tick; the excess is taken from the next turn. An idle
- *          CPU looks for work when some comes, not each millisecond. 2.6 also balances by counting,
- *          as J7 does, and ignores exec and hardware siblings. Wake-ups by interrupts are as any
- *          others; so are synchronous ones with one CPU. New nice values count from the next slice.
+ *          CPU looks for work when some comes, not each millisecond. 2.6 balances by counting, as
+ *          J7 does, and ignores exec and hardware siblings. Wake-ups by interrupts count as any
+ *          others; so do synchronous ones with one CPU. A new nice value counts from the next slice
+ *          on.
  */
 #include <scx/common.bpf.h>
 #include "include/common.h"
-#include "include/idle.h"
-#include "include/nice.h"
 #include "include/scan.h"
 #include "include/tick.h"
 
@@ -32,16 +32,16 @@ char _license[] SEC("license") = "GPL";
 
 /* Patch J7 of January 2002, with its constants, instead of Linux 2.6.20. */
 const volatile bool early = false;
-/* Slices depend on nice, priority on sleep. */
+/* Slices depend on nice values. */
 const volatile bool nice_timeslices = true;
 const volatile bool interactivity_bonus = true;
 /* Interactive tasks stay in the active array. */
 const volatile bool interactive_reinsertion = true;
-/* … unless the expired ones have starved. */
+/* An interactive task expires nevertheless if expired tasks have starved. */
 const volatile bool starvation_limit = true;
-/* Interactive tasks of equal priority take turns within a slice; 2.6. */
+/* 2.6: Interactive tasks of equal priority take turns within a slice. */
 const volatile bool timeslice_granularity = true;
-/* A new process runs before its parent, with its priority; 2.6. */
+/* 2.6: A new process runs before its parent, with the parent's priority. */
 const volatile bool child_runs_first = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
@@ -58,34 +58,34 @@ UEI_DEFINE(uei);
 #define GENERATION_SHIFT 48
 #define PRIO_SHIFT 40
 #define TURN_MASK ((1ULL << PRIO_SHIFT) - 1)
-/* Between two turns there is room for a task that is put in front of another. */
+/* A step leaves room for a task that is put in front of another one. */
 #define TURN_STEP 16
 
 struct prio_arrays {
-	u64 generation;	/* of the active array, from 1 so that no place is 0 */
+	u64 generation;	/* that of the active array, from 1 on so that no place is 0 */
 	u64 turn;
 };
 
 struct task_ctx {
-	s64 time_slice;		/* ticks */
-	u64 charged_ns;		/* until when they are paid */
+	s64 time_slice;		/* what is left of it, in ticks */
+	u64 charged_ns;		/* the time until which it has paid */
 	u64 sleep_avg;		/* ns */
-	u64 timestamp;		/* since when it sleeps, waits or runs, ns */
+	u64 timestamp;		/* when it began to sleep, wait or run, ns */
 	u32 prio;		/* 0 (best) … 39 */
 	bool is_new;
 	bool first_time_slice;	/* half of it was its parent's */
 	bool synchronous;	/* its waker is about to sleep */
-	bool uninterruptible;	/* its sleep */
-	bool interactive_sleep;	/* as which waiting counts, too */
+	bool uninterruptible;	/* it sleeps so */
+	bool interactive_sleep;	/* waiting counts as sleep, too */
 };
 DEFINE_TASK_CTX()
 
 struct cpu_ctx {
 	struct prio_arrays arrays;
-	u64 expired_timestamp;	/* since when a task is expired, ns, or 0 */
+	u64 expired_timestamp;	/* when the first expired task expired, ns; 0 if none has */
 	u64 next_balance;	/* ns */
-	u32 best_expired_prio;	/* by nice alone */
-	u32 prio;		/* of the task that runs */
+	u32 best_expired_prio;	/* the best nice value of the expired tasks, as a priority */
+	u32 prio;		/* the priority of the running task */
 };
 DEFINE_CPU_CTX()
 
@@ -95,26 +95,31 @@ DEFINE_CPU_CTX()
 static u8 seen_lengths[LENGTHS][LENGTHS];
 
 #define BALANCE_NS (NS_PER_SECOND / 4)
-#define NO_TASK NICE_LEVELS	/* the priority of no task: worse than any */
+/* The priority where no task runs: it is worse than any. */
+#define NO_TASK NICE_LEVELS
 
 /* Timer interrupts per second. */
 #define HZ (early ? 100 : 1000)
-/* As much sleep as is remembered, and how many levels of priority that is worth. */
+/* The most sleep that is remembered, and how many levels of priority it is worth. */
 #define MAX_SLEEP_AVG ((early ? 2 : 1) * NS_PER_SECOND)
 #define MAX_BONUS (early ? 28 : 10)
-/* Of 100: what a new task inherits of its parent's sleep, and what waiting counts as sleep. */
+/*
+ * In percent: the part of its parent's sleep that a new task inherits, and the part of its waiting
+ * that counts as sleep.
+ */
 #define CHILD_PENALTY 95
 #define ON_RUNQUEUE_WEIGHT 30
-/* How much a parent's own sleep weighs against its dead child's 1. */
+/* The weight of a parent's own sleep; that of its dead child weighs 1. */
 #define EXIT_WEIGHT 3
 /* J7's longest slice, ticks. */
 #define MAX_TIMESLICE 30
 /* `TASK_UNINTERRUPTIBLE` of `p->__state`. */
 #define UNINTERRUPTIBLE 2
 
-#define STARVATION_LIMIT MAX_SLEEP_AVG	/* for each task that runs */
+/* How long expired tasks wait for each runnable task until they starve. */
+#define STARVATION_LIMIT MAX_SLEEP_AVG
 
-/* A slice, ticks: 5 to 800 ms in 2.6, 10 to 300 ms in J7 (`task_timeslice`). */
+/* Returns a slice in ticks: 5 to 800 ms in 2.6, 10 to 300 ms in J7 (`task_timeslice`). */
 static inline s64 task_timeslice(const struct task_struct *p)
 {
 	u64 room = nice_timeslices ? 19 - nice_of(p) : 19, ms;
@@ -125,13 +130,16 @@ static inline s64 task_timeslice(const struct task_struct *p)
 	return ms > 5 ? ms : 5;
 }
 
-/* The levels of priority that its sleep is worth (`CURRENT_BONUS`). */
+/* Returns how many levels of priority a task's sleep is worth (`CURRENT_BONUS`). */
 static inline u64 current_bonus(const struct task_ctx *task)
 {
 	return task->sleep_avg * MAX_BONUS / MAX_SLEEP_AVG;
 }
 
-/* 0 (best) to 39: nice, better or worse by up to half of the bonus (`effective_prio`). */
+/*
+ * Returns the priority, 0 (best) to 39: the nice value, made better or worse by up to half of the
+ * bonus (`effective_prio`).
+ */
 static inline u32 effective_prio(const struct task_struct *p, const struct task_ctx *task)
 {
 	s32 bonus = interactivity_bonus ? current_bonus(task) - MAX_BONUS / 2 : 0;
@@ -140,13 +148,15 @@ static inline u32 effective_prio(const struct task_struct *p, const struct task_
 	return prio < 0 ? 0 : prio > 39 ? 39 : prio;
 }
 
-/* By how much a task must be better than its nice value to be interactive; 2.6 (`DELTA`). */
+/*
+ * 2.6: Returns by how much a task must be better than its nice value to be interactive (`DELTA`).
+ */
 static inline s32 delta_of(const struct task_struct *p)
 {
 	return (s32)(nice_index(p) * 10 / 40) - 5 + 2;
 }
 
-/* Whether a task stays active when its slice is over (`TASK_INTERACTIVE`). */
+/* Tells whether a task stays active when its slice is over (`TASK_INTERACTIVE`). */
 static inline bool is_interactive(const struct task_struct *p, const struct task_ctx *task)
 {
 	s32 prio = task->prio, static_prio = nice_index(p);
@@ -157,8 +167,8 @@ static inline bool is_interactive(const struct task_struct *p, const struct task
 }
 
 /*
- * SCHED_BATCH: no sleep makes it interactive, and when it wakes up it is expired; 2.6
- * (`batch_task`).
+ * 2.6: Tells whether a task is a batch task: no sleep makes it interactive, and it is expired when
+ * it wakes up (`batch_task`).
  */
 static inline bool is_batch(const struct task_struct *p)
 {
@@ -172,8 +182,8 @@ static inline void forget_sleep(struct task_ctx *task, u64 ns)
 }
 
 /*
- * What running costs: every tick, or at every schedule() less for a task that has slept more, in
- * 2.6 (`schedule`).
+ * Charges a task's sleep for what it has run: J7 at every tick, 2.6 at every schedule(), and there
+ * less the more the task has slept (`schedule`).
  */
 static inline void count_run(struct task_ctx *task, u64 ticks)
 {
@@ -188,8 +198,8 @@ static inline void count_run(struct task_ctx *task, u64 ticks)
 }
 
 /*
- * What a sleep is worth. In 2.6 one long sleep, or one for the disk, does not make interactive
- * (`recalc_task_prio`).
+ * Adds a sleep to the stored one. In 2.6 one long sleep, or a sleep for the disk, does not make a
+ * task interactive (`recalc_task_prio`).
  */
 static inline void recalc_task_prio(struct task_struct *p, struct task_ctx *task, u64 ns)
 {
@@ -210,7 +220,7 @@ static inline void recalc_task_prio(struct task_struct *p, struct task_ctx *task
 	task->prio = effective_prio(p, task);
 }
 
-/* It falls asleep (`deactivate_task`). */
+/* Notes that a task falls asleep (`deactivate_task`). */
 static inline void note_sleep(const struct task_struct *p, struct task_ctx *task)
 {
 	task->uninterruptible = p->__state & UNINTERRUPTIBLE;
@@ -219,8 +229,8 @@ static inline void note_sleep(const struct task_struct *p, struct task_ctx *task
 }
 
 /*
- * It has waited since it woke up; a part of that is sleep, in 2.6 (`ON_RUNQUEUE_WEIGHT` in
- * `schedule`).
+ * 2.6: Counts a part of the time that a task has waited since it woke up as sleep
+ * (`ON_RUNQUEUE_WEIGHT` in `schedule`).
  */
 static inline void count_wait(struct task_struct *p, struct task_ctx *task)
 {
@@ -231,7 +241,7 @@ static inline void count_wait(struct task_struct *p, struct task_ctx *task)
 }
 
 /*
- * A new task has half of its parent's slice and most of its sleep (`sched_fork`,
+ * Gives a new task half of its parent's slice and most of its sleep (`sched_fork`,
  * `wake_up_new_task`).
  */
 static inline void sched_fork(struct task_ctx *parent, struct task_ctx *child)
@@ -245,9 +255,9 @@ static inline void sched_fork(struct task_ctx *parent, struct task_ctx *child)
 }
 
 /*
- * What a child leaves returns to its parent, up to a slice: in 2.6 only of its first slice, and on
- * the same CPU. The parent is judged by its children, in 2.6 by those that have slept less
- * (`sched_exit`).
+ * Returns what a child leaves of its slice to its parent, up to a whole slice; in 2.6 only what it
+ * leaves of its first slice, and on the same CPU. A parent is judged by its children, in 2.6 by
+ * those that have slept less than it (`sched_exit`).
  */
 static inline void sched_exit(struct task_ctx *parent, const struct task_ctx *child,
 				    bool same_cpu, s64 slice)
@@ -262,9 +272,9 @@ static inline void sched_exit(struct task_ctx *parent, const struct task_ctx *ch
 }
 
 /*
- * Interactive tasks of equal priority take turns, of 10 ms for the most interactive to 5 s for each
- * CPU (2.6). Whether a turn has ended in the last ticks, and there is slice for another
- * (`TIMESLICE_GRANULARITY`).
+ * 2.6: Tells whether a turn has ended in the last ticks, and there is slice left for another.
+ * Interactive tasks of equal priority take turns of 10 ms for the most interactive to 5 s, for each
+ * CPU (`TIMESLICE_GRANULARITY`).
  */
 static inline bool has_had_turn(struct task_struct *p, struct task_ctx *task, s64 slice, u64 ticks)
 {
@@ -277,7 +287,7 @@ static inline bool has_had_turn(struct task_struct *p, struct task_ctx *task, s6
 	return (u64)used / turn != (used - ticks) / turn;
 }
 
-/* The place behind all of this priority, 0 (best) to 255 (`enqueue_task`). */
+/* Returns the place behind all tasks of a priority, 0 (best) to 255 (`enqueue_task`). */
 static inline u64 tail_of(struct prio_arrays *arrays, bool expired, u32 prio)
 {
 	arrays->turn += TURN_STEP;
@@ -285,28 +295,28 @@ static inline u64 tail_of(struct prio_arrays *arrays, bool expired, u32 prio)
 	       (arrays->turn & TURN_MASK);
 }
 
-/* The list of a place (`p->prio`). */
+/* Returns the priority of a place (`p->prio`). */
 static inline u32 prio_of(u64 place)
 {
 	return (place >> PRIO_SHIFT) & 0xff;
 }
 
-/* Whether a place is in the expired array (`rq->expired`). */
+/* Tells whether a place is in the expired array (`rq->expired`). */
 static inline bool is_expired(const struct prio_arrays *arrays, u64 place)
 {
 	return time_before(arrays->generation << GENERATION_SHIFT | TURN_MASK | 0xffULL << PRIO_SHIFT,
 			   place);
 }
 
-/* Whether a task has its place in these arrays, not in another CPU's (`p->array`). */
+/* Tells whether a place is in these arrays, and not in those of another CPU (`p->array`). */
 static inline bool is_place_in(const struct prio_arrays *arrays, u64 place)
 {
 	return (u16)((place >> GENERATION_SHIFT) - arrays->generation + 1) <= 2;
 }
 
 /*
- * In front of the parent, if that runs on this CPU and the new task is no thread of it; else 0
- * (`wake_up_new_task`).
+ * Returns the place in front of the parent if that runs on this CPU and the new task is no thread
+ * of it; else 0 (`wake_up_new_task`).
  */
 static inline u64 place_before_parent(const struct task_struct *p, s32 cpu)
 {
@@ -318,14 +328,14 @@ static inline u64 place_before_parent(const struct task_struct *p, s32 cpu)
 	return parent->scx.dsq_vtime - 1;
 }
 
-/* How many tasks are runnable on a CPU, with the running one (`rq->nr_running`). */
+/* Returns how many tasks are runnable on a CPU, with the running one (`rq->nr_running`). */
 static inline u32 nr_running(s32 cpu)
 {
 	return scx_bpf_dsq_nr_queued(cpu) + (cpu_ctx(cpu)->prio != NO_TASK);
 }
 
 /*
- * Whether a task is woken on its waker's CPU because that has less to do than its own, in 2.6
+ * 2.6: Tells whether a task is woken on its waker's CPU because that has less to do than its own
  * (`try_to_wake_up`).
  */
 static inline bool is_woken_here(s32 this_cpu, s32 prev_cpu, bool sync)
@@ -337,13 +347,13 @@ static inline bool is_woken_here(s32 this_cpu, s32 prev_cpu, bool sync)
 }
 
 struct busiest {
-	s32 cpu;	/* -1: no CPU has too much */
-	u32 surplus;	/* how many tasks to take */
+	s32 cpu;	/* -1 if no CPU has too many tasks */
+	u32 surplus;	/* the number of tasks to take */
 };
 
 /*
- * Finds the CPU with most tasks (`find_busiest_queue`). A busy CPU uses the smaller of a queue's
- * present and former length, and the larger of its own, so that short bursts move no task.
+ * Finds the CPU with most tasks. A busy CPU uses the smaller of a queue's present and former
+ * length, and the larger of its own, so that short bursts move no task (`find_busiest_queue`).
  */
 static __always_inline struct busiest find_busiest_queue(s32 cpu, bool idle)
 {
@@ -374,8 +384,8 @@ static __always_inline struct busiest find_busiest_queue(s32 cpu, bool idle)
 }
 
 /*
- * Takes the best that may run here, of the expired array only or of both (`pull_task`). Returns how
- * many. Out of line, because it has a loop and is called twice.
+ * Takes the best tasks that may run on a CPU, of the expired array only or of both. Returns how
+ * many. The function is out of line because it has a loop and is called twice (`pull_task`).
  */
 static __noinline u32 pull(s32 from, s32 to, u32 wanted, bool only_expired)
 {
@@ -390,7 +400,7 @@ static __noinline u32 pull(s32 from, s32 to, u32 wanted, bool only_expired)
 			break;
 		if ((only_expired && !expired) || !bpf_cpumask_test_cpu(to, p->cpus_ptr))
 			continue;
-		/* The early version makes them all active. */
+		/* J7 makes all of them active. */
 		place = tail_of(&cpu_ctx(to)->arrays, expired && !early, prio_of(place));
 		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, place);
 		pulled += scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, to, 0);
@@ -399,8 +409,8 @@ static __noinline u32 pull(s32 from, s32 to, u32 wanted, bool only_expired)
 }
 
 /*
- * Expired tasks are moved first: they have waited for longest, and their caches are cold
- * (`load_balance`).
+ * Moves tasks from the busiest CPU. Expired tasks go first: they have waited for longest, and their
+ * caches are cold (`load_balance`).
  */
 static inline void load_balance(s32 cpu, bool idle)
 {
@@ -414,7 +424,7 @@ static inline void load_balance(s32 cpu, bool idle)
 	pull(busiest.cpu, cpu, busiest.surplus - pulled, false);
 }
 
-/* Whether expired tasks have waited for too long (`EXPIRED_STARVING`). */
+/* Tells whether expired tasks have waited for too long (`EXPIRED_STARVING`). */
 static bool expired_starving(struct cpu_ctx *here, const struct task_struct *p)
 {
 	u64 waited = scx_bpf_now() - here->expired_timestamp;
@@ -426,13 +436,13 @@ static bool expired_starving(struct cpu_ctx *here, const struct task_struct *p)
 	return here->expired_timestamp && waited > STARVATION_LIMIT * nr_running(scx_bpf_task_cpu(p));
 }
 
-/* To the end of a list (`requeue_task`). */
+/* Puts a task at the end of a list (`requeue_task`). */
 static void requeue_task(struct cpu_ctx *here, struct task_struct *p, u32 prio, bool expired)
 {
 	scx_bpf_task_set_dsq_vtime(p, tail_of(&here->arrays, expired, prio));
 }
 
-/* The slice is over: here is a new one (`scheduler_tick`). */
+/* Gives a task whose slice is over a new one (`scheduler_tick`). */
 static void expire(struct cpu_ctx *here, struct task_struct *p, struct task_ctx *task)
 {
 	bool stays;
@@ -449,8 +459,8 @@ static void expire(struct cpu_ctx *here, struct task_struct *p, struct task_ctx 
 }
 
 /*
- * The timer interrupts that the running task has met (`scheduler_tick`). True if other tasks are to
- * have a turn.
+ * Charges the running task for the timer interrupts that it has met. Returns true if other tasks
+ * are to have a turn (`scheduler_tick`).
  */
 static bool scheduler_tick(struct task_struct *p, struct task_ctx *task)
 {
@@ -533,7 +543,7 @@ void BPF_STRUCT_OPS(o1_dispatch, s32 cpu, struct task_struct *prev)
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 	}
 	if (is_expired(&here->arrays, place)) {
-		/* No task is active any more: swap. */
+		/* No task is active any more, so the arrays are swapped. */
 		here->arrays.generation++;
 		here->expired_timestamp = 0;
 		here->best_expired_prio = NO_TASK;
@@ -573,7 +583,10 @@ void BPF_STRUCT_OPS(o1_stopping, struct task_struct *p, bool runnable)
 	cpu_ctx(scx_bpf_task_cpu(p))->prio = NO_TASK;
 }
 
-/* 2.6 sends a task that yields to the expired array; the early version makes it a little worse. */
+/*
+ * In 2.6 a task that yields goes to the expired array; in J7 it becomes a little worse
+ * (`sys_sched_yield`).
+ */
 bool BPF_STRUCT_OPS(o1_yield, struct task_struct *from, struct task_struct *to)
 {
 	struct task_ctx *task = ctx_of(from);
@@ -584,7 +597,7 @@ bool BPF_STRUCT_OPS(o1_yield, struct task_struct *from, struct task_struct *to)
 	return false;
 }
 
-/* Parent and child share what the parent had. */
+/* A new task and its parent share the parent's slice (`sched_fork`). */
 s32 BPF_STRUCT_OPS_SLEEPABLE(o1_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	struct task_struct *forker = bpf_get_current_task_btf();
@@ -605,7 +618,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(o1_init_task, struct task_struct *p, struct scx_ini
 	return 0;
 }
 
-/* What a child leaves of its first slice returns to its parent, which also learns from it. */
+/* A dead child's slice returns to its parent, which also learns from its sleep (`sched_exit`). */
 void BPF_STRUCT_OPS(o1_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	struct task_struct *forker = p->real_parent;

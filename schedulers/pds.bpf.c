@@ -28,13 +28,16 @@
 
 char _license[] SEC("license") = "GPL";
 
-/* For which Linux: 50400 (PDS-mq 0.99o), 50900 (to 5.10), 51500 (to 6.1), 60600, or 70100. */
+/* The version of Linux: 50400 (PDS-mq 0.99o), 50900 (to 5.10), 51500 (to 6.1), 60600, or 70100. */
 const volatile u32 era = 70100;
-/* sched_yield(): 0 does nothing, 1 is the end of the slice, for PDS-mq only another choice. */
+/*
+ * What sched_yield() does: nothing (0), or it ends the slice (1); in PDS-mq the CPU only chooses
+ * again.
+ */
 const volatile u32 yield_type = 1;
 /* Deadlines depend on nice values. */
 const volatile bool nice_deadlines = true;
-/* A slice ends exactly, by a timer of its CPU; else at this kernel's next tick. */
+/* A timer ends slices exactly. Without it, they end at this kernel's next tick. */
 const volatile bool exact_slices = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
@@ -48,16 +51,16 @@ UEI_DEFINE(uei);
 /* A skip list's keys are deadlines without their last bits. */
 #define SKIPLIST_SHIFT 8
 
-/* Skip lists: how far away a deadline is, ns, by `nice_index()`. */
+/* How far away a deadline is in a skip list, ns, by `nice_index()`. */
 static u64 prio_deadlines[NICE_LEVELS];
 
-/* The bits of a turn. No counterpart: the patch has a list for each rank. */
+/* Returns the number of bits of a turn. No counterpart: the patch has a list for each rank. */
 static u32 rank_shift(void)
 {
 	return has_skip_list() ? SKIPLIST_SHIFT : 40;
 }
 
-/* The deadline with a new slice, a slot or ns (`sched_task_renew`). */
+/* Returns the deadline that comes with a new slice, a slot or ns (`sched_task_renew`). */
 static u64 new_deadline(const struct task_struct *p)
 {
 	u32 index = nice_deadlines ? nice_index(p) : 20;
@@ -68,8 +71,8 @@ static u64 new_deadline(const struct task_struct *p)
 }
 
 /*
- * All that is due is in one slot, the present one. A task that comes from another CPU is not too
- * far (`task_sched_prio`).
+ * Returns the slot of a deadline. All that is due is in one slot, the present one, and a task that
+ * comes from another CPU is not too far away (`task_sched_prio`).
  */
 static u64 slot_of(u64 deadline)
 {
@@ -78,13 +81,13 @@ static u64 slot_of(u64 deadline)
 	return time_before(deadline, first) ? first : time_before(last, deadline) ? last : deadline;
 }
 
-/* The list of a task (`task_sched_prio`). */
+/* Returns the list of a task (`task_sched_prio`). */
 static u64 rank_of(struct task_struct *p, struct task_ctx *task)
 {
 	return has_skip_list() ? task->deadline >> SKIPLIST_SHIFT : slot_of(task->deadline);
 }
 
-/* A new slice and a new deadline (`sched_task_renew`). */
+/* Gives a task a new slice and a new deadline (`sched_task_renew`). */
 static void sched_task_renew(struct task_struct *p, struct task_ctx *task)
 {
 	task->turn.time_slice = timeslice();

@@ -19,7 +19,7 @@
  * Differs: From SCHED_RR: there are no priorities, and every CPU has its own turn.
  */
 #include <scx/common.bpf.h>
-#include "include/idle.h"
+#include "include/common.h"
 
 char _license[] SEC("license") = "GPL";
 

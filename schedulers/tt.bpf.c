@@ -2,15 +2,15 @@
 /*
  * tt: The Task Type scheduler, Linux 5.14 to 6.3.
  *
- * Idea: The task that has run for the smallest part of its life, of the last 23 s, runs. How a task
+ * Idea: The task runs that has run for the smallest part of its life, of the last 23 s. How a task
  *       sleeps and runs decides its type, from REALTIME to BATCH. The type decides what running
  *       costs: each account costs or saves a fixed part of a tick for each level of priority.
  * Good at: Periodic media tasks, which become REALTIME: they sleep and run regularly and briefly.
- * Bad at: Nice values, which are worth 0.5 to 1.475, and in 6.1 count for hardly any task. Equal
- *         tasks, which in 5.15 take turns at every tick. STARVATION: as with CacULE, a task that
- *         has slept for long and then computes has the CPU alone for seconds. In 5.15 a task that
- *         yields to a hog waits until the hog sleeps, because the yield marks it as the last until
- *         it is picked. In 6.1 a hog that is often interrupted pays nothing, and keeps the CPU.
+ * Bad at: Nice values: they are worth 0.5 to 1.475, and in 6.1 count for hardly any task. Equal
+ *         tasks: in 5.15 they take turns at every tick. STARVATION: as with CacULE, a task that has
+ *         slept for long and then computes has the CPU alone for seconds. In 5.15 a task that
+ *         yields to a hog waits until the hog sleeps: the mark makes it the last. In 6.1 a hog that
+ *         is often interrupted pays nothing, and keeps the CPU.
  * Origin: Hamad Al Marri, patches of 2021 to 2023: Linux 5.14 to 5.16 on its own, from 6.x on CFS.
  * Family: 2021, Hamad Al Marri; after cacule
  * Queue: One for each CPU, a list, newest first; pick O(n).
@@ -18,15 +18,15 @@
  * Wake-up: 5.15: a lower value preempts at once. An idle CPU, else the least crowded. 6.1: as cfs.
  * Balancing: 5.15: CPU 0's tick moves a task from the longest queue to the shortest.
  * Differs: The candidate, global and power-saving balancers are missing. So are dedicated CPUs, and
- *          idle CPUs that poll. CFS keeps the tasks by vruntime, and tasks store their places in
- *          the list and the tree; so in 6.1 a task is queued in O(n). In 5.15 a switch that a tick
- *          or wake-up has caused is no account of its own. In 6.1 new nice values, moves of tasks,
- *          and looks at CPU times are no accounts. In 6.1 a task that is pulled keeps its type, and
- *          one that a real-time task displaces waits for its CPU.
+ *          idle CPUs that poll. CFS keeps the tasks by vruntime; each task stores its places in the
+ *          list and the tree, so in 6.1 a task is queued in O(n). In 5.15 a switch that a tick or a
+ *          wake-up has caused is no account of its own. In 6.1 a new nice value, a move of a task,
+ *          and a look at a CPU time are no accounts. In 6.1 a task that is pulled keeps its type,
+ *          and one that a real-time task displaces waits for its CPU.
  */
 #include <scx/common.bpf.h>
 #include "include/lifetime.h"
-#include "include/nice.h"
+#include "include/common.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -38,41 +38,42 @@ const volatile bool task_types = true;
 const volatile s32 tt_rt_prio = -20;
 /* The nice values of the other types in 6.1, whatever their tasks' own values are. */
 const volatile s32 tt_interactive_prio = -10, tt_cpu_bound_prio = -15, tt_batch_prio = 19;
-/* How much of its life counts, in nominal milliseconds of 2^20 ns. */
+/* How much of a task's life counts, in nominal milliseconds of 2^20 ns. */
 const volatile u64 tt_max_lifetime_ms = 22000;
-/* Busy CPUs are balanced: 0 normally, 2 as in CFS, which is not; -1 is the era's, 0 or 2. */
+/* The balancer of busy CPUs: the normal one (0) or none (2); -1 is that of the era, 0 or 2. */
 const volatile s32 tt_balancer_opt = -1;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
 
 UEI_DEFINE(uei);
 
-#define is_5_15 (era < 60000)
-#define balances (tt_balancer_opt < 0 ? is_5_15 : !tt_balancer_opt)
-
 enum task_type { REALTIME, INTERACTIVE, NO_TYPE, CPU_BOUND, BATCH };
 
 #define MS_NS 1000000ULL
-/* A REALTIME task has this age at least, no longer bursts, and bursts and sleeps this regularly. */
+/*
+ * A REALTIME task is at least so old; its bursts are no longer, and are as regular as its sleeps.
+ */
 #define RT_AGE (500 * MS_NS)
 #define RT_BURST (4 * MS_NS)
 #define RT_BURST_DELTA (2 * MS_NS)
 #define RT_WAIT_DELTA (8 * MS_NS / 10)
-/* How often it may fail the test until it is REALTIME no longer. */
+/* How many tests a REALTIME task may fail until it loses that type. */
 #define RT_STICKY 4
-/* Behind all ranks in the tree. */
+/* A rank behind all others. */
 #define NO_RANK (1LL << 62)
 
 /* What is stored of a task (`struct tt_node`). */
 struct tt_node {
-	struct lifetime life;	/* in which it has had that vruntime, from 1 */
+	struct lifetime life;	/* its vruntime begins at 1 */
 	u64 created;
-	u64 exec_start;		/* until when it is accounted for; of a sleeper, when it fell asleep */
-	u64 wait_time, prev_wait_time;			/* it has slept, in sum and the last time */
-	u64 burst, prev_burst, curr_burst;		/* it has run, in 5.15 in virtual time */
+	u64 exec_start;		/* the time of its last account, or when it fell asleep */
+	u64 wait_time, prev_wait_time;		/* how long it has slept in all, and the last time */
+	u64 burst, prev_burst, curr_burst;	/* its bursts, in 5.15 in virtual time */
 	u32 type, rt_sticky;
-	bool is_current;	/* 6.1: it runs, and has not been put back */
+	bool is_current;	/* 6.x: it runs, and has not been put back */
 };
+
+#include "include/tt_eras.h"
 
 /* What TT asks of CFS, which is that of Linux 6.5. */
 #define OVERLAY
@@ -89,7 +90,7 @@ struct tt_node {
 #define base_slice true
 #define last_buddy true
 #define next_buddy false
-/* A task stores its place in the list and its rank in the tree; a list stores its newest place. */
+/* A task stores its place in the list and its rank in the tree. A list stores its newest place. */
 #define FAIR_TASK_FIELDS struct tt_node tt; s64 place, rank;
 #define RUNNING_FIELDS s64 newest;
 
@@ -102,19 +103,19 @@ static u32 donors[MAX_CPUS];
 /* Ticks per second. */
 extern unsigned long CONFIG_HZ __kconfig;
 
-/* In 5.15 no task is far enough behind to preempt by vruntime (`wakeup_gran`). */
+/* Returns how far behind a task must be to preempt; in 5.15 none is ever (`wakeup_gran`). */
 static inline s64 wakeup_gran(struct task_struct *p)
 {
-	return is_5_15 ? 1LL << 62 : virtual_time(p, wakeup_granularity);
+	return is_on_cfs() ? virtual_time(p, wakeup_granularity) : 1LL << 62;
 }
 
-/* How far apart two times are (`EQ_D`). */
+/* Returns how far apart two times are (`EQ_D`). */
 static inline u64 difference(u64 a, u64 b)
 {
 	return a > b ? a - b : b - a;
 }
 
-/* `wait` is how long it has just slept; 0 while it runs (`is_realtime`). */
+/* Tells whether a task is REALTIME. `wait` is its last sleep, 0 while it runs (`is_realtime`). */
 static inline bool is_realtime(const struct tt_node *tt, u64 wait, bool has_migrated, u64 now)
 {
 	if (!tt->wait_time || now - tt->created < RT_AGE)
@@ -125,12 +126,10 @@ static inline bool is_realtime(const struct tt_node *tt, u64 wait, bool has_migr
 	       tt->curr_burst <= RT_BURST;
 }
 
-/* The type at this moment (`is_interactive`, `is_cpu_bound`, `is_batch`). */
+/* Returns the type of a task at this moment (`is_interactive`, `is_cpu_bound`, `is_batch`). */
 static inline u32 type_of(const struct tt_node *tt, u64 wait, bool has_migrated, u64 now)
 {
-	/* In 6.1 a mark is a part of the number, which makes BATCH of it. */
-	u64 ran = is_5_15 ? tt->life.vruntime & ~YIELD_MARK : tt->life.vruntime;
-	u64 life = tt->wait_time + ran, bound = is_5_15 ? 80 : 90;
+	u64 ran = typed_vruntime(tt->life.vruntime), life = tt->wait_time + ran;
 
 	if (ran <= 1)
 		return NO_TYPE;
@@ -138,12 +137,12 @@ static inline u32 type_of(const struct tt_node *tt, u64 wait, bool has_migrated,
 		return REALTIME;
 	if (life / ran >= 2 && !(wait && difference(wait, tt->prev_wait_time) <= RT_WAIT_DELTA))
 		return INTERACTIVE;
-	if (ran * 100 / life >= bound)
+	if (ran * 100 / life >= cpu_bound_percent())
 		return CPU_BOUND;
 	return life / ran < 2 ? BATCH : NO_TYPE;
 }
 
-/* Sets the type. A REALTIME task keeps it for a few failed tests (`detect_type`). */
+/* Sets the type. A REALTIME task keeps its type for a few failed tests (`detect_type`). */
 static inline void detect_type(struct tt_node *tt, u64 wait, bool has_migrated, u64 now)
 {
 	u32 type = type_of(tt, wait, has_migrated, now);
@@ -157,19 +156,16 @@ static inline void detect_type(struct tt_node *tt, u64 wait, bool has_migrated, 
 	tt->type = type;
 }
 
-/* The nice value that counts: in 5.15 only REALTIME changes it (`convert_to_vruntime`). */
+/* Returns the nice value by which running is charged (`convert_to_vruntime`). */
 static inline s64 prio_of(const struct task_struct *p, const struct tt_node *tt)
 {
-	if (!task_types || tt->type == NO_TYPE || (is_5_15 && tt->type != REALTIME))
+	if (!task_types || !has_own_prio(tt->type))
 		return nice_of(p);
 	return tt->type == REALTIME ? tt_rt_prio : tt->type == INTERACTIVE ? tt_interactive_prio :
 	       tt->type == CPU_BOUND ? tt_cpu_bound_prio : tt_batch_prio;
 }
 
-/*
- * What running costs: a nice level costs or saves 1 / 40 of a tick at every account
- * (`convert_to_vruntime`).
- */
+/* Returns what running costs: a nice level 1 / 40 of a tick an account (`convert_to_vruntime`). */
 static inline u64 convert_to_vruntime(s64 ran_ns, s64 prio, u64 hz)
 {
 	u64 ticks = 40 * hz / 1000 ?: 1, levels = prio < 0 ? -prio : prio;
@@ -178,7 +174,7 @@ static inline u64 convert_to_vruntime(s64 ran_ns, s64 prio, u64 hz)
 	return cost > 1 ? cost : 1;
 }
 
-/* It falls asleep (`dequeue_entity`). */
+/* Notes that a task falls asleep (`dequeue_entity`). */
 static inline void end_burst(struct tt_node *tt)
 {
 	tt->prev_burst = tt->burst;
@@ -188,32 +184,27 @@ static inline void end_burst(struct tt_node *tt)
 		tt->type = BATCH;
 }
 
-/* It wakes up (`enqueue_entity`). */
+/* Notes that a task wakes up (`enqueue_entity`). */
 static inline void end_sleep(struct tt_node *tt, bool has_migrated, u64 now)
 {
-	/* In 6.1 who has moved seems to have slept since the boot (`migrate_task_rq_fair`). */
-	u64 wait = has_migrated && !is_5_15 ? now : now - tt->exec_start;
+	u64 wait = now - slept_from(tt->exec_start, has_migrated);
 
 	tt->wait_time += wait;
 	detect_type(tt, wait, has_migrated, now);
 	tt->prev_wait_time = wait;
 }
 
-/*
- * Accounts for what it has run until now; with `counts` its nice level costs (`update_curr`). In
- * 6.1 this is so even if it has not run since the last account: the original reads the clock each
- * time, which is always further by then.
- */
+/* Accounts for what a task has run. With `counts` its nice value costs (`update_curr`). */
 static inline void update_curr_tt(const struct task_struct *p, struct tt_node *tt, bool counts)
 {
 	u64 now = scx_bpf_now(), cost;
 	s64 ran = now - tt->exec_start;
 
-	if (ran < 0 || (is_5_15 && !ran))
+	if (!is_account(ran))
 		return;
 	cost = convert_to_vruntime(ran, counts ? prio_of(p, tt) : 0, CONFIG_HZ);
 	tt->life.vruntime += cost;
-	tt->curr_burst += is_5_15 ? cost : ran;
+	tt->curr_burst += burst_of_account(cost, ran);
 	tt->exec_start = now;
 	if (counts)
 		detect_type(tt, 0, false, now);
@@ -221,7 +212,7 @@ static inline void update_curr_tt(const struct task_struct *p, struct tt_node *t
 		tt->life.vruntime |= 1;
 }
 
-/* 6.1: The last account of who has run, before it goes back to the list (`put_prev_entity`). */
+/* 6.x: Makes the last account of a task that goes back to the list (`put_prev_entity`). */
 static inline void put_back(const struct task_struct *p, struct tt_node *tt)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
@@ -234,31 +225,32 @@ static inline void put_back(const struct task_struct *p, struct tt_node *tt)
 	tt->life.vruntime &= ~YIELD_MARK;
 }
 
-/* It leaves the CPU's tasks. In 6.1 what it has run last belongs to its next burst, and costs what
- * a BATCH task pays (`dequeue_entity`). */
+/*
+ * Notes that a task leaves its CPU. From 6.x on, what it has run last belongs to its next burst,
+ * and costs what a BATCH task pays (`dequeue_entity`).
+ */
 static inline void leave(const struct task_struct *p, struct tt_node *tt, bool sleeps)
 {
 	if (sleeps)
 		end_burst(tt);
-	if (!is_5_15)
+	if (is_on_cfs())
 		put_back(p, tt);
 }
 
-/* Thousandths of its life that it has run: the lowest runs (`HRRN_PERCENT`). */
+/* Returns the thousandths of its life that a task has run: the lowest runs (`HRRN_PERCENT`). */
 static s64 value_of(const struct fair_task *task, u64 now)
 {
 	const struct lifetime *life = &task->tt.life;
 
-	/* In 6.1 the product loses the mark, which has no effect here. */
-	if (is_5_15 && life->vruntime & YIELD_MARK)
+	if (is_marked_last(life->vruntime))
 		return 1LL << 62;
 	return life->vruntime * 1000 / ((now - life->start) | 1);
 }
 
 /*
- * Ranks a task that comes to a CPU among the waiting ones: behind those that do not have a higher
- * value at this moment (`__enqueue_entity`, `__entity_less`). It keeps its rank while values
- * change. Out of line: see `find_lowest()`.
+ * Ranks a task that comes to a CPU among the waiting ones, behind those whose value is not higher
+ * at this moment. It keeps its rank while values change. The function is out of line for the reason
+ * of `find_lowest()` (`__enqueue_entity`, `__entity_less`).
  */
 static __noinline void join_tree(s32 cpu, struct fair_task *new, u64 now)
 {
@@ -284,7 +276,7 @@ static __noinline void join_tree(s32 cpu, struct fair_task *new, u64 now)
 	}
 }
 
-/* The vruntime of the first by rank; false if no task waits (`rb_first_cached`). */
+/* Returns the vruntime of the first task by rank; false if no task waits (`rb_first_cached`). */
 static __noinline bool first_by_rank(u32 cpu, u64 *vruntime)
 {
 	s64 least = NO_RANK;
@@ -301,20 +293,22 @@ static __noinline bool first_by_rank(u32 cpu, u64 *vruntime)
 	return least < NO_RANK;
 }
 
-/* 6.1 takes the first by value for the one with the smallest vruntime; 5.15 has no tree
- * (`rb_first_cached` in `update_min_vruntime`). */
+/*
+ * Returns the vruntime that counts as the smallest. 6.x takes the first task by value for the one
+ * with the smallest vruntime; 5.15 has no tree (`rb_first_cached` in `update_min_vruntime`).
+ */
 static inline bool first_vruntime(u32 cpu, u64 *vruntime)
 {
-	return is_5_15 ? first_place(cpu, vruntime) : first_by_rank(cpu, vruntime);
+	return is_on_cfs() ? first_by_rank(cpu, vruntime) : first_place(cpu, vruntime);
 }
 
-/* If nobody else waits. 5.15 has no buddies (`pick_next_entity`). */
+/* A woken task is picked next if no other task waits. 5.15 has no buddies (`pick_next_entity`). */
 static inline bool is_next(u32 cpu, u64 vruntime)
 {
-	return !is_5_15 && !scx_bpf_dsq_nr_queued(cpu);
+	return is_on_cfs() && !scx_bpf_dsq_nr_queued(cpu);
 }
 
-/* The CPU with the fewest tasks, counted from the waker's on (`select_task_rq_fair`). */
+/* Returns the CPU with the fewest tasks, counted from the waker's on (`select_task_rq_fair`). */
 static inline s32 least_crowded_cpu(const struct task_struct *p, s32 prev_cpu)
 {
 	u32 this_cpu = bpf_get_smp_processor_id(), step;
@@ -334,8 +328,8 @@ static inline s32 least_crowded_cpu(const struct task_struct *p, s32 prev_cpu)
 }
 
 /*
- * Lets the CPU with the fewest tasks take one of the CPU with most, if they differ by two. No
- * counterpart: it is 5.15's normal balancer in other words.
+ * Makes the CPU with the fewest tasks take one from the CPU with most, if they differ by two. No
+ * counterpart: this is 5.15's normal balancer in other words.
  */
 static inline void balance(void)
 {
@@ -361,8 +355,8 @@ static inline void balance(void)
 }
 
 /*
- * Takes a task of this CPU's donor (`move_task`). Out of line, because the verifier would go
- * through its loop again for each state in which `ops.dispatch` can reach it.
+ * Takes a task from this CPU's donor. The function is out of line because the verifier would walk
+ * its loop again for each state in which `ops.dispatch` can reach it (`move_task`).
  */
 static __noinline void move_task(u32 cpu)
 {
@@ -380,15 +374,15 @@ static __noinline void move_task(u32 cpu)
 		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, cpu, 0))
 			continue;
 		load_join(&task->load, cpu, weight_of(p));
-		if (!is_5_15)
+		if (is_on_cfs())
 			join_tree(cpu, task, scx_bpf_now());
 		return;
 	}
 }
 
 /*
- * A task that comes to a CPU is an event for the one that runs there (`update_curr` in
- * `enqueue_entity`). Returns that one's value, 0 if there is none.
+ * Accounts for the running task when another one comes to its CPU. Returns its value, 0 if no task
+ * runs (`update_curr` in `enqueue_entity`).
  */
 static s64 account_curr(const struct running *curr)
 {
@@ -400,7 +394,7 @@ static s64 account_curr(const struct running *curr)
 		return 0;
 	task = fair_task(p);
 	if (task) {
-		/* Not while it is interrupted. */
+		/* While it is interrupted it is not charged. */
 		if (curr->inverse_weight)
 			update_curr_tt(p, &task->tt, true);
 		value = value_of(task, scx_bpf_now());
@@ -409,15 +403,17 @@ static s64 account_curr(const struct running *curr)
 	return value;
 }
 
-/* Whether a woken or new task is compared with the running one (`check_preempt_wakeup`). */
+/* Tells whether a woken or new task is compared with the running one (`check_preempt_wakeup`). */
 static inline bool is_compared(const struct task_struct *p, const struct running *curr)
 {
 	return curr->is_set && !curr->need_resched && p->policy == POLICY_NORMAL &&
 	       wakeup_preemption;
 }
 
-/* 6.1: CFS's rule, for the lowest (`check_preempt_tick`). It compares unsigned, so a running task
- * that is behind loses, too. */
+/*
+ * 6.x: Applies CFS's rule to the task with the lowest value. The comparison is unsigned, so a
+ * running task that is behind loses, too (`check_preempt_tick`).
+ */
 static bool is_turn_over(const struct task_struct *p, s32 cpu, s64 value)
 {
 	struct running *curr = &of_cpu(queues, cpu)->curr;
@@ -440,8 +436,10 @@ static bool is_turn_over(const struct task_struct *p, s32 cpu, s64 value)
 	return ahead > slice;
 }
 
-/* Of the waiting tasks and `prev`, now the newest, the lowest but for `skip`
- * (`__pick_first_entity`, `__pick_next_entity`). */
+/*
+ * Returns the lowest of the waiting tasks and `prev`, which is the newest now, but not `skip`
+ * (`__pick_first_entity`, `__pick_next_entity`).
+ */
 static inline s32 lowest_but(s32 cpu, struct task_struct *prev, s32 skip)
 {
 	struct fair_task *task = prev && prev->pid != skip ? fair_task(prev) : NULL;
@@ -455,7 +453,7 @@ static inline s32 lowest_but(s32 cpu, struct task_struct *prev, s32 skip)
 	return best.pid;
 }
 
-/* Whether its vruntime is not beyond this (`wakeup_preempt_entity`). It may have left the CPU. */
+/* Tells whether a task is on a CPU and not beyond a vruntime (`wakeup_preempt_entity`). */
 static inline bool is_near(s32 pid, s32 cpu, u64 limit)
 {
 	struct task_struct *p = pid ? bpf_task_from_pid(pid) : NULL;
@@ -469,8 +467,9 @@ static inline bool is_near(s32 pid, s32 cpu, u64 limit)
 }
 
 /*
- * 6.1: The lowest of the waiting tasks and `prev`; but rather one of CFS's buddies, or another one
- * than who has yielded, unless they are a granularity of vruntime ahead (`pick_next_entity`).
+ * 6.x: Returns the lowest of the waiting tasks and `prev`. A buddy of CFS goes before it, and so
+ * does any other task if the lowest has yielded, unless that is a granularity of vruntime ahead
+ * (`pick_next_entity`).
  */
 static s32 lowest_or_buddy(s32 cpu, struct task_struct *prev)
 {
@@ -491,7 +490,9 @@ static s32 lowest_or_buddy(s32 cpu, struct task_struct *prev)
 	return is_near(second, cpu, limit) ? second : left;
 }
 
-/* 6.1: Runs it next; false if `prev` continues, or nobody waits (`pick_next_task_fair`). */
+/*
+ * 6.x: Runs it next. Returns false if `prev` continues, or no task waits (`pick_next_task_fair`).
+ */
 static bool run_lowest_or_buddy(s32 cpu, struct task_struct *prev)
 {
 	s32 pid = lowest_or_buddy(cpu, prev);
@@ -504,7 +505,7 @@ s32 BPF_STRUCT_OPS(tt_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_
 	s32 this_cpu = bpf_get_smp_processor_id(), cpu;
 	bool is_idle = false;
 
-	if (!is_5_15 && !balances)
+	if (is_placed_by_cfs())
 		return select_task_rq_fair(p, prev_cpu, wake_flags);
 	cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
 	if (is_idle)
@@ -530,13 +531,13 @@ void BPF_STRUCT_OPS(tt_enqueue, struct task_struct *p, u64 enq_flags)
 		end_sleep(&task->tt, task->load.cpu != cpu, scx_bpf_now());
 	task->place = --curr->newest;
 	value = account_curr(curr);
-	if (!is_5_15) {
+	if (is_on_cfs()) {
 		if (compares && !curr->has_idle_policy)
 			account_curr(curr);
 		join_tree(cpu, task, scx_bpf_now());
 	}
 	enqueue_task_fair(p, enq_flags);
-	if (is_5_15 && compares && value_of(task, scx_bpf_now()) < value)
+	if (!is_on_cfs() && compares && value_of(task, scx_bpf_now()) < value)
 		resched_curr(curr, cpu);
 }
 
@@ -551,12 +552,12 @@ void BPF_STRUCT_OPS(tt_dispatch, s32 cpu, struct task_struct *prev)
 		move_task(cpu);
 	if (task) {
 		scx_bpf_task_set_dsq_vtime(prev, account(curr, prev));
-		if (!is_5_15)
+		if (is_on_cfs())
 			put_back(prev, &task->tt);
 		value = value_of(task, scx_bpf_now());
 	}
-	if (is_5_15 ? run_lowest(cpu, task ? &value : NULL, false) :
-		      run_lowest_or_buddy(cpu, task ? prev : NULL))
+	if (is_on_cfs() ? run_lowest_or_buddy(cpu, task ? prev : NULL) :
+			  run_lowest(cpu, task ? &value : NULL, false))
 		return;
 	if (!task) {
 		newidle_balance(cpu);
@@ -592,11 +593,11 @@ void BPF_STRUCT_OPS(tt_tick, struct task_struct *p)
 	update_curr_tt(p, &task->tt, true);
 	value = value_of(task, scx_bpf_now());
 	scx_bpf_task_set_dsq_vtime(p, account(&of_cpu(queues, cpu)->curr, p));
-	if (!is_5_15)
+	if (is_on_cfs())
 		update_min_vruntime(of_cpu(queues, cpu), cpu);
-	if (is_5_15 ? should_give_way(cpu, value, false) : is_turn_over(p, cpu, value))
+	if (is_on_cfs() ? is_turn_over(p, cpu, value) : should_give_way(cpu, value, false))
 		scx_bpf_task_set_slice(p, 0);
-	if (cpu == 0 && balances)
+	if (cpu == 0 && has_normal_balancer())
 		balance();
 }
 
@@ -604,7 +605,7 @@ void BPF_STRUCT_OPS(tt_stopping, struct task_struct *p, bool runnable)
 {
 	struct fair_task *task = fair_task(p);
 
-	if (task && is_5_15)
+	if (task && !is_on_cfs())
 		update_curr_tt(p, &task->tt, !runnable);
 	else if (task && runnable)
 		put_back(p, &task->tt);
@@ -624,7 +625,7 @@ bool BPF_STRUCT_OPS(tt_yield, struct task_struct *from, struct task_struct *to)
 {
 	struct fair_task *task = fair_task(from);
 
-	if (task && is_5_15) {
+	if (task && !is_on_cfs()) {
 		update_curr_tt(from, &task->tt, true);
 		task->tt.life.vruntime |= YIELD_MARK;
 	} else if (task && of_cpu(loads, scx_bpf_task_cpu(from))->nr_running > 1) {
@@ -652,8 +653,8 @@ void BPF_STRUCT_OPS(tt_enable, struct task_struct *p)
 {
 	struct fair_task *task = fair_task(p);
 
-	/* An account of its parent. */
-	if (!is_5_15 && task && task->is_new)
+	/* A fork is an account of the parent. */
+	if (is_on_cfs() && task && task->is_new)
 		account_curr(&of_cpu(queues, bpf_get_smp_processor_id())->curr);
 	task_fork_fair(p);
 }

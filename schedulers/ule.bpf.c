@@ -3,7 +3,7 @@
  * ule: ULE, FreeBSD's scheduler.
  *
  * Idea: A task's score is the ratio of its running to its voluntary sleep in the last seconds. A
- *       task whose score and nice value are together below a threshold is interactive: it goes
+ *       task is interactive if its score and nice value are together below a threshold: it goes
  *       before all others, by its score. The others take turns by a calendar. The more a task uses
  *       the CPU and the nicer it is, the later its day, but that day comes.
  * Good at: Interactive tasks among many hogs, and many tasks of any kind: no step depends on their
@@ -19,30 +19,29 @@
  * Balancing: An idle CPU steals; about each second a task goes from the most to the least loaded.
  * Differs: Every wake-up preempts as one from another CPU does, because FreeBSD's interrupts are
  *          threads, after which a CPU chooses again. Queues are ordered trees. All CPUs share one
- *          cache. A slice ends at this kernel's next tick. No priority is lent. If CPU 0 idles, it
- *          is woken to balance. A task that a real-time task displaces waits for its CPU.
+ *          cache. A slice ends at this kernel's next tick. No priority is lent. If CPU 0 idles, the
+ *          ticks of CPUs where tasks wait wake it to balance. A task that a real-time task
+ *          displaces waits for its CPU.
  */
 #include <scx/common.bpf.h>
 #include "include/common.h"
-#include "include/idle.h"
-#include "include/nice.h"
 #include "include/tick.h"
 
 char _license[] SEC("license") = "GPL";
 
-/* The score from which on a task is not interactive any more. */
+/* A task with this score or a higher one is not interactive. */
 const volatile u64 interact = 30;
-/* A slice in ticks of 127 Hz, and the part of it that is left with many tasks. */
+/* A slice in ticks of 127 Hz, and the divisor of it where many tasks wait. */
 const volatile u64 slice_ticks = 12, slice_min_divisor = 6;
-/* Idle CPUs steal, from those with at least this number of runnable tasks. */
+/* Idle CPUs steal from CPUs with at least this number of runnable tasks. */
 const volatile bool steal_idle = true;
 const volatile u64 steal_thresh = 2;
-/* CPUs are balanced, after 0.5 to 1.5 times this many ticks of 127 Hz. */
+/* CPUs are balanced after 0.5 to 1.5 times this many ticks of 127 Hz. */
 const volatile bool balance = true;
 const volatile u64 balance_interval_ticks = 128;
 /* How long a CPU's cache is warm. */
 const volatile u64 affinity_ms = 1;
-/* There are interactive tasks. */
+/* Tasks can be interactive. */
 const volatile bool interactivity = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
@@ -51,31 +50,33 @@ UEI_DEFINE(uei);
 
 struct task_ctx {
 	u64 runtime, slptime;			/* the history, ticks << 10 */
-	u64 use, use_first, use_last;		/* CPU use: ticks << 10, and from and until when */
-	u64 charged_ns;				/* until when it has paid */
+	u64 use;				/* CPU use, ticks << 10 */
+	u64 use_first, use_last;		/* the clock ticks between which that was */
+	u64 charged_ns;				/* the time until which it has paid */
 	u64 since;				/* when it fell asleep, ticks; 0 if it did not */
-	u64 used;				/* of its slice, ticks of 127 Hz */
-	u64 place;				/* in its queue */
+	u64 used;				/* what it has used of its slice, ticks of 127 Hz */
+	u64 place;				/* its place in its queue */
 	u32 prio, queue;
-	s32 cpu;				/* where it was queued */
+	s32 cpu;				/* the CPU where it was queued last */
 	bool is_new, is_put, is_over;
 };
 DEFINE_TASK_CTX()
 
 /*
- * Two indices into a ring of buckets: where tasks are inserted, and removed. A task is put as many
- * buckets behind the insertion index as its priority says, and the removal index follows. Buckets
- * are numbered consecutively, which makes the ring a queue that is ordered by them.
+ * A calendar has two indices into a ring of buckets: where tasks are inserted, and where they are
+ * removed. A task is put as many buckets behind the insertion index as its priority says, and the
+ * removal index follows. Buckets are numbered consecutively, which makes the ring a queue that is
+ * ordered by them.
  */
 struct calendar {
 	u64 insert, remove;
 };
 
 struct cpu_ctx {
-	s32 curr;		/* pid of the running task; 0: none of ours */
-	u32 prio;		/* of the running task */
-	u64 clock_ns;		/* until when the calendar has advanced */
-	u64 next_balance;	/* ns; of CPU 0 */
+	s32 curr;		/* the pid of the running task; 0 if none of ours runs */
+	u32 prio;		/* the priority of the running task */
+	u64 clock_ns;		/* the time until which the calendar has advanced */
+	u64 next_balance;	/* when CPU 0 balances next, ns */
 	struct calendar calendar;
 	bool need_resched, balance_due;
 };
@@ -83,31 +84,40 @@ DEFINE_CPU_CTX()
 
 #include "include/counts.h"
 
-/* Clock ticks per second, and those at which time is charged. Times are FreeBSD's: clock ticks of
- * 1 ms, shifted left by 10. */
+/*
+ * Clock ticks per second, and ticks per second at which time is charged. All times are those of
+ * FreeBSD: clock ticks of 1 ms, shifted left by 10.
+ */
 #define HZ 1000ULL
 #define STATHZ 127ULL
 #define TICK_SHIFT 10
 #define SECONDS(s) ((s) * HZ << TICK_SHIFT)
-/* What one of the latter costs. */
+/* What a tick at which time is charged costs. */
 #define TICK_COST ((HZ << TICK_SHIFT) / STATHZ)
 
 #define HISTORY_CAP SECONDS(5)
 #define FORK_CAP (SECONDS(1) / 2)
 #define SCORE_HALF 50ULL
 
-/* The window of CPU use, and when it is shortened again, clock ticks. */
+/* The window of CPU use, and the length at which it is cut to that again, in clock ticks. */
 #define USE_WINDOW (10 * HZ)
 #define USE_WINDOW_MAX (11 * HZ)
 
-/* Levels of priority: the interactive tasks', then the others' by use and by nice. */
+/*
+ * The numbers of levels of priority: those of interactive tasks, and those of the others by CPU use
+ * and by nice value.
+ */
 #define INTERACTIVE_RANGE 32
 #define USE_RANGE 32
 #define BATCH_RANGE (USE_RANGE + NICE_LEVELS)
-#define MIN_IDLE (INTERACTIVE_RANGE + BATCH_RANGE)	/* of SCHED_IDLE */
+/* The priority of SCHED_IDLE. */
+#define MIN_IDLE (INTERACTIVE_RANGE + BATCH_RANGE)
 #define NO_TASK 255
 
-/* 0 (has only slept) to 100 (has only run) (`sched_interact_score`). */
+/*
+ * Returns the score, 0 of a task that has only slept to 100 of one that has only run
+ * (`sched_interact_score`).
+ */
 static inline u64 sched_interact_score(u64 run, u64 sleep)
 {
 	u64 unit;
@@ -123,7 +133,7 @@ static inline u64 sched_interact_score(u64 run, u64 sleep)
 	return run ? SCORE_HALF : 0;
 }
 
-/* Bounds what is stored (`sched_interact_update`). */
+/* Bounds the stored history (`sched_interact_update`). */
 static inline void sched_interact_update(struct task_ctx *task)
 {
 	u64 sum = task->runtime + task->slptime;
@@ -145,7 +155,7 @@ static inline void sched_interact_update(struct task_ctx *task)
 }
 
 /*
- * A new task stores what its parent does, but little of it (`sched_interact_fork`,
+ * Gives a new task its parent's history, but little of it (`sched_interact_fork`,
  * `sched_fork_thread`).
  */
 static inline void sched_interact_fork(const struct task_ctx *parent, struct task_ctx *child)
@@ -160,7 +170,7 @@ static inline void sched_interact_fork(const struct task_ctx *parent, struct tas
 }
 
 /*
- * Brings the CPU use up to date; since the last time the task has run, or it has not
+ * Brings the CPU use up to date. `runs` tells whether the task has run since the last time
  * (`sched_pctcpu_update`).
  */
 static inline void sched_pctcpu_update(struct task_ctx *task, u64 now, bool runs)
@@ -179,7 +189,7 @@ static inline void sched_pctcpu_update(struct task_ctx *task, u64 now, bool runs
 	task->use_last = now;
 }
 
-/* The part of the window that it has run, in levels (`SCHED_PRI_TICKS`). */
+/* Returns the part of the window that a task has run, in levels (`SCHED_PRI_TICKS`). */
 static inline u32 use_levels(const struct task_ctx *task)
 {
 	u64 span = task->use_last - task->use_first;
@@ -188,19 +198,19 @@ static inline u32 use_levels(const struct task_ctx *task)
 	return levels < USE_RANGE ? levels : USE_RANGE - 1;
 }
 
-/* How many clock ticks there have been (`ticks`). */
+/* Returns the number of clock ticks until now (`ticks`). */
 static inline u64 clock_ticks(void)
 {
 	return scx_bpf_now() / (NS_PER_SECOND / HZ);
 }
 
-/* Whether a task of this score and nice value is interactive (`sched_priority`). */
+/* Tells whether a task with this score and nice value is interactive (`sched_priority`). */
 static inline bool is_interactive(u64 score, s32 nice)
 {
 	return interactivity && (s64)score + nice < (s64)interact;
 }
 
-/* The priority by its history, 0 is the best (`sched_priority`). */
+/* Sets a task's priority by its history; 0 is the best (`sched_priority`). */
 static inline void sched_priority(const struct task_struct *p, struct task_ctx *task)
 {
 	u64 score = sched_interact_score(task->runtime, task->slptime);
@@ -214,7 +224,7 @@ static inline void sched_priority(const struct task_struct *p, struct task_ctx *
 		task->prio = INTERACTIVE_RANGE + nice_index(p) + use_levels(task);
 }
 
-/* A slice with this number of other tasks, ticks of 127 Hz (`tdq_slice`). */
+/* Returns the slice beside this number of other tasks, in ticks of 127 Hz (`tdq_slice`). */
 static inline u64 tdq_slice(u32 others)
 {
 	if (others >= slice_min_divisor)
@@ -222,7 +232,7 @@ static inline u64 tdq_slice(u32 others)
 	return others > 1 ? slice_ticks / others : slice_ticks;
 }
 
-/* The ticks of 127 Hz that the running task has met (`sched_clock`). */
+/* Charges the running task for the ticks of 127 Hz that it has met (`sched_clock`). */
 static inline void charge(struct task_struct *p, struct task_ctx *task)
 {
 	u64 ticks = pay_ticks(&task->charged_ns, STATHZ);
@@ -235,7 +245,7 @@ static inline void charge(struct task_struct *p, struct task_ctx *task)
 	sched_priority(p, task);
 }
 
-/* It has slept, and begins a slice (`sched_wakeup`). */
+/* Adds a sleep to the history; a slice begins (`sched_wakeup`). */
 static inline void sched_wakeup(struct task_struct *p, struct task_ctx *task)
 {
 	u64 now = clock_ticks();
@@ -253,16 +263,16 @@ static inline void sched_wakeup(struct task_struct *p, struct task_ctx *task)
 enum { INTERACTIVE, BATCH, IDLE, QUEUES };
 
 #define BUCKETS 64
-/* Levels of priority that share a list. */
+/* The number of levels of priority that share a list. */
 #define LEVELS_PER_LIST 4
 
-/* A CPU's three queues (`tdq_realtime`, `tdq_timeshare`, `tdq_idle`). */
+/* Returns the DSQ of one of a CPU's three queues (`tdq_realtime`, `tdq_timeshare`, `tdq_idle`). */
 static inline u64 queue_of(s32 cpu, u32 queue)
 {
 	return (u64)cpu * 4 + queue;
 }
 
-/* How many tasks wait for a CPU (`tdq_load`, without the running one). */
+/* Returns how many tasks wait for a CPU (`tdq_load`, without the running one). */
 static inline u32 waiting(s32 cpu)
 {
 	return scx_bpf_dsq_nr_queued(queue_of(cpu, INTERACTIVE)) +
@@ -270,7 +280,10 @@ static inline u32 waiting(s32 cpu)
 	       scx_bpf_dsq_nr_queued(queue_of(cpu, IDLE));
 }
 
-/* The bucket of a task that is this far from the calendar's best priority (`tdq_runq_add`). */
+/*
+ * Returns the bucket of a task that is so many levels from the calendar's best priority
+ * (`tdq_runq_add`).
+ */
 static inline u64 bucket_of(const struct calendar *calendar, u32 level)
 {
 	u64 bucket = calendar->insert + level * BUCKETS / BATCH_RANGE;
@@ -280,8 +293,7 @@ static inline u64 bucket_of(const struct calendar *calendar, u32 level)
 }
 
 /*
- * The place of a task: at a list's tail, or, if it was preempted, at its head
- * (`tdq_runq_add`).
+ * Sets a task's place: at the tail of a list or, if it was preempted, at the head (`tdq_runq_add`).
  */
 static inline void tdq_runq_add(struct task_ctx *task, s32 cpu, bool is_preempted)
 {
@@ -299,7 +311,7 @@ static inline void tdq_runq_add(struct task_ctx *task, s32 cpu, bool is_preempte
 	task->cpu = cpu;
 }
 
-/* The first bucket with a waiting task; `none` if there is none (`runq_choose_from`). */
+/* Returns the first bucket with a waiting task, `none` if there is none (`runq_choose_from`). */
 static inline u64 first_bucket(s32 cpu, u64 none)
 {
 	struct task_struct *p = __COMPAT_scx_bpf_dsq_peek(queue_of(cpu, BATCH));
@@ -308,7 +320,8 @@ static inline u64 first_bucket(s32 cpu, u64 none)
 }
 
 /*
- * A tick: the insertion index is at most one ahead of the bucket that is emptied (`sched_clock`).
+ * Advances the calendar at a tick. The insertion index is at most one ahead of the bucket that is
+ * emptied (`sched_clock`).
  */
 static inline void advance(s32 cpu)
 {
@@ -321,7 +334,7 @@ static inline void advance(s32 cpu)
 		calendar->remove = calendar->insert;
 }
 
-/* A task was taken out of the calendar: perhaps a bucket is empty now (`tdq_runq_rem`). */
+/* Advances the removal index if a task has left an empty bucket behind (`tdq_runq_rem`). */
 static inline void follow(s32 cpu)
 {
 	struct calendar *calendar = &cpu_ctx(cpu)->calendar;
@@ -330,7 +343,7 @@ static inline void follow(s32 cpu)
 		calendar->remove++;
 }
 
-/* Whether a task at this place goes before all that wait (`tdq_choose`). */
+/* Tells whether a task comes before all that wait (`tdq_choose`). */
 static inline bool is_first(const struct task_ctx *task, s32 cpu)
 {
 	u32 queue;
@@ -345,7 +358,7 @@ static inline bool is_first(const struct task_ctx *task, s32 cpu)
 	return true;
 }
 
-/* Runs the first of a CPU's tasks there (`tdq_choose`). */
+/* Runs the first of a CPU's waiting tasks next (`tdq_choose`). */
 static inline bool tdq_choose(s32 cpu)
 {
 	u32 queue;
@@ -362,8 +375,8 @@ static inline bool tdq_choose(s32 cpu)
 }
 
 /*
- * The first task of a queue that may run on another CPU goes there (`runq_steal_from`). Out of
- * line, because its loop would be three times in each caller.
+ * Moves the first task of a queue that may run on another CPU there. The function is out of line
+ * because its loop would be three times in each caller (`runq_steal_from`).
  */
 static __noinline bool runq_steal_from(s32 from, u32 queue, s32 to)
 {
@@ -392,15 +405,15 @@ static inline bool tdq_move(s32 from, s32 to)
 	       runq_steal_from(from, IDLE, to);
 }
 
-/* The priority of the running task (`tdq_lowpri`). */
+/* Returns the priority of the running task (`tdq_lowpri`). */
 static inline u32 prio_on(s32 cpu)
 {
 	return cpu_ctx(cpu)->curr ? cpu_ctx(cpu)->prio : NO_TASK;
 }
 
 /*
- * The least loaded CPU for a task, of those where it would run at once if `at_once`; else -1
- * (`sched_lowest`). Out of line, because `ops.select_cpu` calls it twice.
+ * Returns the least loaded CPU for a task, with `at_once` only of those where it would run at once;
+ * else -1. The function is out of line because `ops.select_cpu` calls it twice (`sched_lowest`).
  */
 static __noinline s32 sched_lowest(struct task_struct *p, s32 prev_cpu, bool at_once)
 {
@@ -420,7 +433,7 @@ static __noinline s32 sched_lowest(struct task_struct *p, s32 prev_cpu, bool at_
 	return found;
 }
 
-/* One task goes from the most loaded CPU to the least loaded one (`sched_balance`). */
+/* Moves one task from the most loaded CPU to the least loaded one (`sched_balance`). */
 static inline void sched_balance(void)
 {
 	struct extremes extremes;
@@ -434,7 +447,7 @@ static inline void sched_balance(void)
 		wake_up_for_work(to);
 }
 
-/* Work for a CPU that would idle: from the most loaded one, else from the next (`tdq_idled`). */
+/* Finds work for a CPU that would idle, on the most loaded CPU, else on the next (`tdq_idled`). */
 static inline bool tdq_idled(s32 cpu)
 {
 	struct extremes extremes;
@@ -466,7 +479,7 @@ s32 BPF_STRUCT_OPS(ule_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake
 	return found < 0 ? prev_cpu : found;
 }
 
-/* Whether a task takes the CPU from the running one (`sched_shouldpreempt`). */
+/* Tells whether a task preempts the running one (`sched_shouldpreempt`). */
 static bool sched_shouldpreempt(struct task_ctx *task, s32 cpu)
 {
 	u32 prio = prio_on(cpu);
@@ -495,8 +508,8 @@ void BPF_STRUCT_OPS(ule_enqueue, struct task_struct *p, u64 enq_flags)
 }
 
 /*
- * The task that has run until now goes to the tail of its list, or, if its slice is not over, to
- * the head (`sched_switch`).
+ * Puts the task that has run back: at the tail of its list or, if its slice is not over, at the
+ * head (`sched_switch`).
  */
 static void put_prev(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
@@ -507,7 +520,7 @@ static void put_prev(struct task_struct *p, struct task_ctx *task, s32 cpu)
 	task->is_put = true;
 }
 
-/* A task begins to run (`sched_switch`). */
+/* Notes that a task begins to run (`sched_switch`). */
 static void set_next(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	struct cpu_ctx *here = cpu_ctx(cpu);
@@ -583,7 +596,7 @@ bool BPF_STRUCT_OPS(ule_yield, struct task_struct *from, struct task_struct *to)
 	return false;
 }
 
-/* A child is as its parent, which pays a tick for it (`sched_fork`). */
+/* A child begins with its parent's history, and the parent pays a tick for it (`sched_fork`). */
 s32 BPF_STRUCT_OPS_SLEEPABLE(ule_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	struct task_ctx *parent = ctx_of(bpf_get_current_task_btf()), *task = make_ctx(p);
@@ -601,7 +614,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(ule_init_task, struct task_struct *p, struct scx_in
 	return 0;
 }
 
-/* What a child has run counts as its parent's (`sched_exit`). */
+/* The time that a child has run counts as its parent's (`sched_exit`). */
 void BPF_STRUCT_OPS(ule_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	struct task_struct *parent = p->real_parent;

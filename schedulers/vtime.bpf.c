@@ -18,8 +18,7 @@
  *          preempt.
  */
 #include <scx/common.bpf.h>
-#include "include/idle.h"
-#include "include/nice.h"
+#include "include/common.h"
 
 char _license[] SEC("license") = "GPL";
 

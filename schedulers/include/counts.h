@@ -9,12 +9,11 @@
 #define FAIRGROUND_COUNTS_H
 
 #include "common.h"
-#include "idle.h"
 
-/* How many tasks wait for a CPU. */
+/* Returns how many tasks wait for a CPU. */
 static u32 waiting(s32 cpu);
 
-/* How many tasks are runnable on a CPU, with the running one. */
+/* Returns how many tasks are runnable on a CPU, with the running one. */
 static inline u32 nr_running(s32 cpu)
 {
 	return waiting(cpu) + (cpu_ctx(cpu)->curr != 0);
@@ -38,7 +37,10 @@ static inline void wake_up_for_work(s32 cpu)
 	scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 }
 
-/* The same where its run queue is locked, as in `ops.enqueue`: it is known whether a task runs. */
+/*
+ * Does the same where the run queue is locked, as in `ops.enqueue`: it is known whether a task
+ * runs.
+ */
 static inline void wake_up_if_free(s32 cpu)
 {
 	if (!cpu_ctx(cpu)->curr)
@@ -46,9 +48,9 @@ static inline void wake_up_if_free(s32 cpu)
 }
 
 /*
- * The CPU with the fewest runnable tasks that a task may use, going round from `start`; `prev_cpu`
- * if none has fewer. Out of line, as all loops over CPUs here: the verifier would go through them
- * again for each state in which their callers can be.
+ * Returns the CPU with the fewest runnable tasks that a task may use, going round from `start`;
+ * `prev_cpu` if none has fewer. All loops over CPUs here are out of line: the verifier would walk
+ * an inlined loop again for each state in which its callers can be.
  */
 static __noinline s32 fewest_cpu(const struct task_struct *p, s32 prev_cpu, u32 start)
 {
@@ -67,7 +69,10 @@ static __noinline s32 fewest_cpu(const struct task_struct *p, s32 prev_cpu, u32 
 	return found;
 }
 
-/* The CPUs with the most and the fewest runnable tasks, the lowest of equals, and these numbers. */
+/*
+ * The CPUs with the most and with the fewest runnable tasks, the lowest ones of equals, and these
+ * numbers.
+ */
 struct extremes {
 	s32 busiest, laziest;
 	u32 most, least;

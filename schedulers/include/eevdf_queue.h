@@ -2,10 +2,10 @@
 /*
  * EEVDF's average, its pick, and sleepers that stay in the average.
  *
- * V is the weighted average of the vruntimes of a CPU's runnable tasks, and V - v a task's lag.
- * V is what an ideal CPU would have given to each task by now, and the lag v of a task is what it
- * is owed. Lag is kept while a task is away, and given back when it joins a queue again, on this
- * CPU or another.
+ * V is the weighted average of the vruntimes of a CPU's runnable tasks, and V - v a task's lag. V
+ * is what an ideal CPU would have given to each task by now, and the lag v of a task is what it is
+ * owed. Lag is kept while a task is away, and given back when it joins a queue again, on this CPU
+ * or another.
  *
  * With W, the sum of the weights w, and S, the sum of all w * v, V is S / W. S is kept modulo 2^64.
  * That is no loss, because only differences from a vruntime near V are ever asked for, and S - W *
@@ -21,8 +21,8 @@
 #endif
 
 /*
- * Of a queued task: vruntime and deadline. Of one that has left: its lag, its deadline relative to
- * its vruntime, its weight then, and its place among the sleepers.
+ * A queued task has a vruntime and a deadline. A task that has left has its lag, its deadline
+ * relative to its vruntime, its weight then, and its place among the sleepers.
  */
 #define FAIR_TASK_FIELDS \
 	u64 vruntime, deadline; \
@@ -33,8 +33,9 @@
 	OVERLAY_TASK_FIELDS
 
 /*
- * Deadline, slice, slice in virtual time, until when no task preempts it, and whether its slice was
- * used up when it was last accounted for.
+ * The running task has a deadline, a slice, the slice in virtual time, and the vruntime until which
+ * no task preempts it. `is_over` tells whether its slice was used up when it was last accounted
+ * for.
  */
 #define RUNNING_FIELDS \
 	u64 deadline, slice, vslice, vprot; \
@@ -43,7 +44,7 @@
 
 #include "fair.h"
 
-/* W and S. */
+/* The sums W and S. */
 struct sums {
 	u64 weight;
 	u64 weighted;
@@ -88,13 +89,13 @@ static inline struct sums average_sums(u32 cpu)
 	return avg_vruntime_add(cpu, 0, 0);
 }
 
-/* Division of a signed number, rounded down: not every BPF instruction set has one. */
+/* Divides a signed number and rounds down: not every BPF instruction set can do it. */
 static inline s64 divide_down(s64 number, u64 by)
 {
 	return number < 0 ? -(s64)((-number + by - 1) / by) : (s64)(number / by);
 }
 
-/* V, given a vruntime near it. It is rounded down, so that some task is always eligible. */
+/* Returns V, given a vruntime near it. V is rounded down, so that some task is always eligible. */
 static inline u64 average_of(struct sums sums, u64 near)
 {
 	s64 distance = sums.weighted - sums.weight * near;
@@ -103,15 +104,18 @@ static inline u64 average_of(struct sums sums, u64 near)
 }
 
 /*
- * Whether a task with this vruntime has had no more than its share: v <= V, without a division
- * (`vruntime_eligible`).
+ * Tells whether a task with this vruntime has had no more than its share: v <= V, without a
+ * division (`vruntime_eligible`).
  */
 static inline bool vruntime_eligible(struct sums sums, u64 vruntime)
 {
 	return (s64)(sums.weighted - sums.weight * vruntime) >= 0;
 }
 
-/* A CPU's sums when its running task has reached this vruntime since it was last accounted for. */
+/*
+ * Returns a CPU's sums when its running task has reached this vruntime since it was last accounted
+ * for.
+ */
 static __always_inline struct sums advanced(struct sums sums, u32 cpu, u64 vruntime)
 {
 	const struct running *curr = of_cpu(currs, cpu);
@@ -126,22 +130,22 @@ static inline struct sums sums_at(u32 cpu, u64 vruntime)
 	return advanced(average_sums(cpu), cpu, vruntime);
 }
 
-/* A CPU's sums at this moment. */
+/* Returns a CPU's sums at this moment. */
 static inline struct sums live_sums(u32 cpu)
 {
 	return sums_at(cpu, live_vruntime(of_cpu(currs, cpu)));
 }
 
 /*
- * V of a CPU when its running task was last accounted for (`avg_vruntime`). The vruntime of that
- * task, or of the one that ran last, is near it.
+ * Returns V of a CPU when its running task was last accounted for. The vruntime of that task, or of
+ * the one that ran last, is near it (`avg_vruntime`).
  */
 static inline u64 avg_vruntime(u32 cpu)
 {
 	return average_of(average_sums(cpu), of_cpu(currs, cpu)->vruntime);
 }
 
-/* Its lag, bounded in both directions (`entity_lag`). */
+/* Returns a task's lag, bounded in both directions (`entity_lag`). */
 static inline s64 entity_lag(const struct fair_task *task, struct sums sums, s64 limit)
 {
 	u64 near = of_cpu(currs, task->load.cpu)->vruntime;
@@ -150,7 +154,10 @@ static inline s64 entity_lag(const struct fair_task *task, struct sums sums, s64
 	return lag > limit ? limit : lag < -limit ? -limit : lag;
 }
 
-/* A queued task leaves its CPU's average, and stores lag and deadline (`update_entity_lag`). */
+/*
+ * Takes a queued task out of its CPU's average, and stores its lag and deadline
+ * (`update_entity_lag`).
+ */
 static inline void leave_average(struct fair_task *task, struct sums sums, s64 limit)
 {
 	s64 weight = task->load.weight;
@@ -162,14 +169,17 @@ static inline void leave_average(struct fair_task *task, struct sums sums, s64 l
 	load_leave(&task->load);
 }
 
-/* It joins a CPU's average at its vruntime. Returns the sums without what has run since. */
+/* Adds a task to a CPU's average at its vruntime. Returns the sums without what has run since. */
 static __always_inline struct sums join_average(struct fair_task *task, u32 cpu, s64 weight)
 {
 	load_join(&task->load, cpu, weight);
 	return avg_vruntime_add(cpu, weight, weight * (s64)task->vruntime);
 }
 
-/* Its weight is another one than when it left: its lag in real time stays (`reweight_entity`). */
+/*
+ * Rescales what is stored of a task whose weight has changed since it left: its lag in real time
+ * stays (`reweight_entity`).
+ */
 static inline void reweight_entity(struct fair_task *task, s64 weight)
 {
 	if (!task->left_weight || task->left_weight == weight)
@@ -180,9 +190,9 @@ static inline void reweight_entity(struct fair_task *task, s64 weight)
 }
 
 /*
- * It joins so that its lag is as before. Since that moves V towards it, it begins further from V:
- * at (W + w) / W times its lag (`place_entity`). An empty queue owes nothing. Returns the sums
- * without what has run since.
+ * Adds a task so that its lag is as before. Since the task moves V towards itself, it begins
+ * further from V: at (W + w) / W times its lag. An empty queue owes nothing. Returns the sums
+ * without what has run since (`place_entity`).
  */
 static __always_inline struct sums join_with_lag(struct fair_task *task, u32 cpu, struct sums sums,
 						 s64 weight, s64 vlag)
@@ -195,7 +205,7 @@ static __always_inline struct sums join_with_lag(struct fair_task *task, u32 cpu
 	return join_average(task, cpu, weight);
 }
 
-/* A used-up slice is followed by the next one; whether that is so (`update_deadline`). */
+/* Begins the next slice if this one is used up. Returns whether it was (`update_deadline`). */
 static inline bool update_deadline(struct running *curr, u64 vruntime)
 {
 	if (time_before(vruntime, curr->deadline))
@@ -214,7 +224,7 @@ static inline bool update_deadline(struct running *curr, u64 vruntime)
  * A CPU's sleepers are added under the lock of its run queue, but a wake-up on another CPU may take
  * one out: the CPU that takes the weight takes the sleeper.
  */
-/* A CPU keeps no more sleepers; others leave at once. */
+/* A CPU keeps no more sleepers than this; others leave at once. */
 #define MAX_SLEEPERS 64
 
 /* A sleeper in a CPU's average; `vlag` is its lag when it was taken out of there. */
@@ -227,7 +237,7 @@ struct sleeper {
 
 struct sleepers {
 	struct sleeper places[MAX_SLEEPERS];
-	/* How many sleep, and how many places have been used since there were none. */
+	/* How many tasks sleep, and how many places have been used since none slept. */
 	u64 count, used;
 };
 
@@ -238,13 +248,13 @@ static inline struct sleeper *sleeper_at(s32 cpu, u32 place)
 	return &of_cpu(sleepers, cpu)->places[place & (MAX_SLEEPERS - 1)];
 }
 
-/* Tasks in a CPU's average, runnable or asleep (`cfs_rq->nr_queued`). */
+/* Returns how many tasks are in a CPU's average, runnable or asleep (`cfs_rq->nr_queued`). */
 static inline u64 nr_queued_on(s32 cpu)
 {
 	return nr_running_on(cpu) + of_cpu(sleepers, cpu)->count;
 }
 
-/* Whether it has stayed in its CPU's average since it went to sleep. */
+/* Tells whether a task has stayed in its CPU's average since it went to sleep. */
 static inline bool is_asleep_on(s32 cpu, const struct task_struct *p, const struct fair_task *task)
 {
 	const struct sleeper *sleeper = sleeper_at(cpu, task->place);
@@ -252,7 +262,7 @@ static inline bool is_asleep_on(s32 cpu, const struct task_struct *p, const stru
 	return sleeper->pid == p->pid && sleeper->weight;
 }
 
-/* A task that goes to sleep stays in the average, if there is a place (`set_delayed`). */
+/* Keeps a task that goes to sleep in the average if there is a place (`set_delayed`). */
 static inline bool set_delayed(const struct task_struct *p, struct fair_task *task)
 {
 	struct sleepers *all = of_cpu(sleepers, task->load.cpu);
@@ -282,7 +292,7 @@ static inline bool set_delayed(const struct task_struct *p, struct fair_task *ta
 }
 
 /*
- * Frees a sleeper's place. Returns its weight in the average, 0 if it is not there
+ * Frees a sleeper's place. Returns its weight in the average, 0 if the sleeper is not there
  * (`clear_delayed`).
  */
 static inline s64 clear_delayed(struct sleeper *sleeper, s32 cpu)
@@ -294,7 +304,7 @@ static inline s64 clear_delayed(struct sleeper *sleeper, s32 cpu)
 	return weight;
 }
 
-/* A sleeper leaves the average, too (`finish_delayed_dequeue_entity`). */
+/* Takes a sleeper out of the average (`finish_delayed_dequeue_entity`). */
 static inline void dismiss(struct sleeper *sleeper, s32 cpu, struct sums sums)
 {
 	s64 weight = clear_delayed(sleeper, cpu);
@@ -306,8 +316,8 @@ static inline void dismiss(struct sleeper *sleeper, s32 cpu, struct sums sums)
 }
 
 /*
- * The sleeper that would be picked: eligible, with the earliest deadline, and that before `limit`
- * if there is one.
+ * Returns the sleeper that would be picked: eligible, with the earliest deadline, and that before
+ * `limit` if there is one.
  */
 static __always_inline struct sleeper *next_sleeper(s32 cpu, struct sums sums, const u64 *limit)
 {
@@ -329,8 +339,9 @@ static __always_inline struct sleeper *next_sleeper(s32 cpu, struct sums sums, c
 }
 
 /*
- * The eligible task with the earliest deadline, but none later than `limit`: its pid, 0 if there is
- * none. With `move` it is moved to run here next; 0 if another CPU was faster (`pick_eevdf`).
+ * Returns the pid of the eligible task with the earliest deadline, but of none with a later one
+ * than `limit`; 0 if there is none. With `move` the task is moved to run here next, and 0 means
+ * that another CPU was faster (`pick_eevdf`).
  */
 static __always_inline s32 pick_eevdf(u32 cpu, struct sums sums, const u64 *limit, bool move)
 {
@@ -353,8 +364,8 @@ static __always_inline s32 pick_eevdf(u32 cpu, struct sums sums, const u64 *limi
 }
 
 /*
- * Sleepers that would be picked before any waiting task leave the average. Returns the sums that
- * remain (`dequeue_entities` in `pick_next_entity`).
+ * Takes the sleepers that would be picked before any waiting task out of the average. Returns the
+ * sums that remain (`dequeue_entities` in `pick_next_entity`).
  */
 static __always_inline struct sums dismiss_sleepers(u32 cpu, struct sums sums,
 						    const struct running *curr)

@@ -14,8 +14,7 @@
 #ifndef FAIRGROUND_FAIR_H
 #define FAIRGROUND_FAIR_H
 
-#include "idle.h"
-#include "nice.h"
+#include "common.h"
 
 #ifndef FAIR_TASK_FIELDS
 #define FAIR_TASK_FIELDS
@@ -34,17 +33,17 @@
 #define RUNNING_PRICE(running, virtual_ns) (virtual_ns)
 #endif
 
-/* A task. The scheduler itself keeps its vruntime. */
+/* What is stored of a task. The scheduler itself keeps its vruntime. */
 struct fair_task {
 	struct load_member load;
-	/* Forked, and not yet queued. */
+	/* The task is forked and not yet queued. */
 	bool is_new;
 	FAIR_TASK_FIELDS
 };
 
 TASK_STORAGE(fair_tasks, struct fair_task);
 
-/* Never NULL for a task that `make_fair_task()` has made, but the verifier wants to see a check. */
+/* Not NULL for a task that `make_fair_task()` has made, but the verifier wants to see a check. */
 #define fair_task(p) bpf_task_storage_get(&fair_tasks, p, 0, 0)
 
 /* Virtual times wrap. */
@@ -81,13 +80,13 @@ static inline bool begin_on(struct task_struct *p, s32 cpu)
 	return task->is_new;
 }
 
-/* Its weight. */
+/* Returns a task's weight. */
 static inline u32 fair_weight(const struct task_struct *p, const struct fair_task *task)
 {
 	return weight_at(p, WEIGHT_INDEX(p, task));
 }
 
-/* Real time in its virtual time. */
+/* Returns real time in a task's virtual time. */
 static inline u64 fair_time(const struct task_struct *p, const struct fair_task *task, u64 real_ns)
 {
 	return virtual_time_at(inverse_weight_at(p, WEIGHT_INDEX(p, task)), real_ns);
@@ -95,7 +94,7 @@ static inline u64 fair_time(const struct task_struct *p, const struct fair_task 
 
 /* The task that runs on a CPU. */
 struct running {
-	/* Its vruntime when it was last accounted for, and when that was. */
+	/* The task's vruntime when it was last accounted for, and when that was. */
 	u64 vruntime;
 	u64 since;
 	/* The CPU time that its vruntime accounts for, and its CPU time when it was picked. */
@@ -104,13 +103,13 @@ struct running {
 	u32 inverse_weight;
 	u32 weight;
 	bool has_idle_policy;
-	/* It has been preempted, and stops as soon as it can. */
+	/* The task has been preempted, and stops as soon as it can. */
 	bool need_resched;
 	bool is_set;
 	RUNNING_FIELDS
 };
 
-/* Its vruntime at this moment. */
+/* Returns the running task's vruntime at this moment. */
 static inline u64 live_vruntime(const struct running *running)
 {
 	s64 since;
@@ -128,7 +127,7 @@ static inline u64 account(struct running *running, struct task_struct *p)
 {
 	u64 ran = p->se.sum_exec_runtime - running->sum_exec;
 
-	/* As when `ops.stopping` follows `ops.dispatch`. */
+	/* This is so when `ops.stopping` follows `ops.dispatch`. */
 	if (!ran)
 		return running->vruntime;
 	running->vruntime += RUNNING_PRICE(running, virtual_time_at(running->inverse_weight, ran));
@@ -137,7 +136,7 @@ static inline u64 account(struct running *running, struct task_struct *p)
 	return running->vruntime;
 }
 
-/* It begins to run on its CPU. */
+/* Notes that a task begins to run on its CPU. */
 static inline void begin_to_run(struct running *running, struct task_struct *p,
 				struct fair_task *task, u64 vruntime)
 {
@@ -158,14 +157,16 @@ static inline void begin_to_run(struct running *running, struct task_struct *p,
 	running->is_set = true;
 }
 
-/* It stops. If it is runnable, it is queued next. */
+/* Notes that the running task stops. If it is runnable, it is queued next. */
 static inline void stop_running(struct running *running, struct task_struct *p, bool runnable)
 {
 	running->is_set = false;
 	queue_again(p, runnable);
 }
 
-/* It is queued on a CPU. If that has other tasks already, an idle CPU may take one. */
+/*
+ * Counts a task that is queued on a CPU. If that has other tasks already, an idle CPU may take one.
+ */
 static inline void join_cpu(struct fair_task *task, s32 cpu, const struct task_struct *p)
 {
 	task->is_new = false;
@@ -174,7 +175,7 @@ static inline void join_cpu(struct fair_task *task, s32 cpu, const struct task_s
 		kick_idle_cpu_for(p);
 }
 
-/* It is not runnable any more. */
+/* Stops counting a task that is not runnable any more. */
 static inline void leave_cpu(struct fair_task *task)
 {
 	load_leave(&task->load);
@@ -187,16 +188,19 @@ static inline void resched_curr(struct running *running, s32 cpu)
 	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
-/* How much heavier the previous CPU may be than the waker's, half of `imbalance_pct` of 117 %. */
+/*
+ * How much heavier the previous CPU may be than the waker's, in percent: half of `imbalance_pct`,
+ * which is 117.
+ */
 #define WAKE_AFFINE_BIAS 108
 
-/* A task's weight as the CPUs count it. */
+/* Returns a task's weight as the CPUs count it. */
 static inline u32 task_weight(struct task_struct *p)
 {
 	return weight_at(p, WEIGHT_INDEX(p, fair_task(p)));
 }
 
-/* Of the waker's CPU and the previous one, the one with less weight (`wake_affine`). */
+/* Returns the waker's CPU or the previous one, whichever has less weight (`wake_affine`). */
 static inline s32 wake_affine(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	s32 this_cpu = bpf_get_smp_processor_id();
@@ -218,7 +222,7 @@ static inline s32 wake_affine(struct task_struct *p, s32 prev_cpu, u64 wake_flag
 	return mine * 100 < there->weight * WAKE_AFFINE_BIAS + is_sync ? this_cpu : prev_cpu;
 }
 
-/* The CPU with the least weight, for a new task (`sched_balance_find_dst_cpu`). */
+/* Returns the CPU with the least weight, for a new task (`sched_balance_find_dst_cpu`). */
 static inline s32 find_idlest_cpu(const struct task_struct *p, s32 prev_cpu)
 {
 	u64 least = ~0ULL;
@@ -236,7 +240,10 @@ static inline s32 find_idlest_cpu(const struct task_struct *p, s32 prev_cpu)
 	return found;
 }
 
-/* An idle CPU, else the one where the task is likely to run soonest (`select_task_rq_fair`). */
+/*
+ * Returns an idle CPU, else the one where the task is likely to run soonest
+ * (`select_task_rq_fair`).
+ */
 static inline s32 select_task_rq_fair(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	bool is_idle = false;
@@ -249,7 +256,10 @@ static inline s32 select_task_rq_fair(struct task_struct *p, s32 prev_cpu, u64 w
 	return wake_affine(p, prev_cpu, wake_flags);
 }
 
-/* The other CPU with most runnable tasks; `cpu` if none has any (`sched_balance_find_src_rq`). */
+/*
+ * Returns the other CPU with most runnable tasks; `cpu` if none has any
+ * (`sched_balance_find_src_rq`).
+ */
 static inline u32 busiest_cpu(u32 cpu)
 {
 	u64 most = 0;
@@ -266,7 +276,9 @@ static inline u32 busiest_cpu(u32 cpu)
 	return found;
 }
 
-/* Work for a CPU that would idle: from the busiest, else from any other (`newidle_balance`). */
+/*
+ * Finds work for a CPU that would idle, on the busiest CPU, else on any other (`newidle_balance`).
+ */
 static inline bool newidle_balance(u32 cpu)
 {
 	u32 step, busiest = busiest_cpu(cpu);
@@ -282,7 +294,7 @@ static inline bool newidle_balance(u32 cpu)
 	return false;
 }
 
-/* The `sched_tunable_scaling` of a time: 0 not, 1 by the CPUs' logarithm, 2 linearly. */
+/* Returns a time scaled by the number of CPUs: not (0), by their logarithm (1), or linearly (2). */
 static inline u64 scaled(u64 ns, u32 mode)
 {
 	u32 cpus = nr_cpus < 8 ? nr_cpus : 8;

@@ -16,9 +16,9 @@
 static s64 value_of(const struct fair_task *task, u64 now);
 
 /*
- * Finds the waiting task with the lowest value, but for the task with the pid `skip`
- * (`__pick_first_entity`, `entity_before`). Out of line, because the verifier would go through its
- * loop again for each caller's state.
+ * Finds the waiting task with the lowest value, but not the one with the pid `skip`. The function
+ * is out of line because the verifier would walk its loop again for each caller's state
+ * (`__pick_first_entity`, `entity_before`).
  */
 static __noinline void find_lowest(s32 cpu, u64 now, s32 skip, struct best *best)
 {
@@ -32,13 +32,13 @@ static __noinline void find_lowest(s32 cpu, u64 now, s32 skip, struct best *best
 	}
 }
 
-/* Whether the running task, with this value, gives way to the best of the waiting ones. */
+/* Tells whether the running task, with this value, gives way to the best of the waiting ones. */
 static inline bool gives_way(const struct best *best, s64 value, bool wins_ties)
 {
 	return best->pid && (wins_ties ? value > -best->score : value >= -best->score);
 }
 
-/* Whether the running task gives way to any waiting one (`check_preempt_tick`). */
+/* Tells whether the running task gives way to any waiting one (`check_preempt_tick`). */
 static inline bool should_give_way(s32 cpu, s64 value, bool wins_ties)
 {
 	struct best best = {};
@@ -48,8 +48,8 @@ static inline bool should_give_way(s32 cpu, s64 value, bool wins_ties)
 }
 
 /*
- * Runs the lowest next (`pick_next_entity`). `value` is that of the task that has run until now,
- * NULL if it cannot continue. Returns false if it continues, or no task waits.
+ * Runs the lowest task next. `value` is that of the task that has run until now, NULL if it cannot
+ * continue. Returns false if it continues, or no task waits (`pick_next_entity`).
  */
 static inline bool run_lowest(s32 cpu, const s64 *value, bool wins_ties)
 {

@@ -40,8 +40,8 @@ static inline u32 distance(u32 a, u32 b)
 }
 
 /*
- * All CPUs from the nearest to the farthest are those that this gives for 0 ≤ i < NR_DISTANCES *
- * nr_cpus, but for the -1s. Upwards for the lower half of them, downwards for the upper one.
+ * Returns the CPUs from the nearest to the farthest for 0 ≤ i < NR_DISTANCES * nr_cpus, and -1 in
+ * between. They go upwards from a CPU of the lower half, downwards from one of the upper half.
  */
 static inline s32 nth_nearest(u32 cpu, u32 i)
 {
@@ -51,7 +51,7 @@ static inline s32 nth_nearest(u32 cpu, u32 i)
 	return distance(cpu, other) == i / nr_cpus ? (s32)other : -1;
 }
 
-/* The CPU with the fewest tasks, the nearest of them. */
+/* Returns the CPU with the fewest tasks, the nearest of equals. */
 static inline s32 least_loaded_near(const struct task_struct *p, s32 prev_cpu)
 {
 	s32 best = prev_cpu;
@@ -67,7 +67,10 @@ static inline s32 least_loaded_near(const struct task_struct *p, s32 prev_cpu)
 	return best;
 }
 
-/* CPUs that are no farther from each other than a distance are a group, named by its first one. */
+/*
+ * The group of each CPU. CPUs that are no farther from each other than a distance are a group,
+ * named by its first one.
+ */
 static u32 groups[MAX_CPUS];
 
 static inline u32 group_of(s32 cpu)

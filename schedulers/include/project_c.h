@@ -11,9 +11,8 @@
 #ifndef FAIRGROUND_PROJECT_C_H
 #define FAIRGROUND_PROJECT_C_H
 
-#include "idle.h"
+#include "common.h"
 #include "near.h"
-#include "nice.h"
 #include "scan.h"
 #include "turn.h"
 
@@ -23,30 +22,30 @@ extern const volatile bool wakeup_preemption, idle_pull;
 /* What is stored of a task. */
 struct task_ctx {
 	u64 deadline;		/* PDS: a slot, or ns in a skip list */
-	u64 timestamp;		/* BMQ: since when it runs or sleeps, ns */
+	u64 timestamp;		/* BMQ: when it began to run or sleep, ns */
 	s32 boost_prio;		/* BMQ: from -max_priority_adj, the best, to max_priority_adj */
 	struct task_turn turn;
 	s32 queued_on;		/* the CPU whose place it has */
 	bool is_new;
-	bool has_cpu;		/* an idle one that takes it */
+	bool has_cpu;		/* an idle CPU takes it */
 };
 DEFINE_TASK_CTX()
 
 struct cpu_ctx {
-	u64 place;	/* of the running task */
-	u64 turn;	/* of the task that has come last */
-	bool is_busy;	/* with a task of ours */
+	u64 place;	/* the place of the running task */
+	u64 turn;	/* the turn of the task that has come last */
+	bool is_busy;	/* it runs a task of ours */
 };
 DEFINE_CPU_CTX()
 
-/* The most tasks that are looked at when some are moved (`nr_migrate`). */
+/* The most tasks that are moved at a time (`nr_migrate`). */
 #define NR_MIGRATE 32
 
-/* The list of a task that comes now; the smaller, the better (`task_sched_prio`). */
+/* Returns the list of a task that comes now; the smaller, the better (`task_sched_prio`). */
 static u64 rank_of(struct task_struct *p, struct task_ctx *task);
-/* The bits of a turn, below a rank. */
+/* Returns the number of bits of a turn, below a rank. */
 static u32 rank_shift(void);
-/* Its slice is used up: sets a new one, and changes its rank (`sched_task_renew`). */
+/* Gives a task whose slice is used up a new one, and another rank (`sched_task_renew`). */
 static void sched_task_renew(struct task_struct *p, struct task_ctx *task);
 
 static inline u64 turns_mask(void)
@@ -54,13 +53,13 @@ static inline u64 turns_mask(void)
 	return (1ULL << rank_shift()) - 1;
 }
 
-/* The place behind all tasks of a rank. */
+/* Returns the place behind all tasks of a rank. */
 static inline u64 tail_of(s32 cpu, u64 rank)
 {
 	return rank << rank_shift() | (++cpu_ctx(cpu)->turn & turns_mask());
 }
 
-/* Whether a rank is strictly better than that of the running task (`wakeup_preempt`). */
+/* Tells whether a rank is strictly better than that of the running task (`wakeup_preempt`). */
 static inline bool is_better(u64 rank, s32 cpu)
 {
 	struct cpu_ctx *there = cpu_ctx(cpu);
@@ -68,7 +67,10 @@ static inline bool is_better(u64 rank, s32 cpu)
 	return there->is_busy && time_before(rank << rank_shift() | turns_mask(), there->place);
 }
 
-/* An idle CPU, else the nearest that runs a worse rank, else the last one (`select_task_rq`). */
+/*
+ * Returns an idle CPU, else the nearest one that runs a worse rank, else the last one
+ * (`select_task_rq`).
+ */
 static inline s32 select_task_rq(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	s32 idle_cpu = claim_idle_cpu(p, prev_cpu, wake_flags);
@@ -88,8 +90,10 @@ static inline s32 select_task_rq(struct task_struct *p, s32 prev_cpu, u64 wake_f
 	return prev_cpu;
 }
 
-/* A woken or migrated task goes to the tail of its list; a task put back keeps its position
- * (`enqueue_task`). */
+/*
+ * Queues a task. A woken or migrated one goes to the tail of its list; a task that is put back
+ * keeps its position (`enqueue_task`).
+ */
 static inline void enqueue_task(struct task_struct *p, u64 enq_flags)
 {
 	struct task_ctx *task = ctx_of(p);
@@ -115,8 +119,9 @@ static inline void enqueue_task(struct task_struct *p, u64 enq_flags)
 }
 
 /*
- * Takes every other task that waits on another CPU and may run here (`migrate_pending_tasks`);
- * returns how many. Out of line: the verifier would go through its loop for each CPU again.
+ * Takes every other task that waits on another CPU and may run here. Returns how many. The function
+ * is out of line because the verifier would walk its loop again for each CPU
+ * (`migrate_pending_tasks`).
  */
 static __noinline u32 migrate_pending_tasks(s32 from, s32 to)
 {
@@ -126,7 +131,9 @@ static __noinline u32 migrate_pending_tasks(s32 from, s32 to)
 
 	if (left > 2 * NR_MIGRATE)
 		left = 2 * NR_MIGRATE;
-	/* Counting down: the verifier would go through each round of a number that it knows. */
+	/*
+	 * The count goes down because the verifier would walk each round of a number that it knows.
+	 */
 	bpf_for_each(scx_dsq, p, from, 0) {
 		struct task_ctx *task = ctx_of(p);
 
@@ -142,7 +149,7 @@ static __noinline u32 migrate_pending_tasks(s32 from, s32 to)
 	return taken;
 }
 
-/* (`take_other_rq_tasks`) */
+/* Takes tasks from the nearest CPU where some wait (`take_other_rq_tasks`). */
 static inline void take_other_rq_tasks(s32 cpu)
 {
 	u32 i;
@@ -166,14 +173,14 @@ static inline void note_running(s32 cpu, struct task_struct *p)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
-/* To the end of its list (`requeue_task`). */
+/* Puts a task at the end of its list (`requeue_task`). */
 static inline void requeue_task(s32 cpu, struct task_struct *p, struct task_ctx *task)
 {
 	scx_bpf_task_set_dsq_vtime(p, tail_of(cpu, rank_of(p, task)));
 	task->queued_on = cpu;
 }
 
-/* A task that has used up its slice has a new one, and another rank (`check_curr`). */
+/* Gives a task that has used up its slice a new one, and another rank (`check_curr`). */
 static inline void check_curr(s32 cpu, struct task_struct *p, struct task_ctx *task)
 {
 	if (!is_used_up(&task->turn))
@@ -192,8 +199,10 @@ static inline void note_stopping(s32 cpu, struct task_struct *p, bool runnable)
 		check_curr(cpu, p, task);
 }
 
-/* Picks the task that has run until now, if it could continue, or the first that waits
- * (`choose_next_task`). */
+/*
+ * Picks the task that has run until now if it could continue, or the first that waits
+ * (`choose_next_task`).
+ */
 static inline void choose_next_task(s32 cpu, struct task_struct *prev)
 {
 	struct task_ctx *task;
@@ -215,7 +224,10 @@ static inline void choose_next_task(s32 cpu, struct task_struct *prev)
 	}
 }
 
-/* It goes to sleep: with too little of its slice left it has a new one already (`check_curr`). */
+/*
+ * Gives a task that goes to sleep with too little of its slice left a new one at once
+ * (`check_curr`).
+ */
 static inline void check_sleeper(struct task_struct *p, u64 deq_flags)
 {
 	struct task_ctx *task = ctx_of(p);
@@ -225,9 +237,10 @@ static inline void check_sleeper(struct task_struct *p, u64 deq_flags)
 }
 
 /*
- * A child has half of its parent's slice; if that is too little it has a whole one, and its
- * parent's CPU has to choose again. Returns whether it shares. A real-time parent shares, too, but
- * what it runs itself is not charged here, and it has a new slice at once (`sched_cgroup_fork`).
+ * Shares a slice with a child, which has half of it. If that is too little it has a whole slice,
+ * and its parent's CPU has to choose again. Returns whether the child shares. A real-time parent
+ * shares, too, but what it runs itself is not charged here, and it has a new slice at once
+ * (`sched_cgroup_fork`).
  */
 static inline bool share_with_child(struct task_struct *forker, struct task_ctx *task)
 {

@@ -6,11 +6,11 @@
 /* How often a CPU looks again when another one was faster. */
 #define ATTEMPTS 8
 
-/* The best so far; among equals the first in the queue. */
+/* The best task so far; among equals the first in the queue. */
 struct best {
 	s64 score;
 	s64 place;
-	s32 pid;	/* 0: none yet */
+	s32 pid;	/* 0 if there is none yet */
 };
 
 static inline void consider_at(struct best *best, s32 pid, s64 score, s64 place)
@@ -22,15 +22,16 @@ static inline void consider_at(struct best *best, s32 pid, s64 score, s64 place)
 	}
 }
 
-/* Its place is its `dsq_vtime`. */
+/* The place of a task is its `dsq_vtime`. */
 static inline void consider(struct best *best, const struct task_struct *p, s64 score)
 {
 	consider_at(best, p->pid, score, p->scx.dsq_vtime);
 }
 
 /*
- * Takes a task out of the queue to run here; false if another CPU was faster. Out of line, because
- * callers try it in a loop, and the verifier would go through its own loop in each of their rounds.
+ * Takes a task out of the queue to run here; false if another CPU was faster. The function is out
+ * of line because callers try it in a loop, and the verifier would walk its own loop in each of
+ * their rounds.
  */
 static __noinline __attribute__((unused)) bool take(u64 dsq, s32 pid)
 {

@@ -11,7 +11,7 @@
 #include "slice_timer.h"
 
 #define NS_PER_MS 1000000ULL
-/* In what these schedulers call a millisecond. */
+/* The length of what these schedulers call a millisecond. */
 #define NS_PER_SHORT_MS (1ULL << 20)
 /* A task with less than this left, 100 "µs" of 1024 ns, has used up its slice. */
 #define RESCHED_NS (100 * 1024)
@@ -26,14 +26,14 @@ extern const volatile bool exact_slices;
 
 /* A task's slice. */
 struct task_turn {
-	s64 time_slice;		/* what is left, ns */
-	u64 charged_ns;		/* until when the running task has paid, by that clock, or 0 */
+	s64 time_slice;		/* what is left of it, ns */
+	u64 charged_ns;		/* the time by that clock until which the running task has paid, or 0 */
 };
 
 /* The present turn on a CPU. */
 struct cpu_turn {
-	u64 ends_ns;	/* when it has to end; 0: no task of ours runs */
-	u64 looked_ns;	/* when the timer looked last; 0: it is stopped */
+	u64 ends_ns;	/* when it has to end; 0 if no task of ours runs */
+	u64 looked_ns;	/* when the timer looked last; 0 if it is stopped */
 	u32 vain_looks;	/* how often in a row the timer has found no task */
 };
 
@@ -50,7 +50,7 @@ static struct cpu_turn turns[MAX_CPUS];
 /* The scheduler is being unloaded: timers must not touch it. */
 static bool turns_are_over;
 
-/* The running task pays for the time since the last look (`update_cpu_clock_switch`). */
+/* Charges the running task for the time since the last look (`update_cpu_clock_switch`). */
 static inline void charge(struct task_turn *task)
 {
 	u64 now = TURN_NOW();
@@ -62,15 +62,15 @@ static inline void charge(struct task_turn *task)
 	task->charged_ns = now;
 }
 
-/* Whether the slice is over (`RESCHED_US`, `RESCHED_NS`). */
+/* Tells whether the slice is over (`RESCHED_US`, `RESCHED_NS`). */
 static inline bool is_used_up(const struct task_turn *task)
 {
 	return task->time_slice < RESCHED_NS;
 }
 
 /*
- * Whether the timer of a CPU where no task runs stops. Where this may be interrupted, a turn can
- * begin meanwhile, which still sees it active: hence the second look.
+ * Tells whether the timer of a CPU where no task runs stops. Where this may be interrupted, a turn
+ * can begin meanwhile, which still sees the timer active: hence the second look.
  */
 static inline bool has_stopped(struct cpu_turn *turn)
 {
@@ -117,7 +117,7 @@ static inline bool halve_slice(struct task_turn *parent, struct task_turn *child
 	return !is_used_up(parent);
 }
 
-/* The same where the parent's turn, of which it has paid for a part, runs. */
+/* Does the same where the parent's turn runs, of which it has paid for a part. */
 static inline bool split_slice(struct task_turn *parent, struct task_turn *child)
 {
 	s32 cpu = bpf_get_smp_processor_id();
@@ -130,7 +130,7 @@ static inline bool split_slice(struct task_turn *parent, struct task_turn *child
 	return is_enough;
 }
 
-/* A task's turn begins on a CPU, or continues with a new slice (`set_rq_task`). */
+/* Begins a task's turn on a CPU, or continues it with a new slice (`set_rq_task`). */
 static inline void begin_turn(s32 cpu, struct task_turn *task)
 {
 	struct cpu_turn *turn = of_cpu(turns, cpu);
@@ -146,7 +146,7 @@ static inline void begin_turn(s32 cpu, struct task_turn *task)
 	start_slice_timer(cpu, LOOK_NS, BPF_F_TIMER_CPU_PIN);
 }
 
-/* It stops there. If it is runnable, it is queued next. */
+/* Ends a task's turn on a CPU. If the task is runnable, it is queued next. */
 static inline void leave_turn(s32 cpu, struct task_struct *p, struct task_turn *task, bool runnable)
 {
 	charge(task);

@@ -7,8 +7,7 @@
 #ifndef FAIRGROUND_VIRTUAL_DEADLINE_H
 #define FAIRGROUND_VIRTUAL_DEADLINE_H
 
-#include "idle.h"
-#include "nice.h"
+#include "common.h"
 #include "turn.h"
 
 /*
@@ -23,10 +22,10 @@ struct task_ctx {
 	struct task_turn turn;
 	struct load_member load;	/* MuQSS: where it is counted */
 	bool is_new;
-	bool child_first;	/* new: its maker makes room for it */
+	bool child_first;	/* it is new, and its maker makes room for it */
 	bool first_time_slice;	/* BFS: half of it was its parent's */
 	bool synchronous;	/* its waker is about to sleep */
-	bool has_cpu;		/* an idle one that takes it */
+	bool has_cpu;		/* an idle CPU takes it */
 };
 DEFINE_TASK_CTX()
 
@@ -37,16 +36,16 @@ struct cpu_ctx {
 };
 DEFINE_CPU_CTX()
 
-/* Sets a new slice, and a new deadline (`time_slice_expired`). */
+/* Gives a task a new slice and a new deadline (`time_slice_expired`). */
 static void refill(const struct task_struct *p, struct task_ctx *task);
 
 /* Classes of tasks; the smaller, the better. Tasks of other classes are never preempted. */
 enum { PRIO_REAL_TIME, PRIO_NORMAL, PRIO_IDLE };
 
-/* By `nice_index()`: how far away a deadline is, in 1/128 of a slice. */
+/* How far away a deadline is, in 1/128 of a slice, by `nice_index()`. */
 static u32 prio_ratios[NICE_LEVELS];
 
-/* Each nice value is a tenth more than the one before it (`prio_ratios`). */
+/* Makes each ratio a tenth more than the one before it (`prio_ratios`). */
 static inline void make_ratios(u32 first)
 {
 	u32 i, ratio = first;
@@ -57,13 +56,13 @@ static inline void make_ratios(u32 first)
 	}
 }
 
-/* (`task_prio_ratio`) */
+/* Returns the ratio of a task's nice value (`task_prio_ratio`). */
 static inline u64 ratio_of(const struct task_struct *p)
 {
 	return prio_ratios[nice_index(p) % NICE_LEVELS];
 }
 
-/* How far away a new deadline is, ns (`task_deadline_diff`). */
+/* Returns how far away a new deadline is, ns (`task_deadline_diff`). */
 static inline u64 virtual_offset(const struct task_struct *p)
 {
 	return ratio_of(p) * rr_interval_ms * (NS_PER_SHORT_MS / 128);
@@ -80,7 +79,7 @@ static inline bool is_batch(const struct task_struct *p)
 }
 
 /*
- * Whether a task may preempt the running one. Batch tasks only preempt a worse class
+ * Tells whether a task may preempt the running one. A batch task only preempts a worse class
  * (`deadline_before`).
  */
 static inline bool is_before(const struct task_struct *p, u64 deadline, const struct cpu_ctx *there)
@@ -91,7 +90,7 @@ static inline bool is_before(const struct task_struct *p, u64 deadline, const st
 	       (prio == there->prio && !is_batch(p) && time_before(deadline, there->deadline));
 }
 
-/* A task runs on a CPU, from now or with a new slice (`set_rq_task`). */
+/* Notes that a task runs on a CPU, from now on or with a new slice (`set_rq_task`). */
 static inline void note_running(s32 cpu, const struct task_struct *p, struct task_ctx *task)
 {
 	struct cpu_ctx *here = cpu_ctx(cpu);
@@ -107,22 +106,27 @@ static inline void note_stopping(s32 cpu, struct task_struct *p, bool runnable)
 	leave_turn(cpu, p, &ctx_of(p)->turn, runnable);
 }
 
-/* A task stops: it has a new slice and deadline if it needs them, as batch tasks always do
- * (`check_deadline`). */
+/*
+ * Gives a task that stops a new slice and deadline if it needs them, as a batch task always does
+ * (`check_deadline`).
+ */
 static inline void check_deadline(const struct task_struct *p, struct task_ctx *task)
 {
 	if (is_used_up(&task->turn) || is_batch(p))
 		refill(p, task);
 }
 
-/* Also a task that goes to sleep (`check_deadline` in `schedule`). */
+/* Does the same for a task that goes to sleep (`check_deadline` in `schedule`). */
 static inline void check_sleeper(struct task_struct *p, u64 deq_flags)
 {
 	if (deq_flags & SCX_DEQ_SLEEP)
 		check_deadline(p, ctx_of(p));
 }
 
-/* The task that has run until now, if it could continue, with a new slice if needed; else NULL. */
+/*
+ * Returns the task that has run until now if it could continue, with a new slice if it needs one;
+ * else NULL.
+ */
 static inline struct task_struct *contender(struct task_struct *prev)
 {
 	struct task_ctx *task;
@@ -135,7 +139,7 @@ static inline struct task_struct *contender(struct task_struct *prev)
 	return prev;
 }
 
-/* It continues. */
+/* Lets a task continue. */
 static inline void keep(s32 cpu, struct task_struct *prev)
 {
 	scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
@@ -143,9 +147,9 @@ static inline void keep(s32 cpu, struct task_struct *prev)
 }
 
 /*
- * A task has been queued: looks for an idle CPU, else a new one may make its maker choose again,
- * and is first at equal deadlines (`wake_up_new_task`). True if the scheduler is to look for a task
- * to preempt.
+ * Looks for an idle CPU for a queued task. If there is none, a new task may make its maker choose
+ * again, and is first at equal deadlines. Returns true if the scheduler is to look for a task to
+ * preempt (`wake_up_new_task`).
  */
 static inline bool wants_to_preempt(const struct task_struct *p, struct task_ctx *task,
 				    u64 enq_flags)
@@ -161,10 +165,10 @@ static inline bool wants_to_preempt(const struct task_struct *p, struct task_ctx
 }
 
 /*
- * A new task has its parent's deadline and half of its slice. If that is too little, it keeps what
- * it has been refilled with, and its maker stops, as it does for a new process. A thread's maker is
- * not its parent, but a sibling (`sched_fork`, `wake_up_new_task`). Returns whether it has a part
- * of its maker's slice.
+ * Gives a new task its parent's deadline and half of its slice. If that is too little, the task
+ * keeps what it has been refilled with, and its maker stops, as it does for a new process. A
+ * thread's maker is not its parent, but a sibling. Returns whether the task has a part of its
+ * maker's slice (`sched_fork`, `wake_up_new_task`).
  */
 static inline bool inherit(const struct task_struct *p, struct task_ctx *task)
 {

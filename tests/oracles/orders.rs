@@ -276,7 +276,7 @@ fn balanced() -> Vec<Oracle> {
 }
 
 /// A task that preempts without an interrupt has left the order, yet the order is as if it had not
-/// (`include/idle.h`): the better one has its turn first, with each of the schedulers.
+/// (`include/common.h`): the better one has its turn first, with each of the schedulers.
 fn good_is_first(records: &[Record]) -> Result<(), String> {
     records.iter().try_for_each(|record| {
         let (good, fair) = (turn_of(record, "good", 1)?, turn_of(record, "fair", 1)?);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 const GOOD: &str = r#"
 #include <scx/common.bpf.h>
-#include "include/nice.h"
+#include "include/common.h"
 #include "mine.h"
 char _license[] SEC("license") = "GPL";
 void BPF_STRUCT_OPS(mine_enqueue, struct task_struct *p, u64 enq_flags)
@@ -77,7 +77,7 @@ fn a_strangers_file_is_compiled_once_and_its_faults_are_named() {
 
     let elsewhere = folder.path().join("elsewhere");
     std::fs::create_dir_all(elsewhere.join("include")).expect("it can be made");
-    for header in ["mine.h", "include/nice.h"] {
+    for header in ["mine.h", "include/common.h"] {
         let text = "#error not the scheduler's\n";
         std::fs::write(elsewhere.join(header), text).expect("it can be written");
     }

@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * baby_facts: Asks the functions of baby what they make of given numbers, and prints the answers.
- *
- * Idea: The file is included whole, without its ops table; this one's `enable` does the asking.
- * Good at: Numbers that no workload can show one by one.
- * Bad at: Scheduling: it has no queues.
- * Origin: A test.
- * Differs: From baby: everything.
- */
+/* Asks the functions of baby what they make of given numbers, and prints the answers. */
 #include <scx/common.bpf.h>
 #include "facts.h"
 #include "baby.bpf.c"
@@ -111,13 +103,8 @@ static void ask_levels(void)
 	say("slice of level 16", deadline_ns * 16);
 }
 
-void BPF_STRUCT_OPS(baby_facts_enable, struct task_struct *p)
+static void ask(struct task_struct *p)
 {
-	static bool has_asked;
-
-	if (has_asked)
-		return;
-	has_asked = true;
 	ask_costs();
 	ask_ratios();
 	ask_deadlines();
@@ -128,7 +115,4 @@ void BPF_STRUCT_OPS(baby_facts_enable, struct task_struct *p)
 	ask_levels();
 }
 
-SCX_OPS_DEFINE(baby_facts,
-	       .enable		= (void *)baby_facts_enable,
-	       .exit		= (void *)baby_exit,
-	       .name		= "baby_facts");
+FACTS(baby);

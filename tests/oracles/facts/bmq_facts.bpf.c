@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * bmq_facts: Asks the functions of bmq what they make of given numbers, and prints the answers.
- *
- * Idea: The file is included whole, without its ops table; this one's `enable` does the asking.
- * Good at: Numbers that no workload can show one by one.
- * Bad at: Scheduling: it has no queues.
- * Origin: A test.
- * Differs: From bmq: everything.
- */
+/* Asks the functions of bmq what they make of given numbers, and prints the answers. */
 #include <scx/common.bpf.h>
 #define OWN_CLOCK
 #include "facts.h"
@@ -87,13 +79,8 @@ static void ask_fork(s64 left_ns)
 	bpf_printk("a child's of %lld: %lld", left_ns, its.turn.time_slice);
 }
 
-void BPF_STRUCT_OPS(bmq_facts_enable, struct task_struct *p)
+static void ask(struct task_struct *p)
 {
-	static bool has_asked;
-
-	if (has_asked)
-		return;
-	has_asked = true;
 	asked_now = 1000 * MS;
 	ask_levels();
 	ask_boosts();
@@ -101,8 +88,4 @@ void BPF_STRUCT_OPS(bmq_facts_enable, struct task_struct *p)
 	ask_fork(150000);
 }
 
-SCX_OPS_DEFINE(bmq_facts,
-	       .enable		= (void *)bmq_facts_enable,
-	       .init		= (void *)bmq_init,
-	       .exit		= (void *)bmq_exit,
-	       .name		= "bmq_facts");
+FACTS(bmq, .init = (void *)bmq_init);

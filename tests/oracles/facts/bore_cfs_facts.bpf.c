@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * bore_cfs_facts: Asks the functions of bore_cfs, and prints the answers.
- *
- * Idea: The file is included whole, without its ops table; this one's `enable` does the asking.
- * Good at: Numbers that no workload can show one by one.
- * Bad at: Scheduling: it has no queues.
- * Origin: A test.
- * Differs: From bore_cfs: everything.
- */
+/* Asks the functions of bore_cfs what they make of given numbers, and prints the answers. */
 #include <scx/common.bpf.h>
 #include "facts.h"
 #include "bore_cfs.bpf.c"
@@ -22,20 +14,10 @@ static void ask_price(void)
 	say("price of score 23", scale_slice(23, MS));
 }
 
-void BPF_STRUCT_OPS(bore_cfs_facts_enable, struct task_struct *p)
+static void ask(struct task_struct *p)
 {
-	static bool has_asked;
-
-	if (has_asked)
-		return;
-	has_asked = true;
 	ask_bursts(p);
 	ask_price();
 }
 
-SCX_OPS_DEFINE(bore_cfs_facts,
-	       .enable		= (void *)bore_cfs_facts_enable,
-	       .init_task	= (void *)bore_cfs_init_task,
-	       .init		= (void *)bore_cfs_init,
-	       .exit		= (void *)bore_cfs_exit,
-	       .name		= "bore_cfs_facts");
+FACTS(bore_cfs, .init_task = (void *)bore_cfs_init_task, .init = (void *)bore_cfs_init);

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * bore_children: bore, which prints the score that each new task begins with.
- *
- * Idea: The file is included whole, with another `init_task`.
- * Good at: What no share of the CPU shows exactly.
- * Bad at: Speed: it prints.
- * Origin: A test.
- * Differs: From bore: it prints.
- */
+/* bore, which prints the score that each new task begins with. */
 #include <scx/common.bpf.h>
-#include "facts.h"
+#include "children.h"
 #include "bore.bpf.c"
 #pragma pop_macro("SCX_OPS_DEFINE")
 
@@ -29,18 +21,6 @@ s32 BPF_STRUCT_OPS(bore_children_init_task, struct task_struct *p, struct scx_in
 	return err;
 }
 
-SCX_OPS_DEFINE(bore_children,
-	       .select_cpu	= (void *)bore_select_cpu,
-	       .enqueue		= (void *)bore_enqueue,
-	       .dispatch	= (void *)bore_dispatch,
-	       .running		= (void *)bore_running,
-	       .tick		= (void *)bore_tick,
-	       .stopping	= (void *)bore_stopping,
-	       .quiescent	= (void *)bore_quiescent,
-	       .yield		= (void *)bore_yield,
-	       .init_task	= (void *)bore_children_init_task,
-	       .exit_task	= (void *)bore_exit_task,
-	       .enable		= (void *)bore_enable,
-	       .init		= (void *)bore_init,
-	       .exit		= (void *)bore_exit,
-	       .name		= "bore_children");
+CHILDREN_OPS(bore,
+	     .exit_task		= (void *)bore_exit_task,
+	     .enable		= (void *)bore_enable);

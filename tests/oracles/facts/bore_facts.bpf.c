@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * bore_facts: Asks the functions of bore what they make of given numbers, and prints the answers.
- *
- * Idea: The file is included whole, without its ops table; this one's `enable` does the asking.
- * Good at: Numbers that no workload can show one by one.
- * Bad at: Scheduling: it has no queues.
- * Origin: A test.
- * Differs: From bore: everything.
- */
+/* Asks the functions of bore what they make of given numbers, and prints the answers. */
 #include <scx/common.bpf.h>
 #include "facts.h"
 #include "bore.bpf.c"
@@ -53,13 +45,8 @@ static void ask_charge(struct task_struct *p)
 	task->burst = (struct burst){};
 }
 
-void BPF_STRUCT_OPS(bore_facts_enable, struct task_struct *p)
+static void ask(struct task_struct *p)
 {
-	static bool has_asked;
-
-	if (has_asked)
-		return;
-	has_asked = true;
 	ask_bursts(p);
 	ask_weight(p, "weight of nice 0, score 8", 0, 8);
 	ask_weight(p, "weight of nice 0, score 12", 0, 12);
@@ -70,9 +57,4 @@ void BPF_STRUCT_OPS(bore_facts_enable, struct task_struct *p)
 	say("slice", default_slice);
 }
 
-SCX_OPS_DEFINE(bore_facts,
-	       .enable		= (void *)bore_facts_enable,
-	       .init_task	= (void *)bore_init_task,
-	       .init		= (void *)bore_init,
-	       .exit		= (void *)bore_exit,
-	       .name		= "bore_facts");
+FACTS(bore, .init_task = (void *)bore_init_task, .init = (void *)bore_init);

@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * cacule_facts: Asks the functions of cacule what they make of given numbers, prints the answers.
- *
- * Idea: The file is included whole, without its ops table; this one's `enable` does the asking.
- * Good at: Numbers that no workload can show one by one.
- * Bad at: Scheduling: it has no queues.
- * Origin: A test.
- * Differs: From cacule: everything.
- */
+/* Asks the functions of cacule what they make of given numbers, and prints the answers. */
 #include <scx/common.bpf.h>
 #include "facts.h"
 #include "cacule.bpf.c"
@@ -65,13 +57,8 @@ static bool preempts_at(u64 waiting_ns, u64 curr_ns)
 	return check_preempt_wakeup(&asked, &waiting, &curr);
 }
 
-void BPF_STRUCT_OPS(cacule_facts_enable, struct task_struct *p)
+static void ask(struct task_struct *p)
 {
-	static bool has_asked;
-
-	if (has_asked)
-		return;
-	has_asked = true;
 	ask_score();
 	ask_window("half of a window", 11534336000);
 	ask_window("a quarter of a window", 5767168000);
@@ -82,8 +69,4 @@ void BPF_STRUCT_OPS(cacule_facts_enable, struct task_struct *p)
 	say("33 against 32", preempts_at(10080 * US, 10000 * US));
 }
 
-SCX_OPS_DEFINE(cacule_facts,
-	       .enable	= (void *)cacule_facts_enable,
-	       .init	= (void *)cacule_init,
-	       .exit	= (void *)cacule_exit,
-	       .name	= "cacule_facts");
+FACTS(cacule, .init = (void *)cacule_init);

@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * cfs_facts: Asks the functions of cfs what they make of given numbers, and prints the answers.
- *
- * Idea: The file is included whole, without its ops table; this one's `enable` does the asking.
- * Good at: Numbers that no workload can show one by one.
- * Bad at: Scheduling: it has no queues.
- * Origin: A test.
- * Differs: From cfs: everything.
- */
+/* Asks the functions of cfs what they make of given numbers, and prints the answers. */
 #include <scx/common.bpf.h>
 #include "facts.h"
 /* There are no waiting tasks: the first one's vruntime is what is asked about. */
@@ -121,13 +113,8 @@ static void ask_floor(const char *what, u64 left)
 	say(what, rq->min_vruntime);
 }
 
-void BPF_STRUCT_OPS(cfs_facts_enable, struct task_struct *p)
+static void ask(struct task_struct *p)
 {
-	static bool has_asked;
-
-	if (has_asked)
-		return;
-	has_asked = true;
 	ask_virtual_time();
 	ask_slice();
 	ask_placement();
@@ -137,8 +124,4 @@ void BPF_STRUCT_OPS(cfs_facts_enable, struct task_struct *p)
 	ask_floor("floor of 9, 10, 12", 12);
 }
 
-SCX_OPS_DEFINE(cfs_facts,
-	       .enable	= (void *)cfs_facts_enable,
-	       .init	= (void *)cfs_init,
-	       .exit	= (void *)cfs_exit,
-	       .name	= "cfs_facts");
+FACTS(cfs, .init = (void *)cfs_init);

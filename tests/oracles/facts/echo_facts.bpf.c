@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * echo_facts: Asks the functions of echo what they make of given numbers, and prints the answers.
- *
- * Idea: The file is included whole, without its ops table; this one's `enable` does the asking.
- * Good at: Numbers that no workload can show one by one.
- * Bad at: Scheduling: it has no queues.
- * Origin: A test.
- * Differs: From echo: everything.
- */
+/* Asks the functions of echo what they make of given numbers, and prints the answers. */
 #include <scx/common.bpf.h>
 #include "facts.h"
 #include "echo.bpf.c"
@@ -82,13 +74,8 @@ static void ask_preemption(void)
 	asked.policy = POLICY_NORMAL;
 }
 
-void BPF_STRUCT_OPS(echo_facts_enable, struct task_struct *p)
+static void ask(struct task_struct *p)
 {
-	static bool has_asked;
-
-	if (has_asked)
-		return;
-	has_asked = true;
 	ask_quota();
 	ask_estimate();
 	ask_preemption();
@@ -99,8 +86,4 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(echo_facts_init)
 	return scx_bpf_create_dsq(queue_of(CPU, 0), -1) ?: scx_bpf_create_dsq(queue_of(CPU, 1), -1);
 }
 
-SCX_OPS_DEFINE(echo_facts,
-	       .enable		= (void *)echo_facts_enable,
-	       .init		= (void *)echo_facts_init,
-	       .exit		= (void *)echo_exit,
-	       .name		= "echo_facts");
+FACTS(echo, .init = (void *)echo_facts_init);

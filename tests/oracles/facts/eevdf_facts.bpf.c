@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * eevdf_facts: Asks the functions of eevdf what they make of given numbers, and prints the answers.
- *
- * Idea: The file is included whole, without its ops table; this one's `enable` does the asking.
- *       Tasks with names like `v1d20` wait with vruntime 1 and deadline 2.0 ms until three do.
- * Good at: Numbers that no workload can show one by one.
- * Bad at: Scheduling: all others wait in one queue.
- * Origin: A test.
- * Differs: From eevdf: everything.
- */
+/* Asks the functions of eevdf what they make of given numbers, and prints the answers. */
 #include <scx/common.bpf.h>
 #include "facts.h"
 #include "eevdf.bpf.c"

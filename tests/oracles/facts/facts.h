@@ -15,3 +15,19 @@
 static u64 asked_now;
 #define scx_bpf_now() asked_now
 #endif
+
+/* An ops table whose `enable` calls `ask()` for the first task. */
+#define FACTS(scheduler, ...)									\
+	void BPF_STRUCT_OPS(scheduler##_facts_enable, struct task_struct *p)			\
+	{											\
+		static bool has_asked;								\
+												\
+		if (!has_asked) {								\
+			has_asked = true;							\
+			ask(p);									\
+		}										\
+	}											\
+	SCX_OPS_DEFINE(scheduler##_facts,							\
+		       .enable		= (void *)scheduler##_facts_enable,			\
+		       .exit		= (void *)scheduler##_exit,				\
+		       .name		= #scheduler "_facts", ##__VA_ARGS__)

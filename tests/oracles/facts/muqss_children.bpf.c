@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * muqss_children: muqss, which prints for which new tasks their makers stop.
- *
- * Idea: The file is included whole, with another `init_task`.
- * Good at: What a trace shows only by chance.
- * Bad at: Speed: it prints.
- * Origin: A test.
- * Differs: From muqss: it prints.
- */
+/* muqss, which prints for which new tasks their makers stop. */
 #include <scx/common.bpf.h>
-#include "facts.h"
+#include "children.h"
 #include "muqss.bpf.c"
 #pragma pop_macro("SCX_OPS_DEFINE")
 
@@ -28,16 +20,4 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(muqss_children_init_task, struct task_struct *p,
 	return 0;
 }
 
-SCX_OPS_DEFINE(muqss_children,
-	       .select_cpu	= (void *)muqss_select_cpu,
-	       .enqueue		= (void *)muqss_enqueue,
-	       .dispatch	= (void *)muqss_dispatch,
-	       .running		= (void *)muqss_running,
-	       .tick		= (void *)muqss_tick,
-	       .stopping	= (void *)muqss_stopping,
-	       .quiescent	= (void *)muqss_quiescent,
-	       .yield		= (void *)muqss_yield,
-	       .init_task	= (void *)muqss_children_init_task,
-	       .init		= (void *)muqss_init,
-	       .exit		= (void *)muqss_exit,
-	       .name		= "muqss_children");
+CHILDREN_OPS(muqss);

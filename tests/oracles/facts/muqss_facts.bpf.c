@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * muqss_facts: Asks the functions of muqss what they make of given numbers, and prints the answers.
- *
- * Idea: The file is included whole, without its ops table; this one's `enable` does the asking.
- * Good at: Numbers that no workload can show one by one.
- * Bad at: Scheduling: it has no queues.
- * Origin: A test.
- * Differs: From muqss: everything.
- */
+/* Asks the functions of muqss what they make of given numbers, and prints the answers. */
 #include <scx/common.bpf.h>
 #define OWN_CLOCK
 #include "facts.h"
@@ -25,13 +17,8 @@ static u64 deadline_of(s32 nice)
 	return its.deadline;
 }
 
-void BPF_STRUCT_OPS(muqss_facts_enable, struct task_struct *p)
+static void ask(struct task_struct *p)
 {
-	static bool has_asked;
-
-	if (has_asked)
-		return;
-	has_asked = true;
 	say("nice -20", deadline_of(-20));
 	say("nice 0", deadline_of(0));
 	say("nice 10", deadline_of(10));
@@ -39,8 +26,4 @@ void BPF_STRUCT_OPS(muqss_facts_enable, struct task_struct *p)
 	say("slice", its.turn.time_slice);
 }
 
-SCX_OPS_DEFINE(muqss_facts,
-	       .enable		= (void *)muqss_facts_enable,
-	       .init		= (void *)muqss_init,
-	       .exit		= (void *)muqss_exit,
-	       .name		= "muqss_facts");
+FACTS(muqss, .init = (void *)muqss_init);

@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * o1_facts: Asks the functions of o1 what they make of given numbers, and prints the answers.
- *
- * Idea: The file is included whole, without its ops table; this one's `enable` does the asking.
- * Good at: Numbers that no workload can show one by one.
- * Bad at: Scheduling: it has no queues.
- * Origin: A test.
- * Differs: From o1: everything.
- */
+/* Asks the functions of o1 what they make of given numbers, and prints the answers. */
 #include <scx/common.bpf.h>
 
 /* How many wait for each CPU, as the functions shall believe. */
@@ -139,13 +131,8 @@ static void ask_fork(void)
 	say("the parent's slice", parent.time_slice);
 }
 
-void BPF_STRUCT_OPS(o1_facts_enable, struct task_struct *p)
+static void ask(struct task_struct *p)
 {
-	static bool has_asked;
-
-	if (has_asked)
-		return;
-	has_asked = true;
 	ask_interactivity();
 	ask_sleep();
 	ask_run();
@@ -156,8 +143,4 @@ void BPF_STRUCT_OPS(o1_facts_enable, struct task_struct *p)
 	ask_fork();
 }
 
-SCX_OPS_DEFINE(o1_facts,
-	       .enable		= (void *)o1_facts_enable,
-	       .init		= (void *)o1_init,
-	       .exit		= (void *)o1_exit,
-	       .name		= "o1_facts");
+FACTS(o1, .init = (void *)o1_init);

@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * pds_facts: Asks the functions of pds what they make of given numbers, and prints the answers.
- *
- * Idea: The file is included whole, without its ops table; this one's `enable` does the asking.
- * Good at: Numbers that no workload can show one by one.
- * Bad at: Scheduling: it has no queues.
- * Origin: A test.
- * Differs: From pds: everything.
- */
+/* Asks the functions of pds what they make of given numbers, and prints the answers. */
 #include <scx/common.bpf.h>
 #define OWN_CLOCK
 #include "facts.h"
@@ -67,19 +59,10 @@ static void ask_order(void)
 	say("A is before C", time_before(a, c));
 }
 
-void BPF_STRUCT_OPS(pds_facts_enable, struct task_struct *p)
+static void ask(struct task_struct *p)
 {
-	static bool has_asked;
-
-	if (has_asked)
-		return;
-	has_asked = true;
 	ask_positions();
 	ask_order();
 }
 
-SCX_OPS_DEFINE(pds_facts,
-	       .enable		= (void *)pds_facts_enable,
-	       .init		= (void *)pds_init,
-	       .exit		= (void *)pds_exit,
-	       .name		= "pds_facts");
+FACTS(pds, .init = (void *)pds_init);

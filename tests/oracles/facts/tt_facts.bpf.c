@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * tt_facts: Asks the functions of tt what they make of given numbers, and prints the answers.
- *
- * Idea: The file is included whole, without its ops table; this one's `enable` does the asking.
- * Good at: Numbers that no workload can show one by one.
- * Bad at: Scheduling: it has no queues.
- * Origin: A test.
- * Differs: From tt: everything.
- */
+/* Asks the functions of tt what they make of given numbers, and prints the answers. */
 #include <scx/common.bpf.h>
 #include "facts.h"
 #include "tt.bpf.c"
@@ -140,13 +132,8 @@ static void ask_window(struct task_struct *p, const char *what, u64 vruntime)
 	say(what, it.life.vruntime);
 }
 
-void BPF_STRUCT_OPS(tt_facts_enable, struct task_struct *p)
+static void ask(struct task_struct *p)
 {
-	static bool has_asked;
-
-	if (has_asked)
-		return;
-	has_asked = true;
 	ask_hrrn();
 	ask_charge();
 	ask_types();
@@ -160,9 +147,4 @@ void BPF_STRUCT_OPS(tt_facts_enable, struct task_struct *p)
 	ask_window(p, "all of a window", 23068672000);
 }
 
-SCX_OPS_DEFINE(tt_facts,
-	       .enable		= (void *)tt_facts_enable,
-	       .init_task	= (void *)tt_init_task,
-	       .init		= (void *)tt_init,
-	       .exit		= (void *)tt_exit,
-	       .name		= "tt_facts");
+FACTS(tt, .init_task = (void *)tt_init_task, .init = (void *)tt_init);

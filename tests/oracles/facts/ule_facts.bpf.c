@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * ule_facts: Asks the functions of ule what they make of given numbers, and prints the answers.
- *
- * Idea: The file is included whole, without its ops table; this one's `enable` does the asking.
- * Good at: Numbers that no workload can show one by one.
- * Bad at: Scheduling: it has no queues.
- * Origin: A test.
- * Differs: From ule: everything.
- */
+/* Asks the functions of ule what they make of given numbers, and prints the answers. */
 #include <scx/common.bpf.h>
 #include "facts.h"
 #include "ule.bpf.c"
@@ -107,13 +99,8 @@ static void ask_calendar(void)
 	say("0 before a much older 10", place_at(0) < ten);
 }
 
-void BPF_STRUCT_OPS(ule_facts_enable, struct task_struct *p)
+static void ask(struct task_struct *p)
 {
-	static bool has_asked;
-
-	if (has_asked)
-		return;
-	has_asked = true;
 	ask_scores();
 	ask_classes();
 	ask_history();
@@ -121,7 +108,4 @@ void BPF_STRUCT_OPS(ule_facts_enable, struct task_struct *p)
 	ask_calendar();
 }
 
-SCX_OPS_DEFINE(ule_facts,
-	       .enable		= (void *)ule_facts_enable,
-	       .exit		= (void *)ule_exit,
-	       .name		= "ule_facts");
+FACTS(ule);

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What differs between the versions of TT.
+ *
+ * The knob `era` is the Linux version: 51500 is 5.15, and 60100 is 6.1. In 5.15 TT replaces CFS, so
+ * that no rule of CFS decides who runs. From 6.x on it is a part of CFS, and changes which task
+ * CFS's rules apply to. Nothing else reads `era`, but for the constants of CFS, see cfs_eras.h.
+ */
+#ifndef FAIRGROUND_TT_ERAS_H
+#define FAIRGROUND_TT_ERAS_H
+
+/* Whether TT is a part of CFS, and not a scheduler of its own. */
+static inline bool is_on_cfs(void)
+{
+	return era >= 60000;
+}
+
+/* Whether the normal balancer is on (`tt_balancer_opt`). */
+static inline bool has_normal_balancer(void)
+{
+	return tt_balancer_opt < 0 ? !is_on_cfs() : !tt_balancer_opt;
+}
+
+/* Whether a woken task goes where CFS would place it (`select_task_rq_fair`). */
+static inline bool is_placed_by_cfs(void)
+{
+	return is_on_cfs() && !has_normal_balancer();
+}
+
+/*
+ * The vruntime by which a task is typed. From 6.x on the mark of a task that has yielded is a part
+ * of the number, which makes the task BATCH (`detect_type`).
+ */
+static inline u64 typed_vruntime(u64 vruntime)
+{
+	return is_on_cfs() ? vruntime : vruntime & ~YIELD_MARK;
+}
+
+/*
+ * Whether the mark makes a task the last. From 6.x on the product loses it, which has no effect here
+ * (`HRRN_PERCENT`).
+ */
+static inline bool is_marked_last(u64 vruntime)
+{
+	return !is_on_cfs() && vruntime & YIELD_MARK;
+}
+
+/* The percentage of its life that a CPU_BOUND task has run (`is_cpu_bound`). */
+static inline u64 cpu_bound_percent(void)
+{
+	return is_on_cfs() ? 90 : 80;
+}
+
+/* Whether a type has a nice value of its own; in 5.15 only REALTIME has (`convert_to_vruntime`). */
+static inline bool has_own_prio(u32 type)
+{
+	return type == REALTIME || (is_on_cfs() && type != NO_TYPE);
+}
+
+/*
+ * When a task that wakes up fell asleep. From 6.x on a task that has moved seems to have slept since
+ * the boot (`migrate_task_rq_fair`).
+ */
+static inline u64 slept_from(u64 exec_start, bool has_migrated)
+{
+	return has_migrated && is_on_cfs() ? 0 : exec_start;
+}
+
+/*
+ * Whether an account after `ran` nanoseconds is one. From 6.x on it is even if the task has not run
+ * since the last one: the original reads the clock each time, which is always further by then.
+ */
+static inline bool is_account(s64 ran)
+{
+	return ran > 0 || (is_on_cfs() && !ran);
+}
+
+/* What an account adds to the burst: virtual time in 5.15, else real time (`update_curr`). */
+static inline u64 burst_of_account(u64 cost, u64 ran)
+{
+	return is_on_cfs() ? ran : cost;
+}
+
+#endif /* FAIRGROUND_TT_ERAS_H */
