@@ -326,7 +326,7 @@ static inline void place_entity(struct task_struct *p, struct task_ctx *task, s3
 	task->cpu = cpu;
 }
 
-/* Tells whether the running task has had its slice (mlfq, `check_preempt_tick`). */
+/* mlfq: Tells whether the running task has had its slice (`check_preempt_tick`). */
 static inline bool has_had_slice(struct task_ctx *task, s32 cpu)
 {
 	return task->sum_exec - cpu_ctx(cpu)->picked >= deadline_ns * task->level;

@@ -34,6 +34,7 @@ char _license[] SEC("license") = "GPL";
 const volatile bool early = false;
 /* Slices depend on nice values. */
 const volatile bool nice_timeslices = true;
+/* Priorities depend on sleep. */
 const volatile bool interactivity_bonus = true;
 /* Interactive tasks stay in the active array. */
 const volatile bool interactive_reinsertion = true;

@@ -37,8 +37,8 @@ static inline u64 typed_vruntime(u64 vruntime)
 }
 
 /*
- * Whether the mark makes a task the last. From 6.x on the product loses it, which has no effect here
- * (`HRRN_PERCENT`).
+ * Whether the mark makes a task the last. From 6.x on the product loses it, which has no effect
+ * here (`HRRN_PERCENT`).
  */
 static inline bool is_marked_last(u64 vruntime)
 {
@@ -58,8 +58,8 @@ static inline bool has_own_prio(u32 type)
 }
 
 /*
- * When a task that wakes up fell asleep. From 6.x on a task that has moved seems to have slept since
- * the boot (`migrate_task_rq_fair`).
+ * When a task that wakes up fell asleep. From 6.x on a task that has moved seems to have slept
+ * since the boot (`migrate_task_rq_fair`).
  */
 static inline u64 slept_from(u64 exec_start, bool has_migrated)
 {

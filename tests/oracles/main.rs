@@ -3,8 +3,9 @@
 //! One body, two arms: the simulator, and for what one CPU can show the real kernel under the
 //! virtual clock.
 //!
-//! `oracle.rs` reads `tables/`, `measure.rs` has the words of the tables; `orders.rs`, `turns.rs` and
-//! `echo.rs` have what a table cannot say. `ORACLES_ONLY=o1` takes only those whose names begin so.
+//! `oracle.rs` reads `tables/`, and `measure.rs` has the words of the tables; `orders.rs`,
+//! `turns.rs` and `echo.rs` have what a table cannot say. `ORACLES_ONLY=o1` takes only those whose
+//! names begin so.
 
 mod arms;
 mod echo;

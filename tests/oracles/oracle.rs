@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! An oracle: runs, and what must hold of their records. Most are rows of `tables/NAME.toml`; what a
-//! table cannot say is a function of `orders.rs`, `turns.rs` or `echo.rs`.
+//! An oracle: runs, and what must hold of their records. Most are rows of `tables/NAME.toml`; what
+//! a table cannot say is a function of `orders.rs`, `turns.rs` or `echo.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
