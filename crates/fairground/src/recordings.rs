@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The recordings that records play: their tapes, as far as somebody has them, and what these show.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use model::play::{self, Refusal};
 use model::tape_text::TapeText;
 use model::{Step, Trial, Workload};
+use recording::event::Recording;
 use recording::graph::{self, Graph};
+use recording::workload::{self, Choice, Empty, Files};
 use store::SchedulerSource;
+
+use crate::{command_line, output};
 
 /// The tapes of a trial, from the texts of a store or from the file that was played; `None` if
 /// neither has them.
@@ -39,7 +44,36 @@ pub fn tapes_file(workload: &Path) -> PathBuf {
     workload.with_extension("tapes")
 }
 
-/// A file's name without its folder, by which a file beside it names it.
-pub fn name_of(file: &Path) -> String {
-    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+/// What a workload's file and its tapes contain, where the first one will be `file`.
+///
+/// # Errors
+/// No task is left, or the recording is too long.
+pub fn files(recording: &Recording, choice: &Choice, file: &Path) -> Result<Files, Empty> {
+    workload::files(recording, choice, &tapes_name(file))
+}
+
+/// The name by which a workload's file names its tapes.
+pub fn tapes_name(file: &Path) -> String {
+    tapes_file(file).file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Writes a workload's file. The tapes are there before it names them.
+pub fn write(files: &Files, file: &Path) -> anyhow::Result<()> {
+    for (text, file) in [(&files.tapes, tapes_file(file)), (&files.workload, file.to_owned())] {
+        let mut out = output::writer(Some(&file))?;
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+/// Says what the user can do with a workload's file.
+pub fn tell_next_steps(file: &Path) {
+    let path = file.display().to_string();
+    let path = if path.contains('/') { path } else { format!("./{path}") };
+    let path = command_line::quoted(&path);
+    output::tell(format_args!("to see it: fairground list workloads {path}"));
+    output::tell(format_args!(
+        "to play it: fairground run --workload {path} --scheduler vtime --scheduler eevdf"
+    ));
 }

@@ -50,7 +50,7 @@ pub struct Recorder {
     only: Option<Only>,
     /// Whether the programs tell of messages.
     messages: bool,
-    meter: Meter,
+    meter: Option<Meter>,
     start_ns: u64,
 }
 
@@ -90,7 +90,7 @@ impl Recorder {
             object,
             only: settings.only.clone(),
             messages,
-            meter: Meter::default(),
+            meter: None,
             start_ns: 0,
         })
     }
@@ -104,7 +104,7 @@ impl Recorder {
         self.mark()?;
         self.mark()?;
         maps::forget_interrupts(&self.object)?;
-        self.meter.start();
+        self.meter = Some(Meter::start(&self.object));
         self.start_ns = monotonic_ns();
         self.globals.write(self.offsets.recording, 1_u32);
         let Some(link) = self.first_look.take() else { return Ok(()) };
@@ -132,7 +132,6 @@ impl Recorder {
     /// When the buffer cannot be read.
     pub fn look(&mut self) -> Result<Progress, String> {
         self.ring.consume().map_err(|error| format!("the buffer cannot be read: {error}"))?;
-        self.meter.tick(&self.object);
         if matches!(self.only, Some(Only::Cgroup(_))) {
             self.mark()?;
         }
@@ -151,7 +150,8 @@ impl Recorder {
         self.links.clear();
         let lost_events = self.look()?.lost_events;
         let cpus = crate::facts::cpus_online().last().map_or(1, |last| last + 1);
-        let cost = self.meter.finish(&self.object, end_ns - self.start_ns, cpus);
+        let length_ns = end_ns - self.start_ns;
+        let cost = self.meter.map(|meter| meter.finish(&self.object, length_ns, cpus));
         let release = nix::sys::utsname::uname()
             .map(|name| name.release().to_string_lossy().into_owned())
             .unwrap_or_default();
@@ -165,7 +165,7 @@ impl Recorder {
         let kept = std::mem::take(&mut *self.kept.borrow_mut());
         let mut recording = convert::recording(kept, &frame);
         recording.untold = untold(self.only.as_ref(), self.messages);
-        Ok((recording, cost))
+        Ok((recording, cost.unwrap_or_default()))
     }
 }
 

@@ -15,14 +15,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use live::recorder::{Cost, Only, Progress, Recorder, Settings, needs};
 use recording::event::{Recording, What};
-use recording::workload::{self, Choice};
+use recording::workload::Choice;
+use store::exchange::formats::ftrace;
 
 mod command;
 mod line;
 
 use crate::execution::interrupt;
 use crate::exit::{self, bad_input};
-use crate::{command_line, duration, output, recordings, size};
+use crate::{duration, output, recordings, size};
 use command::Command;
 use line::Line;
 
@@ -217,13 +218,12 @@ fn is_workload(file: &Path) -> bool {
 fn write_all(recording: &Recording, args: &Args) -> Result<()> {
     if is_workload(&args.output) {
         let choice = Choice { kernel_threads: args.kernel_threads, ..Choice::default() };
-        let tapes = recordings::tapes_file(&args.output);
-        let files = workload::files(recording, &choice, &recordings::name_of(&tapes))?;
-        write(files.tapes.as_bytes(), &tapes)?;
+        let files = recordings::files(recording, &choice, &args.output)?;
+        write(files.tapes.as_bytes(), &recordings::tapes_file(&args.output))?;
         return write(files.workload.as_bytes(), &args.output);
     }
     let mut text = Vec::new();
-    recording::export::write(recording, &mut text)?;
+    ftrace::write(&recording::export::trace(recording), &mut text)?;
     write(&text, &args.output)
 }
 
@@ -265,18 +265,8 @@ fn tell(args: &Args, recording: &Recording, cost: &Cost, ended: &Ended) {
     ));
     output::tell(line::cost(cost, COST_GOAL_PERCENT));
     if is_workload(&args.output) {
-        tell_next_steps(&args.output);
+        recordings::tell_next_steps(&args.output);
     }
-}
-
-fn tell_next_steps(file: &Path) {
-    let path = file.display().to_string();
-    let path = if path.contains('/') { path } else { format!("./{path}") };
-    let path = command_line::quoted(&path);
-    output::tell(format_args!("to see it: fairground list workloads {path}"));
-    output::tell(format_args!(
-        "to play it: fairground run --workload {path} --scheduler vtime --scheduler eevdf"
-    ));
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! What recording costs: the programs' own time, as the kernel counts it, and this process's.
 
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use libbpf_rs::Object;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -30,71 +30,32 @@ impl Cost {
     }
 }
 
-/// Counting costs time itself, so the kernel counts in one look of five, and the rest is taken to
-/// be like that.
-const LOOKS: u32 = 20;
-const COUNTED_LOOKS: u32 = 4;
-
-#[derive(Default)]
+/// Counts while the programs are attached.
 pub struct Meter {
-    looks: u32,
+    /// The kernel counts as long as this is open; `None`: it does not for this user.
+    counting: Option<OwnedFd>,
+    programs_before_ns: u64,
     own_before: Duration,
-    counting: Option<Counting>,
-    counted: Duration,
-    counted_ns: u64,
-}
-
-struct Counting {
-    _switch: OwnedFd,
-    since: Instant,
-    before_ns: u64,
 }
 
 impl Meter {
-    pub fn start(&mut self) {
-        self.own_before = own_time();
+    pub fn start(object: &Object) -> Meter {
+        // SAFETY: no pointers; the descriptor is new and ours.
+        let counting = unsafe {
+            let fd = libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME);
+            (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))
+        };
+        Meter { counting, programs_before_ns: programs_ns(object), own_before: own_time() }
     }
 
-    /// A look at the events is over.
-    pub fn tick(&mut self, object: &Object) {
-        let counts = self.looks % LOOKS < COUNTED_LOOKS;
-        self.looks += 1;
-        match (counts, self.counting.is_some()) {
-            (true, false) => self.counting = Counting::begin(object),
-            (false, true) => self.end(object),
-            _ => {}
-        }
-    }
-
-    fn end(&mut self, object: &Object) {
-        if let Some(counting) = self.counting.take() {
-            self.counted += counting.since.elapsed();
-            self.counted_ns += programs_ns(object).saturating_sub(counting.before_ns);
-        }
-    }
-
-    pub fn finish(&mut self, object: &Object, length_ns: u64, cpus: u32) -> Cost {
-        self.end(object);
-        let counted_ns = self.counted.as_nanos() as f64;
-        let scale = length_ns as f64 / counted_ns;
+    pub fn finish(&self, object: &Object, length_ns: u64, cpus: u32) -> Cost {
+        let programs_ns = programs_ns(object).saturating_sub(self.programs_before_ns);
         Cost {
-            programs_ns: (counted_ns > 0.0).then_some((self.counted_ns as f64 * scale) as u64),
+            programs_ns: self.counting.as_ref().map(|_| programs_ns),
             own_ns: own_time().saturating_sub(self.own_before).as_nanos() as u64,
             length_ns,
             cpus,
         }
-    }
-}
-
-impl Counting {
-    fn begin(object: &Object) -> Option<Counting> {
-        // SAFETY: no pointers; the descriptor is new and ours.
-        let switch = unsafe {
-            let fd = libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME);
-            (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))
-        }?;
-        let (since, before_ns) = (Instant::now(), programs_ns(object));
-        Some(Counting { _switch: switch, since, before_ns })
     }
 }
 
@@ -116,6 +77,7 @@ fn own_time() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     #[test]
     fn the_cost_is_a_part_of_all_cpus_time() {

@@ -4,28 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use libbpf_rs::btf::Btf;
-use libbpf_rs::btf::types::Typedef;
-
 /// The oldest kernel: `bpf_task_pt_regs`.
 const OLDEST: (u32, u32) = (5, 15);
-
-/// The tracepoints that are needed.
-const TRACEPOINTS: [&str; 13] = [
-    "sched_switch",
-    "sched_waking",
-    "sched_process_fork",
-    "sched_process_exit",
-    "hrtimer_expire_entry",
-    "hrtimer_expire_exit",
-    "timer_expire_entry",
-    "timer_expire_exit",
-    "irq_handler_entry",
-    "irq_handler_exit",
-    "softirq_raise",
-    "softirq_entry",
-    "softirq_exit",
-];
 
 /// Bits of the effective capabilities (`capabilities(7)`).
 const CAP_SYS_ADMIN: u32 = 21;
@@ -42,8 +22,6 @@ pub fn obstacles() -> Vec<String> {
         [kernel(), space(), capabilities()].into_iter().flatten().collect();
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         found.push("this kernel has no BTF (CONFIG_DEBUG_INFO_BTF), which recording needs".into());
-    } else if let Some(missing) = tracepoints() {
-        found.push(missing);
     }
     found
 }
@@ -89,22 +67,6 @@ fn lacking(effective: u64) -> Option<String> {
         .then(|| format!("recording needs {}: {REMEDY}", missing.join(" and ")))
 }
 
-fn tracepoints() -> Option<String> {
-    let btf = Btf::from_vmlinux().ok()?;
-    let is_missing = |name: &&&str| {
-        let typedef = format!("btf_trace_{name}");
-        btf.type_by_name::<Typedef<'_>>(&typedef).is_none()
-    };
-    let missing: Vec<&str> = TRACEPOINTS.iter().filter(is_missing).copied().collect();
-    (!missing.is_empty()).then(|| {
-        format!(
-            "this kernel lacks {} {} (CONFIG_TRACEPOINTS, CONFIG_BPF_EVENTS)",
-            if missing.len() == 1 { "the tracepoint" } else { "the tracepoints" },
-            missing.join(", ")
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,17 +95,5 @@ mod tests {
         assert_eq!(too_old("7.3-rc1"), None);
         let said = too_old("5.10.0-28-amd64").expect("it is too old");
         assert_eq!(said, "recording needs Linux 5.15 or newer; this is 5.10.0-28-amd64");
-    }
-
-    #[test]
-    fn each_tracepoint_of_the_programs_is_looked_for() {
-        let object = libbpf_rs::ObjectBuilder::default();
-        let open = { object }.open_memory(compile::recorder_object()).expect("an object");
-        for program in open.progs() {
-            let section = program.section().to_string_lossy().into_owned();
-            if let Some(name) = section.strip_prefix("tp_btf/") {
-                assert!(TRACEPOINTS.contains(&name), "{name}");
-            }
-        }
     }
 }

@@ -236,14 +236,27 @@ fn resolve(mut tapes: Vec<Tape>, first: usize) -> Tapes {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const NONE: Stream = Stream::NONE;
+    use crate::play::{Script, Setting};
 
     fn workload(text: &str, count: u32) -> Workload {
         let text = tape::TapesText(Some(text.into()));
         let group = TaskGroup { count, ..TaskGroup::once("g", vec![Step::Tape]) };
         let recording = Some(Recorded { text, ..Recorded::default() });
         Workload { tasks: vec![group], recording, ..Workload::default() }
+    }
+
+    /// Each tape's operations as text.
+    fn ops(tapes: &[Vec<TapeOp>]) -> Vec<String> {
+        let text = |ops: &Vec<TapeOp>| {
+            let text = tape::write(&[Tape { ops: ops.clone(), ..Tape::default() }]);
+            text.trim_start_matches("task 0 ").trim().to_owned()
+        };
+        tapes.iter().map(text).collect()
+    }
+
+    fn script(text: &str, count: u32) -> Script {
+        let setting = Setting { policy: Default::default(), seed: crate::Seed(1), cpus: 1 };
+        Script::new(&workload(text, count), setting).expect("playable")
     }
 
     fn refusal(text: &str, count: u32) -> String {
@@ -254,25 +267,17 @@ mod tests {
     fn each_pair_has_a_semaphore_of_its_own() {
         let text = "task 1 a\np1 r5 p2\ntask 2 b\nw0 p2\ntask 3 c\nw1 w0";
         let tapes = Tapes::of(&workload(text, 3), 7).expect("playable");
-        let expected = [
-            vec![TapeOp::Post(7, NONE), TapeOp::Run(5), TapeOp::Post(8, NONE)],
-            vec![TapeOp::Wait(7, NONE), TapeOp::Post(9, NONE)],
-            vec![TapeOp::Wait(9, NONE), TapeOp::Wait(8, NONE)],
-        ];
-        assert_eq!((tapes.ops.as_slice(), tapes.semaphores), (&expected[..], 10));
+        assert_eq!(ops(&tapes.ops), ["p7 r5 p8", "w7 p9", "w9 w8"]);
+        assert_eq!(tapes.semaphores, 10);
     }
 
     #[test]
     fn who_receives_has_a_mailbox() {
         let text = "task 1 a\np1 r5 p2\ntask 2 b\nm0 p2\ntask 3 c\nw1 w0";
         let tapes = Tapes::of(&workload(text, 3), 0).expect("playable");
-        assert_eq!(tapes.ops[1], [TapeOp::Receive(0, NONE), TapeOp::Post(2, NONE)]);
+        assert_eq!(ops(&tapes.ops)[1], "m0 p2");
         assert_eq!(tapes.mailboxes, [Some(1), None, None]);
-        let script = crate::play::Script::new(
-            &workload(text, 3),
-            crate::play::Setting { policy: Default::default(), seed: crate::Seed(1), cpus: 1 },
-        )
-        .expect("playable");
+        let script = script(text, 3);
         assert_eq!([0, 1, 2].map(|task| script.first_wait(0, task)), [None, Some(0), Some(2)]);
     }
 
@@ -280,12 +285,8 @@ mod tests {
     fn a_stream_has_one_semaphore_for_all_of_its_senders() {
         let text = "task 1 a\np2.1 p2\ntask 2 b\np2.1 p2.2\ntask 3 c\nm1.1 m0.1 m1.2 w0";
         let tapes = Tapes::of(&workload(text, 3), 0).expect("playable");
-        let semaphore = |task: usize, at: usize| tapes.ops[task][at].other();
-        assert_eq!((tapes.semaphores, semaphore(0, 0)), (3, semaphore(1, 0)));
-        assert_eq!(
-            [0, 1, 2, 3].map(|at| semaphore(2, at)),
-            [semaphore(0, 0), semaphore(0, 0), semaphore(1, 1), semaphore(0, 1)]
-        );
+        assert_eq!(ops(&tapes.ops), ["p0.1 p1", "p0.1 p2.2", "m0.1 m0.1 m2.2 w1"]);
+        assert_eq!(tapes.semaphores, 3);
         let one_message = "task 1 a\nr1\ntask 2 b\np2.1\ntask 3 c\nm0.1 m0.1";
         assert!(refusal(one_message, 3).contains("operation 2"));
     }
@@ -294,14 +295,9 @@ mod tests {
     fn a_task_that_is_made_waits_for_nobody() {
         let text = "task 1 a\nr5 f1 p1\ntask 2 b\nw0 w0 r7";
         let tapes = Tapes::of(&workload(text, 2), 3).expect("playable");
-        let expected = [
-            vec![TapeOp::Run(5), TapeOp::Fork(1), TapeOp::Post(3, NONE)],
-            vec![TapeOp::Wait(3, NONE), TapeOp::Run(7)],
-        ];
-        assert_eq!((tapes.ops.as_slice(), tapes.made), (&expected[..], vec![false, true]));
-        let setting =
-            crate::play::Setting { policy: Default::default(), seed: crate::Seed(1), cpus: 1 };
-        let script = crate::play::Script::new(&workload(text, 2), setting).expect("playable");
+        assert_eq!(ops(&tapes.ops), ["r5 f1 p3", "w3 r7"]);
+        assert_eq!(tapes.made, [false, true]);
+        let script = script(text, 2);
         assert_eq!((script.starting_tasks(), script.tasks()), (1, 2));
         assert_eq!((script.player_of(1), script.first_wait(0, 1)), ((0, 1), None));
     }
@@ -349,9 +345,8 @@ mod tests {
             (recorded.copies, recorded.speed_percent) = (copies, speed_percent);
             tapes(&workload).map_err(|refusal| refusal.to_string())
         };
-        let copy = vec![TapeOp::Run(9), TapeOp::Until(50), TapeOp::Sleep(25)];
-        let ops = scaled(2, 200).expect("playable").into_iter().map(|tape| tape.ops);
-        assert_eq!(ops.collect::<Vec<_>>(), [copy.clone(), copy]);
+        let copies = scaled(2, 200).expect("playable").into_iter().map(|tape| tape.ops);
+        assert_eq!(ops(&copies.collect::<Vec<_>>()), ["r9 u50 s25"; 2]);
         assert!(scaled(3, 100).is_err_and(|why| why.contains("are not 3 copies")));
         for (copies, speed_percent) in [(0, 100), (1_001, 100), (2, 0), (2, 100_001)] {
             assert!(scaled(copies, speed_percent).is_err_and(|why| why.contains("out of range")));

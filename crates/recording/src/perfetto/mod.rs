@@ -20,9 +20,6 @@ use wire::{Field, Message};
 const FIRST: u8 = 0x0a;
 /// The kernel's most CPUs (`NR_CPUS`).
 const CPUS: u64 = 8192;
-/// Phases of statistics.
-const START: u64 = 1;
-const END: u64 = 2;
 
 /// Why a trace cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,10 +61,8 @@ struct Trace<'a> {
     /// The clock and the machine of the events.
     source: Option<(u64, u64)>,
     cpus: u32,
-    /// How often events were lost.
+    /// How often events were lost; it is not known how many.
     losses: u64,
-    /// Events that each CPU had lost at the beginning, and those that it lost since then.
-    overruns: BTreeMap<u32, (u64, u64)>,
 }
 
 impl<'a> Trace<'a> {
@@ -78,13 +73,12 @@ impl<'a> Trace<'a> {
                     .into(),
             );
         }
-        let [bundle, processes, stats, deflated, machine, zstd] =
-            packet.message()?.last([1, 2, 34, 50, 98, 133])?;
+        let [bundle, processes, deflated, machine, zstd] =
+            packet.message()?.last([1, 2, 50, 98, 133])?;
         if deflated.is_there() || zstd.is_there() {
             return Err("packets in it are packed; record without 'compression_type'".into());
         }
         self.process_tree(processes.message()?)?;
-        self.stats(stats.message()?)?;
         if bundle.is_there() {
             self.bundle(bundle.message()?, machine.number()?)?;
         }
@@ -128,26 +122,6 @@ impl<'a> Trace<'a> {
         Ok(())
     }
 
-    /// The kernel's own statistics of its buffers.
-    fn stats(&mut self, stats: Message<'_>) -> Result<(), String> {
-        let [phase] = stats.last([1])?;
-        for of_cpu in stats.messages(2)? {
-            let [cpu, overwritten, not_committed, dropped] = of_cpu.last([1, 3, 4, 8])?;
-            let cpu = number_of_cpu(cpu)?;
-            self.cpus = self.cpus.max(cpu + 1);
-            let mut lost = 0_u64;
-            for count in [overwritten, not_committed, dropped] {
-                lost = lost.saturating_add(count.number()?);
-            }
-            match (phase.number()?, self.overruns.get_mut(&cpu)) {
-                (START, None) => drop(self.overruns.insert(cpu, (lost, 0))),
-                (END, Some((start, since))) => *since = lost.saturating_sub(*start).max(*since),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
     fn recording(mut self) -> Result<Recording, String> {
         self.events.sort_by_key(|event| event.at_ns);
         let has = |is: fn(&Scheduling<'_>) -> bool| self.events.iter().any(|seen| is(&seen.what));
@@ -155,9 +129,7 @@ impl<'a> Trace<'a> {
             has(|what| matches!(what, Scheduling::Fork { parent, .. } if *parent != CURRENT));
         let mut collector = Collector::new(has(|what| matches!(what, Scheduling::Waking(_))));
         collector.cpus(self.cpus);
-        // Both tell of the same loss; bundles do not say how many events it was.
-        let overrun = self.overruns.values().fold(0, |sum: u64, cpu| sum.saturating_add(cpu.1));
-        collector.lost(self.losses.max(overrun));
+        collector.lost(self.losses);
         let unknown = self.collect(&mut collector, has_forks);
         let mut recording = collector.finish("a trace of Perfetto")?;
         for task in recording.tasks.iter_mut().filter(|task| task.name == UNNAMED) {

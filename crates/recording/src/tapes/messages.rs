@@ -149,11 +149,8 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::event::{Event, Leaves, Reason, Waker, What};
     use crate::tapes::tests::{switch, t, tapes, wake};
-
-    const ONE: Stream = Stream(1);
 
     fn sent(at_ns: u64, task: u32, bytes: u32) -> Event {
         Event { at_ns, cpu: 0, what: What::Send { task: t(task), stream: 7, bytes } }
@@ -179,24 +176,9 @@ mod tests {
         ];
         let found = tapes(events.clone(), &[true, true]);
         // Nobody takes the third one.
-        let sender = [
-            TapeOp::Run(10),
-            TapeOp::Post(1, ONE),
-            TapeOp::Run(20),
-            TapeOp::Post(1, ONE),
-            TapeOp::Run(50),
-        ];
-        assert_eq!(found[0], sender);
-        let reader = [
-            TapeOp::Run(10),
-            TapeOp::Receive(0, ONE),
-            TapeOp::Run(10),
-            TapeOp::Receive(0, ONE),
-            TapeOp::Run(10),
-        ];
-        assert_eq!(found[1], reader);
+        assert_eq!(found, ["r10 p1.1 r20 p1.1 r50", "r10 m0.1 r10 m0.1 r10"]);
         let alone = tapes(events, &[false, true]);
-        assert!(alone[1].iter().all(|op| op.other().is_none()), "{alone:?}");
+        assert_eq!(alone[1], "r30");
     }
 
     #[test]
@@ -214,24 +196,7 @@ mod tests {
             switch(60, 1, Some((1, Leaves::Ended)), None),
         ];
         let found = tapes(events, &[true, true]);
-        assert_eq!(
-            found[0],
-            [
-                TapeOp::Run(20),
-                TapeOp::Post(1, ONE),
-                TapeOp::Run(5),
-                TapeOp::Post(1, ONE),
-                TapeOp::Run(975)
-            ]
-        );
-        let expected = [
-            TapeOp::Run(10),
-            TapeOp::Receive(0, ONE),
-            TapeOp::Run(20),
-            TapeOp::Receive(0, ONE),
-            TapeOp::Run(10),
-        ];
-        assert_eq!(found[1], expected);
+        assert_eq!(found, ["r20 p1.1 r5 p1.1 r975", "r10 m0.1 r20 m0.1 r10"]);
     }
 
     #[test]
@@ -245,8 +210,7 @@ mod tests {
             taken(40, 1, 8),
         ];
         let found = tapes(events, &[true, true]);
-        assert_eq!(found[0], [TapeOp::Run(30), TapeOp::Post(1, ONE), TapeOp::Run(970)]);
-        assert_eq!(found[1], [TapeOp::Run(40), TapeOp::Receive(0, ONE), TapeOp::Run(960)]);
+        assert_eq!(found, ["r30 p1.1 r970", "r40 m0.1 r960"]);
     }
 
     #[test]
@@ -260,8 +224,7 @@ mod tests {
             sent(50, 0, 5),
         ];
         let found = tapes(events, &[true, true]);
-        assert_eq!(found[0], [TapeOp::Run(20), TapeOp::Post(1, ONE), TapeOp::Run(980)]);
-        assert_eq!(found[1], [TapeOp::Run(10), TapeOp::Receive(0, ONE), TapeOp::Run(970)]);
+        assert_eq!(found, ["r20 p1.1 r980", "r10 m0.1 r970"]);
     }
 
     #[test]
@@ -276,8 +239,6 @@ mod tests {
             taken(60, 2, 5),
         ];
         let found = tapes(events, &[true, true, true]);
-        assert_eq!(found[0][1], TapeOp::Post(1, Stream::NONE));
-        assert_eq!(found[1][1], TapeOp::Receive(0, Stream::NONE));
-        assert_eq!(found[2][1], TapeOp::Receive(0, Stream::NONE));
+        assert_eq!(found, ["r10 p1 r10 p2 r980", "r10 m0 r10", "r10 m0 r940"]);
     }
 }

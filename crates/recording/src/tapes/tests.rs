@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
 use crate::event::{Attributes, Task};
-
-pub(super) const NONE: Stream = Stream::NONE;
+use model::Tape;
 
 pub(super) fn t(task: u32) -> TaskIndex {
     TaskIndex(task)
@@ -20,11 +19,17 @@ pub(super) fn wake(at_ns: u64, task: u32, waker: Waker) -> Event {
 
 pub(super) const SLEEPS: Leaves = Leaves::Sleeps(Reason::Unknown);
 
-/// The tapes of two tasks, or of those that are kept.
-pub(super) fn tapes(events: Vec<Event>, keeps: &[bool]) -> Vec<Vec<TapeOp>> {
+/// The tapes of tasks as text; empty for those that are not kept.
+pub(super) fn tapes(events: Vec<Event>, keeps: &[bool]) -> Vec<String> {
     let tasks = vec![Task::default(); keeps.len()];
     let recording = Recording { cpus: 2, length_ns: 1000, tasks, events, ..Recording::default() };
-    write(&recording, |task| keeps[task.0 as usize]).tapes
+    texts(write(&recording, |task| keeps[task.0 as usize]))
+}
+
+fn texts(written: Written) -> Vec<String> {
+    let text = |ops| model::tape::write(&[Tape { ops, ..Tape::default() }]);
+    let without_head = |text: String| text.lines().skip(1).collect::<Vec<_>>().join(" ");
+    written.tapes.into_iter().map(text).map(without_head).collect()
 }
 
 #[test]
@@ -39,19 +44,16 @@ fn a_wait_has_its_post_where_the_waker_was() {
         switch(550, 1, Some((1, Leaves::Ended)), None),
         switch(700, 0, Some((0, SLEEPS)), None),
     ];
-    let expected = [
-        vec![TapeOp::Run(300), TapeOp::Post(1, NONE), TapeOp::Run(400)],
-        vec![TapeOp::Run(10), TapeOp::Wait(0, NONE), TapeOp::Run(140)],
-    ];
+    let expected = ["r300 p1 r400", "r10 w0 r140"];
     assert_eq!(tapes(events, &[true, true]), expected);
 }
 
 #[test]
 fn a_sleep_in_a_pipe_is_a_wait_of_its_own_kind() {
     for (reason, expected) in [
-        (Reason::Pipe, TapeOp::Receive(0, NONE)),
-        (Reason::Child, TapeOp::Receive(0, NONE)),
-        (Reason::Futex, TapeOp::Wait(0, NONE)),
+        (Reason::Pipe, "r10 m0 r20 m0 r10"),
+        (Reason::Child, "r10 m0 r20 m0 r10"),
+        (Reason::Futex, "r10 w0 r20 w0 r10"),
     ] {
         let sleeps = Leaves::Sleeps(reason);
         // The second time the waker is faster than the switch.
@@ -65,12 +67,7 @@ fn a_sleep_in_a_pipe_is_a_wait_of_its_own_kind() {
             switch(60, 1, None, Some(1)),
             switch(70, 1, Some((1, Leaves::Ended)), None),
         ];
-        let waits: Vec<TapeOp> = tapes(events, &[true, true])[1]
-            .iter()
-            .filter(|b| b.other().is_some())
-            .copied()
-            .collect();
-        assert_eq!(waits, [expected; 2], "{reason:?}");
+        assert_eq!(tapes(events, &[true, true])[1], expected, "{reason:?}");
     }
 }
 
@@ -90,14 +87,7 @@ fn a_changed_nice_value_stands_where_it_was_changed() {
         switch(210, 0, None, Some(0)),
         switch(250, 0, Some((0, Leaves::Ended)), None),
     ];
-    let expected = [
-        TapeOp::Run(30),
-        TapeOp::Nice(-8),
-        TapeOp::Run(70),
-        TapeOp::Nice(5),
-        TapeOp::Until(200),
-        TapeOp::Run(40),
-    ];
+    let expected = "r30 n-8 r70 n5 u200 r40";
     assert_eq!(tapes(events, &[true])[0], expected);
 }
 
@@ -117,17 +107,7 @@ fn what_no_played_task_ends_is_a_timer_or_a_device() {
         switch(350, 0, Some((0, disk)), None),
         wake(390, 0, Waker::Timer),
     ];
-    let expected = vec![
-        TapeOp::Run(100),
-        TapeOp::Until(150),
-        TapeOp::Run(40),
-        TapeOp::Sleep(60),
-        TapeOp::Run(30),
-        TapeOp::Sleep(30),
-        TapeOp::Run(10),
-        TapeOp::Until(390),
-    ];
-    assert_eq!(tapes(events, &[true, false]), [expected, Vec::new()]);
+    assert_eq!(tapes(events, &[true, false]), ["r100 u150 r40 s60 r30 s30 r10 u390", ""]);
 }
 
 #[test]
@@ -143,14 +123,14 @@ fn a_waker_that_is_faster_than_the_switch_counts() {
         ]
     };
     let with = tapes(events(110), &[true, true]);
-    assert_eq!(with[0], [TapeOp::Run(90), TapeOp::Post(1, NONE), TapeOp::Run(910)]);
-    assert_eq!(with[1], [TapeOp::Run(100), TapeOp::Wait(0, NONE), TapeOp::Run(90)]);
+    assert_eq!(with[0], "r90 p1 r910");
+    assert_eq!(with[1], "r100 w0 r90");
     // A second wake-up makes the first one one of a task that did not sleep.
     let mut second = events(150);
     second.insert(4, wake(140, 1, Waker::Timer));
     let without = tapes(second, &[true, true]);
-    assert_eq!(without[0], [TapeOp::Run(1000)]);
-    assert_eq!(without[1], [TapeOp::Run(100), TapeOp::Until(140), TapeOp::Run(50)]);
+    assert_eq!(without[0], "r1000");
+    assert_eq!(without[1], "r100 u140 r50");
 }
 
 #[test]
@@ -162,13 +142,10 @@ fn a_child_begins_at_its_fork() {
         switch(90, 1, Some((1, Leaves::Ended)), None),
         switch(100, 0, Some((0, Leaves::Ended)), None),
     ];
-    let expected = [
-        vec![TapeOp::Run(50), TapeOp::Fork(1), TapeOp::Run(50)],
-        vec![TapeOp::Wait(0, NONE), TapeOp::Run(30)],
-    ];
+    let expected = ["r50 f1 r50", "w0 r30"];
     assert_eq!(tapes(events.clone(), &[true, true]), expected);
     let alone = tapes(events, &[true, false]);
-    assert_eq!(alone, [vec![TapeOp::Run(100)], vec![]]);
+    assert_eq!(alone, ["r100", ""]);
 }
 
 #[test]
@@ -182,10 +159,7 @@ fn who_was_there_before_its_fork_is_woken() {
         switch(90, 1, Some((1, Leaves::Ended)), None),
         switch(100, 0, Some((0, Leaves::Ended)), None),
     ];
-    let expected = [
-        vec![TapeOp::Run(50), TapeOp::Post(1, NONE), TapeOp::Run(50)],
-        vec![TapeOp::Run(20), TapeOp::Wait(0, NONE), TapeOp::Run(30)],
-    ];
+    let expected = ["r50 p1 r50", "r20 w0 r30"];
     assert_eq!(tapes(events, &[true, true]), expected);
 }
 
@@ -199,8 +173,8 @@ fn a_sleep_without_a_wake_up_is_counted() {
     let recording =
         Recording { length_ns: 200, tasks: vec![Task::default()], events, ..Recording::default() };
     let written = write(&recording, |_| true);
-    assert_eq!(written.tapes[0], [TapeOp::Run(100), TapeOp::Until(160), TapeOp::Run(40)]);
     assert_eq!((written.counts.unexplained, written.counts.switches), (1, 3));
+    assert_eq!(texts(written), ["r100 u160 r40"]);
 }
 
 #[test]
@@ -212,7 +186,7 @@ fn a_missing_switch_takes_no_time_from_the_one_that_ran() {
         switch(400, 0, Some((0, Leaves::Runnable)), Some(1)),
         switch(450, 0, Some((1, SLEEPS)), Some(0)),
     ];
-    let expected = [vec![TapeOp::Run(950)], vec![TapeOp::Until(400), TapeOp::Run(50)]];
+    let expected = ["r950", "u400 r50"];
     assert_eq!(tapes(events, &[true, true]), expected);
 }
 
@@ -226,14 +200,11 @@ fn equal_sleeps_are_relative() {
         now += 10_000_000;
         events.extend([wake(now, 0, Waker::Timer), switch(now, 0, None, Some(0))]);
     }
-    let ops = &tapes(events, &[true])[0];
     // The first one may have begun before the recording.
-    assert_eq!(ops[1], TapeOp::Until(13_000_000));
-    let relative = ops.iter().filter(|op| **op == TapeOp::Sleep(10_000_000)).count();
-    assert_eq!(relative, 5);
+    let rest =
+        "s10000000 r9000000 s10000000 r2000000 s10000000 r700000 s10000000 r4000000 s10000000";
+    assert_eq!(tapes(events, &[true]), [format!("r3000000 u13000000 r1000000 {rest}")]);
 }
-
-const ONE: Stream = Stream(1);
 
 #[test]
 fn a_yield_is_on_the_tape() {
@@ -243,7 +214,7 @@ fn a_yield_is_on_the_tape() {
         switch(30, 0, Some((1, Leaves::Runnable)), Some(0)),
         switch(50, 0, Some((0, Leaves::Ended)), None),
     ];
-    assert_eq!(tapes(events, &[true, false])[0], [TapeOp::Run(10), TapeOp::Yield, TapeOp::Run(20)]);
+    assert_eq!(tapes(events, &[true, false])[0], "r10 y r20");
 }
 
 #[test]
@@ -274,15 +245,8 @@ fn a_task_that_polls_goes_on_for_whatever_comes_first() {
         switch(80, 1, Some((1, Leaves::Ended)), None),
     ];
     let written = tapes(events, &[true, true, true]);
-    let expected = vec![
-        TapeOp::Wait(0, ONE),
-        TapeOp::Run(10),
-        TapeOp::Receive(2, ONE),
-        TapeOp::Run(20),
-        TapeOp::Receive(2, ONE),
-        TapeOp::Run(10),
-    ];
+    let expected = "w0.1 r10 m2.1 r20 m2.1 r10";
     assert_eq!(written[1], expected);
-    let posts = |ops: &[TapeOp]| ops.iter().filter(|op| **op == TapeOp::Post(1, ONE)).count();
+    let posts = |tape: &str| tape.split(' ').filter(|op| *op == "p1.1").count();
     assert_eq!((posts(&written[0]), posts(&written[2])), (1, 2));
 }

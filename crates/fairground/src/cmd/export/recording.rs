@@ -4,16 +4,16 @@
 //! was played.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use model::tape_text::TapeText;
 use model::{Recorded, Trial, Workload};
+use recording::workload::Files;
 use store::{Filter, SchedulerSource, Store};
 
 use crate::exit::bad_input;
-use crate::{output, recordings, records};
+use crate::{recordings, records};
 
 /// The fewest digits of a SHA-256 that name a recording.
 const DIGITS_MIN: usize = 6;
@@ -36,14 +36,8 @@ pub fn run(args: &Args) -> Result<()> {
     let store = Store::open_readonly(&args.store)?;
     let mut trial = find(&store, &args.name)?;
     let tapes = tapes(&store.sources()?, &mut trial, &args.store)?;
-    let tapes_file = recordings::tapes_file(&args.output);
-    let workload = text(&trial.workload, &recordings::name_of(&tapes_file))?;
-    for (text, file) in [(&tapes.text, &tapes_file), (&workload, &args.output)] {
-        let mut out = output::writer(Some(file))?;
-        out.write_all(text.as_bytes())?;
-        out.flush()?;
-    }
-    Ok(())
+    let workload = text(&trial.workload, &recordings::tapes_name(&args.output))?;
+    recordings::write(&Files { workload, tapes: tapes.text }, &args.output)
 }
 
 fn find(store: &Store, name: &str) -> Result<Trial> {

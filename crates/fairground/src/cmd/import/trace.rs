@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A trace of a scheduler → a workload file that plays it again.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use recording::event::Recording;
-use recording::workload::{self, Choice};
+use recording::workload::Choice;
 use recording::{perfetto, text};
 
 use super::Args;
@@ -52,15 +51,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         kernel_threads: args.kernel_threads,
         ..Choice::default()
     };
-    let tapes = recordings::tapes_file(&target);
-    let files = workload::files(&recording, &choice, &recordings::name_of(&tapes))
+    let files = recordings::files(&recording, &choice, &target)
         .map_err(|why| bad_input(format!("{}: {why}", file.display())))?;
-    for (text, file) in [(&files.tapes, &tapes), (&files.workload, &target)] {
-        let mut out = output::writer(Some(file))?;
-        out.write_all(text.as_bytes())?;
-        out.flush()?;
-    }
-    tell(file, &recording, &target);
+    recordings::write(&files, &target)?;
+    tell(file, &recording);
+    recordings::tell_next_steps(&target);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -123,7 +118,7 @@ fn read(file: &Path) -> Result<Recording> {
     })
 }
 
-fn tell(file: &Path, recording: &Recording, target: &Path) {
+fn tell(file: &Path, recording: &Recording) {
     let (seconds, events) = (recording.length_ns as f64 / 1e9, recording.events.len());
     output::tell(format_args!(
         "{}: a trace of {seconds:.3} s with {events} events, {} of them lost",
@@ -133,11 +128,4 @@ fn tell(file: &Path, recording: &Recording, target: &Path) {
     for sentence in &recording.untold {
         output::tell(format_args!("it does not tell: {sentence}"));
     }
-    let path = target.display().to_string();
-    let path = if path.contains('/') { path } else { format!("./{path}") };
-    let path = command_line::quoted(&path);
-    output::tell(format_args!("to see it: fairground list workloads {path}"));
-    output::tell(format_args!(
-        "to play it: fairground run --workload {path} --scheduler vtime --scheduler eevdf"
-    ));
 }

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use model::{Backend, Record};
 use recording::traced;
-use recording::workload::{self, Choice, Files};
+use recording::workload::{Choice, Files};
 use tempfile::TempDir;
 
 use super::sides::{trace, wall_ns};
@@ -66,12 +66,8 @@ impl Tapes {
             }
             let name = format!("{}-{}.toml", slug(&cell), trial.backend.word());
             let file = self.folder().join(name);
-            let tapes = recordings::tapes_file(&file);
-            let Some(files) = files(store, record, &recordings::name_of(&tapes))? else { continue };
-            for (text, file) in [(files.tapes, &tapes), (files.workload, &file)] {
-                std::fs::write(file, text)
-                    .with_context(|| format!("{}: cannot be written", file.display()))?;
-            }
+            let Some(files) = files(store, record, &file)? else { continue };
+            recordings::write(&files, &file)?;
             let machine = trial.machine.name.clone();
             written.push(Recorded { cell, machine, backend: trial.backend, file });
         }
@@ -86,7 +82,7 @@ impl Tapes {
 }
 
 /// The workload's files; `None`, and a line for the user, where the trace does not serve.
-fn files(store: &Path, record: &Record, tapes_name: &str) -> Result<Option<Files>> {
+fn files(store: &Path, record: &Record, file: &Path) -> Result<Option<Files>> {
     let cell = record.trial.workload.cell();
     let trace = trace(store, record)?;
     if trace.lost > 0 {
@@ -101,7 +97,7 @@ fn files(store: &Path, record: &Record, tapes_name: &str) -> Result<Option<Files
     let read = traced::read(&trace, wall_ns(record, &trace).unwrap_or(u64::MAX), &source, cpus);
     let made = read.and_then(|traced| {
         let choice = Choice { threads: Some(traced.threads), ..Choice::default() };
-        workload::files(&traced.recording, &choice, tapes_name).map_err(|why| why.to_string())
+        recordings::files(&traced.recording, &choice, file).map_err(|why| why.to_string())
     });
     made.map(Some).map_err(|why| bad_input(format!("{cell}: {why}")))
 }
