@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Traces that are made field by field. Whole ones in both forms are those of the tests of `import`.
+//! Traces that are made field by field. The tests of `import` read whole ones in both forms.
 
 use std::str::SplitWhitespace;
 
