@@ -27,7 +27,7 @@ pub fn at_hand<'a>(
     workloads: impl IntoIterator<Item = &'a Workload>,
 ) -> BTreeMap<&'a str, &'a Arc<str>> {
     let recorded = workloads.into_iter().filter_map(|workload| workload.recording.as_ref());
-    recorded.filter_map(|it| Some((it.sha256.as_str(), it.text.0.as_ref()?))).collect()
+    recorded.filter_map(|tapes| Some((tapes.sha256.as_str(), tapes.text.0.as_ref()?))).collect()
 }
 
 impl TapeText {
@@ -57,7 +57,7 @@ impl TapeText {
 
 /// Gives each workload that names one of these texts its tapes.
 pub fn attach<'a>(texts: Vec<TapeText>, workloads: impl IntoIterator<Item = &'a mut Workload>) {
-    let texts = texts.into_iter().map(|it| (it.sha256, Arc::from(it.text))).collect();
+    let texts = texts.into_iter().map(|tapes| (tapes.sha256, Arc::from(tapes.text))).collect();
     give(&texts, workloads);
 }
 

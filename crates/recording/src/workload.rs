@@ -80,9 +80,10 @@ fn played(recording: &Recording, choice: &Choice) -> Result<Played, Empty> {
     let played = (0..written.tapes.len()).filter(|&task| !written.tapes[task].is_empty());
     let groups = groups::groups(recording, played.map(|task| TaskIndex(task as u32)));
     if groups.is_empty() {
-        let why = match choice.only.is_empty() {
-            true => "no task of it ran".to_owned(),
-            false => format!("no task named {} ran", choice.only.join(" or ")),
+        let why = if choice.only.is_empty() {
+            "no task of it ran".to_owned()
+        } else {
+            format!("no task named {} ran", choice.only.join(" or "))
         };
         return Err(Empty(why));
     }

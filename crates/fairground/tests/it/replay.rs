@@ -113,7 +113,7 @@ fn order(records: &[Record], group: &str) -> Vec<String> {
         sum / count
     };
     let mut ranked: Vec<(f64, String)> =
-        records.iter().map(|it| (mean(it), it.trial.contestant.name.clone())).collect();
+        records.iter().map(|record| (mean(record), record.trial.contestant.name.clone())).collect();
     ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
     ranked.into_iter().map(|(_, name)| name).collect()
 }

@@ -43,7 +43,7 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     let mut proofs = Vec::new();
     for backend in kernels(&asked) {
         let of_backend: Vec<&Recorded> =
-            recorded.iter().filter(|it| it.backend == backend).collect();
+            recorded.iter().filter(|program| program.backend == backend).collect();
         let Some(planned) = replays(&args, &asked, backend, &of_backend)? else { continue };
         let Some(replayed) = measure(&args, planned)? else { return Ok(exit::interrupted()) };
         let sides = Sides {
@@ -103,7 +103,7 @@ fn replays(
     let has_model = asked.experiment.backends.contains(&Backend::MODEL);
     let model = (has_model && backend != Backend::Live).then_some(Backend::MODEL);
     let on = std::iter::once(backend).chain(model).collect();
-    let files: Vec<PathBuf> = recorded.iter().map(|it| it.file.clone()).collect();
+    let files: Vec<PathBuf> = recorded.iter().map(|program| program.file.clone()).collect();
     let mut planned = args.options.experiment.plan_of_files(on, &files)?;
     planned.experiment.name = format!("{}-tapes-{}", asked.experiment.name, backend.word());
     Ok(Some(planned.with_traces()))
@@ -119,9 +119,9 @@ fn measure(args: &Args, planned: PlannedExperiment) -> Result<Option<Vec<Record>
 }
 
 fn prove(sides: &Sides<'_>, recorded: &[&Recorded], under: &str) -> Result<Vec<Proof>> {
-    let prove = |it: &&Recorded| {
-        let (program, replay, model) = (sides.program(it)?, sides.replay(it)?, sides.model(it)?);
-        let of = (it.cell.clone(), it.machine.clone(), it.backend);
+    let prove = |of: &&Recorded| {
+        let (program, replay, model) = (sides.program(of)?, sides.replay(of)?, sides.model(of)?);
+        let of = (of.cell.clone(), of.machine.clone(), of.backend);
         Ok(replay::proof(of, under, [&program, &replay, &model]))
     };
     recorded.iter().map(prove).collect()

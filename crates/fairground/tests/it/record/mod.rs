@@ -127,17 +127,6 @@ fn a_recording_is_a_workload_that_the_simulator_plays() {
 }
 
 #[test]
-fn names_are_left_out_of_an_anonymous_recording() {
-    testing::beyond_cargo_test!("records this kernel");
-    need!(known::can_record());
-    let bench = Bench::new();
-    let only = ["record", "--anonymous", "--only", "sh", "-o", "load.trace"];
-    bench.run(&[&only[..], &["--", "sh", "-c", "sleep 0.01; true"]].concat()).success();
-    let text = fs::read_to_string(bench.path("load.trace")).expect("the recording");
-    assert!(text.contains("next_comm=t1 ") && !text.contains("sleep"), "{text}");
-}
-
-#[test]
 fn an_interrupt_ends_it_and_keeps_what_was_recorded() {
     testing::beyond_cargo_test!("records this kernel");
     need!(known::can_record());

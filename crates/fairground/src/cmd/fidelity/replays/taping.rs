@@ -25,29 +25,24 @@ pub struct Recorded {
 }
 
 /// The folder for workload files.
-pub enum Tapes {
-    /// The user's.
-    Kept(PathBuf),
-    /// One that goes.
-    Scratch(TempDir),
+pub struct Tapes {
+    folder: PathBuf,
+    /// Of the folder that nobody named, which goes.
+    _scratch: Option<TempDir>,
 }
 
 impl Tapes {
     /// The folder that is named, which is made; or one for the moment.
     pub fn new(named: Option<&Path>) -> Result<Tapes> {
-        let Some(folder) = named else { return Ok(Tapes::Scratch(tempfile::tempdir()?)) };
+        let Some(folder) = named else {
+            let scratch = tempfile::tempdir()?;
+            return Ok(Tapes { folder: scratch.path().to_owned(), _scratch: Some(scratch) });
+        };
         std::fs::create_dir_all(folder).map_err(|error| {
             let shown = folder.display();
             bad_input(format!("--tapes {shown}: cannot be made ({error}); name another folder"))
         })?;
-        Ok(Tapes::Kept(folder.to_owned()))
-    }
-
-    fn folder(&self) -> &Path {
-        match self {
-            Tapes::Kept(folder) => folder,
-            Tapes::Scratch(folder) => folder.path(),
-        }
+        Ok(Tapes { folder: folder.to_owned(), _scratch: None })
     }
 
     /// Writes the files of each cell: what the contestant's first trial did that ended well.
@@ -65,19 +60,19 @@ impl Tapes {
                 continue;
             }
             let name = format!("{}-{}.toml", slug(&cell), trial.backend.word());
-            let file = self.folder().join(name);
+            let file = self.folder.join(name);
             let Some(files) = files(store, record, &file)? else { continue };
             recordings::write(&files, &file)?;
             let machine = trial.machine.name.clone();
             written.push(Recorded { cell, machine, backend: trial.backend, file });
         }
-        match written.is_empty() {
-            true => Err(bad_input(format!(
+        if written.is_empty() {
+            return Err(bad_input(format!(
                 "no program was recorded under {under}: the experiment's workloads must start \
                  programs, and their trials under its baseline must end well"
-            ))),
-            false => Ok(written),
+            )));
         }
+        Ok(written)
     }
 }
 
