@@ -149,45 +149,6 @@ fn a_recording_is_shown_with_its_graph() {
     assert!(said.contains("write `list workloads ./mine.toml`"), "{said}");
 }
 
-/// The record of two tapes in the simulator, each the only one of its group, on these CPUs.
-fn two_tapes(bench: &Bench, writer: &str, reader: &str, cpus: &str) -> Record {
-    let group = |name: &str| {
-        format!(
-            "[[task]]\nname = '{name}'\ncount = 1\nrepeat = 1\naffinity = {cpus}\n\
-             steps = ['tape']\n"
-        )
-    };
-    let tapes = format!("task 1 writer\n{writer}\ntask 2 reader\n{reader}\n");
-    let sha256 = model::trial::sha256_hex(tapes.as_bytes());
-    let recording = format!(
-        "[recording]\nsource = 'a test'\ncpus = 2\nlength_us = 9000\n\
-         tapes = 'two.tapes'\nsha256 = '{sha256}'\n"
-    );
-    let groups = [group("writer"), group("reader")].concat();
-    bench.write("two.toml", &format!("about = 'two tapes'\n{groups}{recording}"));
-    bench.write("two.tapes", &tapes);
-    play(bench, "./two.toml", &["fifo"], "two.db").remove(0)
-}
-
-#[test]
-fn who_is_early_for_a_message_sleeps_and_who_is_late_does_not() {
-    let sleeps = |reader: &str| {
-        let record = two_tapes(&Bench::new(), "r5000000 p1 r1000000", reader, "[0, 1]");
-        value(&record, "voluntary_switches", "reader")
-    };
-    assert_eq!(sleeps("r1000000 m0 r1000000") - sleeps("r8000000 m0 r1000000"), 1.0);
-}
-
-#[test]
-fn a_yield_gives_the_cpu_away() {
-    let yields = |ops: &str| {
-        let record = two_tapes(&Bench::new(), ops, ops, "[0]");
-        value(&record, "involuntary_switches", "all")
-    };
-    let without = yields("r1000000 r1000000");
-    assert!(yields("r1000000 y r1000000 y r1000000") >= without + 2.0, "{without}");
-}
-
 #[test]
 fn a_trial_finds_its_tapes_by_their_content() {
     let bench = Bench::new();

@@ -107,6 +107,25 @@ fn what_is_not_made_in_time_is_no_task() {
 }
 
 #[test]
+fn who_is_early_for_a_message_sleeps_and_who_is_late_does_not() {
+    let (writer, reader) = ("r5000000 p{} r1000000", "r1000000 m{} r1000000");
+    let play = |first: &str, second: &str| {
+        let (first, second) = (first.replace("{}", "1"), second.replace("{}", "0"));
+        play(20, Costs::FREE, plain(), &format!("task 1 a\n{first}\ntask 2 b\n{second}\n"))
+    };
+    assert_eq!(ran(&play(reader, writer), "a"), [(0, 1_000), (7_000, 8_000)]);
+    assert_eq!(ran(&play(writer, reader), "b"), [(6_000, 8_000)]);
+}
+
+#[test]
+fn a_yield_gives_the_cpu_away() {
+    let tapes = "task 1 a\nr1000000 y r1000000\ntask 2 b\nr1000000 y r1000000\n";
+    let record = play(20, Costs::FREE, plain(), tapes);
+    assert_eq!(ran(&record, "a"), [(0, 1_000), (2_000, 3_000)]);
+    assert_eq!(ran(&record, "b"), [(1_000, 2_000), (3_000, 4_000)]);
+}
+
+#[test]
 fn a_reader_goes_on_with_whatever_message_comes_first() {
     let play = |a_us: u64, b_us: u64| {
         let tape = |at_us: u64| format!("u{} r100000 p2.1", at_us * 1000);
