@@ -18,7 +18,7 @@ use crate::records::columns::{Column, cells, columns};
 use model::MeasureKey;
 
 /// The fewest trials from which a scatter is estimated.
-pub const TRIALS_NEEDED: usize = 3;
+pub const TRIALS_FOR_SCATTER: usize = 3;
 
 /// The noise floor of a measure in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,11 +41,13 @@ fn floor_percent(deviation: f64, units: usize) -> Option<f64> {
 }
 
 /// The pooled standard deviation of natural logarithms within groups of equal trials. `None`
-/// with fewer than [`TRIALS_NEEDED`] trials, and where a number is not above 0.
+/// with fewer than [`TRIALS_FOR_SCATTER`] trials, and where a number is not above 0.
 pub fn deviation(groups: &[Vec<f64>]) -> Option<f64> {
     let trials: usize = groups.iter().map(Vec::len).sum();
     let degrees = trials.checked_sub(groups.iter().filter(|group| !group.is_empty()).count())?;
-    if trials < TRIALS_NEEDED || degrees == 0 || groups.iter().flatten().any(|value| *value <= 0.0)
+    if trials < TRIALS_FOR_SCATTER
+        || degrees == 0
+        || groups.iter().flatten().any(|value| *value <= 0.0)
     {
         return None;
     }

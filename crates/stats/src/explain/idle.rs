@@ -60,7 +60,7 @@ impl Idle {
         let mut sets: Vec<Option<Vec<u32>>> = Vec::new();
         let mut of_group = Vec::new();
         for set in &timeline.allowed {
-            let known = sets.iter().position(|other| other == set);
+            let known = sets.iter().position(|known| known == set);
             of_group.push(known.unwrap_or(sets.len()));
             if known.is_none() {
                 sets.push(set.clone());
@@ -148,10 +148,6 @@ impl Idle {
 }
 
 impl Class {
-    fn holds(&self, cpu: u32) -> bool {
-        self.cpus.as_ref().is_none_or(|cpus| cpus.contains(&cpu))
-    }
-
     /// How long at least one of the CPUs has idled up to a time.
     fn idle_until(&self, at_ns: u64) -> u64 {
         let after = self.idle.partition_point(|&(from_ns, ..)| from_ns < at_ns);
@@ -163,10 +159,14 @@ impl Class {
     }
 }
 
+/// Whether a CPU is one of those that a class may use.
+fn holds(cpus: &Option<Vec<u32>>, cpu: u32) -> bool {
+    cpus.as_ref().is_none_or(|cpus| cpus.contains(&cpu))
+}
+
 /// Times in which at least one of the CPUs idles, in order, with the sum of those before.
 fn idle_times(timeline: &Timeline, cpus: &Option<Vec<u32>>) -> Vec<(u64, u64, u64)> {
-    let class = Class { cpus: cpus.clone(), idle: Vec::new() };
-    let of_class = timeline.stretches.iter().zip(0..).filter(|&(_, cpu)| class.holds(cpu));
+    let of_class = timeline.stretches.iter().zip(0..).filter(|&(_, cpu)| holds(cpus, cpu));
     let idle = of_class
         .flat_map(|(stretches, _)| stretches.iter().filter(|stretch| stretch.task.is_none()));
     let mut times: Vec<(u64, u64)> = idle.map(|stretch| (stretch.from_ns, stretch.to_ns)).collect();
@@ -261,7 +261,7 @@ impl Sweep {
             Change::Idles(cpu, up) => {
                 step(&mut self.idle_cpus, up);
                 for (class, count) in idle.classes.iter().zip(&mut self.idling) {
-                    if class.holds(cpu) {
+                    if holds(&class.cpus, cpu) {
                         step(count, up);
                     }
                 }

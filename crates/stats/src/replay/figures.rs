@@ -95,7 +95,7 @@ impl GroupFigures {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum TaskState {
     Asleep,
     /// Runnable since then. `presumed`: a wake-up that came before its switch, or none at all.
     Waiting {
@@ -108,9 +108,9 @@ enum State {
     },
 }
 
-struct Reader<'a> {
+struct FiguresReader<'a> {
     members: &'a BTreeMap<u32, String>,
-    states: BTreeMap<u32, State>,
+    states: BTreeMap<u32, TaskState>,
     figures: Figures,
 }
 
@@ -118,7 +118,7 @@ struct Reader<'a> {
 /// start until `wall_ns`.
 pub fn figures(trace: &Trace, members: &BTreeMap<u32, String>, wall_ns: u64) -> Figures {
     let figures = Figures { wall_ns, ..Figures::default() };
-    let mut reader = Reader { members, states: BTreeMap::new(), figures };
+    let mut reader = FiguresReader { members, states: BTreeMap::new(), figures };
     for event in trace.events.iter().take_while(|event| event.time_ns <= wall_ns) {
         let at_ns = event.time_ns;
         match &event.what {
@@ -134,7 +134,7 @@ pub fn figures(trace: &Trace, members: &BTreeMap<u32, String>, wall_ns: u64) -> 
     reader.finish(wall_ns)
 }
 
-impl Reader<'_> {
+impl FiguresReader<'_> {
     fn group(&mut self, task: u32) -> Option<&mut GroupFigures> {
         let name = self.members.get(&task)?;
         Some(self.figures.groups.entry(name.clone()).or_default())
@@ -145,7 +145,7 @@ impl Reader<'_> {
         let Some(group) = self.group(task) else { return };
         group.switches += 1;
         let (since_ns, woken) = match before {
-            Some(State::Running { since_ns, woken }) => (since_ns, woken),
+            Some(TaskState::Running { since_ns, woken }) => (since_ns, woken),
             // It ran from the beginning.
             None => (0, false),
             Some(_) => (at_ns, false),
@@ -153,9 +153,9 @@ impl Reader<'_> {
         group.cpu_ns += at_ns - since_ns;
         let runnable = state.starts_with('R');
         let after = if runnable || woken {
-            State::Waiting { since_ns: at_ns, presumed: !runnable }
+            TaskState::Waiting { since_ns: at_ns, presumed: !runnable }
         } else {
-            State::Asleep
+            TaskState::Asleep
         };
         self.states.insert(task, after);
     }
@@ -163,11 +163,11 @@ impl Reader<'_> {
     fn begins(&mut self, task: u32, at_ns: u64) {
         let before = self.states.get(&task).copied();
         let Some(group) = self.group(task) else { return };
-        if let Some(State::Waiting { since_ns, presumed }) = before {
+        if let Some(TaskState::Waiting { since_ns, presumed }) = before {
             group.wakeups += u64::from(presumed);
             group.waits_ns.push(at_ns - since_ns);
         }
-        self.states.insert(task, State::Running { since_ns: at_ns, woken: false });
+        self.states.insert(task, TaskState::Running { since_ns: at_ns, woken: false });
     }
 
     fn wakes(&mut self, task: u32, at_ns: u64) {
@@ -175,11 +175,13 @@ impl Reader<'_> {
         let Some(group) = self.group(task) else { return };
         let after = match before {
             // Either it was not asleep, or the waker was faster than its switch.
-            Some(State::Running { since_ns, .. }) => State::Running { since_ns, woken: true },
-            Some(State::Waiting { presumed: false, .. }) => return,
+            Some(TaskState::Running { since_ns, .. }) => {
+                TaskState::Running { since_ns, woken: true }
+            }
+            Some(TaskState::Waiting { presumed: false, .. }) => return,
             _ => {
                 group.wakeups += 1;
-                State::Waiting { since_ns: at_ns, presumed: false }
+                TaskState::Waiting { since_ns: at_ns, presumed: false }
             }
         };
         self.states.insert(task, after);
@@ -187,7 +189,7 @@ impl Reader<'_> {
 
     fn finish(mut self, end_ns: u64) -> Figures {
         for (task, state) in std::mem::take(&mut self.states) {
-            if let (State::Running { since_ns, .. }, Some(group)) = (state, self.group(task)) {
+            if let (TaskState::Running { since_ns, .. }, Some(group)) = (state, self.group(task)) {
                 group.cpu_ns += end_ns - since_ns;
             }
         }

@@ -2,7 +2,7 @@
 //! Throughput against tail latency on one machine: for each contestant two ratios to the baseline,
 //! and the contestants on the Pareto front, which no other beats in both.
 //!
-//! A ratio is the geometric mean over the headline measures of its kind (Fleming and Wallace, "How
+//! A ratio is the geometric mean over the headline measures of its axis (Fleming and Wallace, "How
 //! not to lie with statistics: the correct way to summarize benchmark results", Communications of
 //! the ACM 29(3), 1986), taken in each block against the baseline's trial of the same block, and
 //! the median over the blocks. It is a picture and not a ranking, because it gives all workloads
@@ -55,7 +55,7 @@ pub struct RatioSpread {
 
 /// Which ratio a measure belongs to.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum Axis {
     Throughput,
     Latency,
 }
@@ -80,20 +80,20 @@ fn trade_off(
     let here = |cell: &&Cell| cell.machine == machine && cell.backend == backend;
     let cells: Vec<&Cell> = comparison.cells.iter().filter(here).collect();
     let rows = cells.iter().flat_map(|cell| cell.headline().map(move |row| (*cell, row)));
-    let rows: Vec<(&Cell, &Row, Kind)> =
-        rows.filter_map(|(cell, row)| Some((cell, row, kind(row)?))).collect();
+    let rows: Vec<(&Cell, &Row, Axis)> =
+        rows.filter_map(|(cell, row)| Some((cell, row, axis(row)?))).collect();
     let rows = without_holes(rows, comparison);
-    let measures_of = |kind: Kind| {
-        let rows = rows.iter().filter(move |(.., other)| *other == kind);
+    let measures_of = |axis: Axis| {
+        let rows = rows.iter().filter(move |(.., other)| *other == axis);
         rows.map(|(cell, row, _)| format!("{}: {}", cell.name, row.measure)).collect::<Vec<_>>()
     };
     let numbers = Numbers::new(records, machine, backend);
-    let ratio = |name: &str, kind: Kind| numbers.spread(&rows, kind, name, &comparison.baseline);
+    let ratio = |name: &str, axis: Axis| numbers.spread(&rows, axis, name, &comparison.baseline);
     let point = |name: &String| {
         Some(Point {
             contestant: name.clone(),
-            throughput: ratio(name, Kind::Throughput)?,
-            latency: ratio(name, Kind::Latency)?,
+            throughput: ratio(name, Axis::Throughput)?,
+            latency: ratio(name, Axis::Latency)?,
             on_front: false,
         })
     };
@@ -103,7 +103,7 @@ fn trade_off(
     let takes_part = |name: &&String| numbers.takes_part(name);
     let left_out = comparison.contestants.iter().filter(takes_part).filter(|name| !known(name));
     let left_out = left_out.cloned().collect();
-    let (throughput, latency) = (measures_of(Kind::Throughput), measures_of(Kind::Latency));
+    let (throughput, latency) = (measures_of(Axis::Throughput), measures_of(Axis::Latency));
     let machine = machine.into();
     (points.len() > 1).then_some(TradeOff {
         machine,
@@ -118,9 +118,9 @@ fn trade_off(
 /// The measures that the baseline has and some contestant changes, without those that most
 /// contestants lack.
 fn without_holes<'a>(
-    rows: Vec<(&'a Cell, &'a Row, Kind)>,
+    rows: Vec<(&'a Cell, &'a Row, Axis)>,
     comparison: &Comparison,
-) -> Vec<(&'a Cell, &'a Row, Kind)> {
+) -> Vec<(&'a Cell, &'a Row, Axis)> {
     let base = |row: &Row| row.entries.first().and_then(|entry| entry.median);
     let moves = |row: &Row| {
         let shifts = row.entries.iter().filter_map(|entry| entry.shift?.percent);
@@ -166,14 +166,14 @@ fn complete(
 /// Rates and times to completion are throughput; upper quantiles of times and the longest response
 /// are tail latency. A maximum grows with the number of samples, but that of a timer's releases is
 /// the same for all contestants.
-fn kind(row: &Row) -> Option<Kind> {
+fn axis(row: &Row) -> Option<Axis> {
     match (row.measure.name.as_str(), row.measure.statistic) {
-        ("completion_ns" | "iterations_per_second", None) => Some(Kind::Throughput),
-        ("response_time_ns", Some(Statistic::Max)) => Some(Kind::Latency),
+        ("completion_ns" | "iterations_per_second", None) => Some(Axis::Throughput),
+        ("response_time_ns", Some(Statistic::Max)) => Some(Axis::Latency),
         (_, Some(Statistic::P90 | Statistic::P99 | Statistic::P999))
             if row.direction == Direction::Lower =>
         {
-            Some(Kind::Latency)
+            Some(Axis::Latency)
         }
         _ => None,
     }
@@ -211,12 +211,12 @@ impl<'a> Numbers<'a> {
 
     fn spread(
         &self,
-        rows: &[(&Cell, &Row, Kind)],
-        kind: Kind,
+        rows: &[(&Cell, &Row, Axis)],
+        axis: Axis,
         contestant: &str,
         baseline: &str,
     ) -> Option<RatioSpread> {
-        let rows: Vec<_> = rows.iter().filter(|(.., other)| *other == kind).collect();
+        let rows: Vec<_> = rows.iter().filter(|(.., other)| *other == axis).collect();
         if rows.is_empty() {
             return None;
         }
@@ -224,7 +224,7 @@ impl<'a> Numbers<'a> {
             let (ours, base) = (self.0.get(&(name, block))?, self.0.get(&(baseline, block))?);
             let logs = rows.iter().map(|(cell, row, _)| {
                 let key = (cell.name.clone(), row.measure.clone());
-                log_ratio(*ours.get(&key)?, *base.get(&key)?, row, kind)
+                log_ratio(*ours.get(&key)?, *base.get(&key)?, row, axis)
             });
             let logs: Option<Vec<f64>> = logs.collect();
             logs.map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
@@ -241,11 +241,11 @@ impl<'a> Numbers<'a> {
 
 /// The logarithm of a ratio, above 0 for more throughput or more latency. Times of less than a
 /// nanosecond are one; a rate of 0 has no ratio.
-fn log_ratio(ours: f64, base: f64, row: &Row, kind: Kind) -> Option<f64> {
+fn log_ratio(ours: f64, base: f64, row: &Row, axis: Axis) -> Option<f64> {
     let lower = row.direction == Direction::Lower;
     let (ours, base) = if lower { (ours.max(1.0), base.max(1.0)) } else { (ours, base) };
     let log = (ours > 0.0 && base > 0.0).then(|| (ours / base).ln())?;
-    Some(if lower && kind == Kind::Throughput { -log } else { log })
+    Some(if lower && axis == Axis::Throughput { -log } else { log })
 }
 
 fn mark_front(points: &mut [Point]) {
