@@ -43,7 +43,8 @@ pub struct Line {
     pub before: Option<f64>,
     /// The median now.
     pub now: Option<f64>,
-    /// The change in percent: the median of the pairs, or the Hodges–Lehmann shift of logarithms.
+    /// The change in percent: the median ratio of the pairs, or the Hodges–Lehmann shift of
+    /// logarithms. `None` if one of the two is 0.
     pub percent: Option<f64>,
     /// The exact 95 % interval of the Hodges–Lehmann shift; real clock only.
     pub interval: Option<Interval>,
@@ -101,6 +102,9 @@ pub fn gate(before: &[Record], now: &[Record], margin_percent: f64) -> Gate {
     let gone = then.iter().filter(|(key, _)| !today.contains_key(key));
     gate.one_sided.extend(gone.map(|(key, r)| format!("{}, before only", key.label(r[0]))));
     correct(&mut gate);
+    for line in &mut gate.lines {
+        line.percent = line.percent.filter(|percent| percent.is_finite());
+    }
     gate
 }
 
@@ -184,34 +188,42 @@ fn exact(line: Line, before: &Column, now: &Column, margin: f64) -> Line {
     if pairs.is_empty() {
         return Line { change: Verdict::TooFewTrials, ..line };
     }
-    let percents: Vec<f64> = pairs.iter().map(|&(now, before)| percent(before, now)).collect();
-    let higher = percents.iter().filter(|percent| **percent > 0.0).count();
-    let lower = percents.iter().filter(|percent| **percent < 0.0).count();
-    let middle = median(&percents).unwrap_or(0.0);
+    let ratios: Vec<f64> = pairs.iter().map(|&(now, before)| logarithm(before, now)).collect();
+    let higher = ratios.iter().filter(|ratio| **ratio > 0.0).count();
+    let lower = ratios.iter().filter(|ratio| **ratio < 0.0).count();
+    let middle = median(&ratios).unwrap_or(0.0);
     let most = other_side_at_most(pairs.len());
     let agree = |seeds: usize| most.is_some_and(|most| pairs.len() - seeds <= most);
     let change = if higher + lower == 0 {
         Verdict::Equal
-    } else if middle > margin && agree(higher) {
-        towards(line.direction, true)
-    } else if middle < -margin && agree(lower) {
-        towards(line.direction, false)
+    } else if matters(middle, margin) && agree(if middle > 0.0 { higher } else { lower }) {
+        towards(line.direction, middle > 0.0)
     } else {
         Verdict::Unchanged
     };
-    let percent = middle.is_finite().then_some(middle);
-    Line { percent, trials: pairs.len(), change, ..line }
+    Line { percent: Some(as_percent(middle)), trials: pairs.len(), change, ..line }
 }
 
-/// The change in percent of the first number; infinite from 0 to another number.
-fn percent(before: f64, now: f64) -> f64 {
+/// The logarithm of the ratio of two numbers; infinite from 0, to 0 and between numbers of
+/// different signs. Exchanging the two exchanges the sign and nothing else.
+fn logarithm(before: f64, now: f64) -> f64 {
+    let ratio = now / before;
     if before == now {
         0.0
-    } else if before == 0.0 {
-        f64::INFINITY.copysign(now)
+    } else if ratio > 0.0 && ratio.is_finite() {
+        ratio.ln() * before.signum()
     } else {
-        (now / before - 1.0) * 100.0
+        f64::INFINITY.copysign(now - before)
     }
+}
+
+/// Whether the logarithm of a ratio lies beyond a margin in percent, upwards or downwards.
+fn matters(logarithm: f64, margin_percent: f64) -> bool {
+    logarithm.abs() > (margin_percent / 100.0).ln_1p()
+}
+
+fn as_percent(logarithm: f64) -> f64 {
+    logarithm.exp_m1() * 100.0
 }
 
 /// How many of this many seeds may disagree with the others: the sign test at 2.5 % on each side.
@@ -240,16 +252,17 @@ fn noisy(line: Line, before: &Column, now: &Column) -> Line {
         return Line { trials, change: Verdict::TooFewTrials, ..line };
     }
     let p_value = rank_sum(&now, &before).map(|tails| tails.two_sided());
-    let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
     let positive = before.iter().chain(&now).all(|value| *value > 0.0);
-    let shift = positive.then(|| rank_interval::shift(&logarithms(&now), &logarithms(&before)));
-    let as_percent = |value: f64| (value.exp() - 1.0) * 100.0;
-    let (percent, interval) = match shift.flatten() {
-        Some((value, Interval { low, high })) => (
-            Some(as_percent(value)),
-            Some(Interval { low: as_percent(low), high: as_percent(high) }),
-        ),
-        None => (None, None),
+    let (percent, interval) = if positive {
+        let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
+        let shift = rank_interval::shift(&logarithms(&now), &logarithms(&before));
+        let percents =
+            |ends: Interval| Interval { low: as_percent(ends.low), high: as_percent(ends.high) };
+        (shift.map(|(value, _)| as_percent(value)), shift.map(|(_, ends)| percents(ends)))
+    } else {
+        // There is no ratio to 0, so every significant difference counts.
+        let shift = rank_interval::shift(&now, &before).map_or(0.0, |(value, _)| value);
+        (Some(if shift == 0.0 { 0.0 } else { f64::INFINITY.copysign(shift) }), None)
     };
     Line { percent, interval, p_value, trials, change: Verdict::Unchanged, ..line }
 }
@@ -262,11 +275,9 @@ fn correct(gate: &mut Gate) {
     for line in gate.lines.iter_mut().filter(|line| line.p_value.is_some()) {
         line.p_value = adjusted.next();
         let is_chance = line.p_value.is_none_or(|p| p > ALPHA);
-        // If some numbers are 0 there are no percents, and every significant difference counts.
-        let shift = line.percent.unwrap_or_else(|| {
-            f64::INFINITY.copysign(line.now.unwrap_or(0.0) - line.before.unwrap_or(0.0))
-        });
-        if !is_chance && shift.abs() > margin {
+        let percent = line.percent.unwrap_or(0.0);
+        let shift = if percent.is_finite() { (percent / 100.0).ln_1p() } else { percent };
+        if !is_chance && matters(shift, margin) {
             line.change = towards(line.direction, shift > 0.0);
         }
     }

@@ -23,10 +23,19 @@ pub fn weighted(sorted: impl Iterator<Item = (f64, u64)>, total: u64) -> Option<
             low = Some(value);
         }
         if seen >= ranks.high {
-            return low.map(|low| low + (value - low) / 2.0);
+            return low.map(|low| midpoint(low, value));
         }
     }
     None
+}
+
+/// The mean of two values that may be infinite. Opposite infinities favour neither side: 0.
+fn midpoint(low: f64, high: f64) -> f64 {
+    match (low.is_infinite(), high.is_infinite()) {
+        (false, false) => low + (high - low) / 2.0,
+        (true, true) if low != high => 0.0,
+        _ => low + high,
+    }
 }
 
 /// The ranks, counted from 1, of the two values whose mean the median is; equal for odd totals.
@@ -55,6 +64,15 @@ mod tests {
         assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
         assert_eq!(median(&[1.0, 1.0, 1.0, 1e9]), Some(1.0));
+    }
+
+    #[test]
+    fn infinite_values_have_a_median() {
+        let infinite = f64::INFINITY;
+        assert_eq!(median(&[infinite, infinite]), Some(infinite));
+        assert_eq!(median(&[1.0, infinite]), Some(infinite));
+        assert_eq!(median(&[-infinite, 1.0]), Some(-infinite));
+        assert_eq!(median(&[-infinite, infinite]), Some(0.0));
     }
 
     #[test]

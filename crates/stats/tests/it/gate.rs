@@ -5,6 +5,7 @@
 use crate::common::{record, with};
 use crate::experiments::normal;
 use model::{Clock, Outcome, Record, Seed};
+use proptest::prelude::*;
 use stats::Verdict;
 use stats::decide::gate::{Gate, gate};
 
@@ -67,6 +68,54 @@ fn a_chaotic_number_does_not_pass_for_worse() {
     assert_eq!(change(&gate(&before, &now, MARGIN)), Verdict::Unchanged);
     let one = gate(&trials([1.0], Clock::Virtual), &trials([1.1], Clock::Virtual), MARGIN);
     assert_eq!(change(&one), Verdict::Worse, "the only trial there is, and it is exact");
+}
+
+#[test]
+fn a_change_from_0_counts_and_so_does_the_way_back() {
+    let none = || trials([0.0; 8], Clock::Virtual);
+    let some = || trials((1..=8).map(|n| 0.05 * f64::from(n)), Clock::Virtual);
+    let worse = gate(&none(), &some(), MARGIN);
+    assert_eq!((change(&worse), worse.lines[0].percent), (Verdict::Worse, None));
+    assert_eq!(change(&gate(&some(), &none(), MARGIN)), Verdict::Better);
+    assert_eq!(change(&gate(&none(), &none(), MARGIN)), Verdict::Equal);
+    let none = || trials([0.0; 8], Clock::Real);
+    let some = || trials((1..=8).map(|n| 0.05 * f64::from(n)), Clock::Real);
+    assert_eq!(change(&gate(&none(), &some(), MARGIN)), Verdict::Worse);
+    assert_eq!(change(&gate(&some(), &none(), MARGIN)), Verdict::Better);
+    assert_eq!(change(&gate(&none(), &none(), MARGIN)), Verdict::Unchanged);
+}
+
+/// Numbers of a measure, 0 among them.
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), 1e-3..1e9f64]
+}
+
+proptest! {
+    #[test]
+    fn what_is_worse_in_every_pair_is_never_unchanged(
+        pairs in prop::collection::vec((number(), 1.011..100.0f64), 1..12)
+    ) {
+        let before = pairs.iter().map(|&(value, _)| value);
+        let now = pairs.iter().map(|&(value, factor)| if value == 0.0 { factor } else { value * factor });
+        let said =
+            gate(&trials(before, Clock::Virtual), &trials(now, Clock::Virtual), MARGIN);
+        prop_assert_eq!(change(&said), Verdict::Worse);
+    }
+
+    #[test]
+    fn exchanging_old_and_new_exchanges_better_and_worse(
+        pairs in prop::collection::vec((number(), number()), 1..12), is_real in any::<bool>(),
+    ) {
+        let clock = if is_real { Clock::Real } else { Clock::Virtual };
+        let before = trials(pairs.iter().map(|pair| pair.0), clock);
+        let now = trials(pairs.iter().map(|pair| pair.1), clock);
+        let exchanged = match change(&gate(&before, &now, MARGIN)) {
+            Verdict::Worse => Verdict::Better,
+            Verdict::Better => Verdict::Worse,
+            same => same,
+        };
+        prop_assert_eq!(change(&gate(&now, &before, MARGIN)), exchanged);
+    }
 }
 
 #[test]
