@@ -7,12 +7,12 @@
 //! ```
 //!
 //! A [`task`] is one thread or forked process; [`steps`] performs its operations, with
-//! [`messages`], [`files`], [`memory`], [`children`] and [`tapes`] for the larger ones. No module
+//! [`input_output`], [`memory`], [`children`] and [`tapes`] for the larger ones. No module
 //! imports one that imports it: what they rest on comes first.
 //!
 //! ```text
 //! attributes clock descriptors shared_memory mapping ─► stacks busy futex ─► run_state ─► task
-//!   ─► messages files memory children ─► tapes ─► steps ─► threads ─► main_thread
+//!   ─► input_output memory children ─► tapes ─► steps ─► threads ─► main_thread
 //! ```
 //!
 //! [`periodic`] acts on the scheduler during the trial, e.g. reloads it. Nothing is allocated
@@ -26,13 +26,12 @@ pub mod busy;
 pub mod children;
 pub mod clock;
 mod descriptors;
-pub mod files;
 pub mod fork_isolation;
 pub mod futex;
+pub mod input_output;
 mod main_thread;
 pub mod mapping;
 pub mod memory;
-pub mod messages;
 pub mod periodic;
 mod played;
 pub mod run_state;

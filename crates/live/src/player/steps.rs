@@ -8,7 +8,7 @@ use model::play::{Op, TimerPlan};
 use crate::player::clock::now_ns;
 use crate::player::run_state::Fault;
 use crate::player::task::{End, Flow, Task};
-use crate::player::{attributes, children, files, memory, messages, tapes};
+use crate::player::{attributes, children, input_output, memory, tapes};
 
 /// Plays all rounds of the task's group.
 pub fn play(task: &mut Task) -> End {
@@ -85,10 +85,10 @@ fn step(task: &mut Task, op: Op) -> Flow {
         Op::RunUntil(ns) => use_cpu_until(task, now_ns().saturating_add(ns)),
         Op::Sleep(ns) => task.sleep_until(now_ns().saturating_add(ns)),
         Op::Timer { number, period_ns } => timer(task, number, period_ns),
-        Op::Send { channel, bytes, fan } => messages::send(task, channel, bytes, fan),
-        Op::Receive { channel, bytes } => messages::receive(task, channel, bytes),
-        Op::Write { bytes, sync } => files::write(task, bytes, sync),
-        Op::Read(bytes) => files::read(task, bytes),
+        Op::Send { channel, bytes, fan } => input_output::send(task, channel, bytes, fan),
+        Op::Receive { channel, bytes } => input_output::receive(task, channel, bytes),
+        Op::Write { bytes, sync } => input_output::write(task, bytes, sync),
+        Op::Read(bytes) => input_output::read(task, bytes),
         Op::Fill { bytes, buffer } => memory::write(task, bytes, buffer),
         Op::Discard { bytes, buffer } => memory::discard(task, bytes, buffer),
         Op::Fork { group, count } => children::fork(task, group, count, play),

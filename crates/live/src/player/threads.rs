@@ -17,7 +17,7 @@ use crate::player::futex;
 use crate::player::run_state::{Fault, RunState, TaskSlot, UNKNOWN};
 use crate::player::stacks::STACK_BYTES;
 use crate::player::task::{End, Flow, Task};
-use crate::player::{children, files, memory, steps};
+use crate::player::{children, input_output, memory, steps};
 
 /// The threads' timer slack: the smallest that the kernel accepts. Recorded with every trial.
 pub const TIMER_SLACK_NS: u64 = 1;
@@ -177,7 +177,7 @@ fn prepare(task: &mut Task) -> Flow {
         attributes::set_affinity(cpus).map_err(|no| task.fail(Fault::Affinity, no))?;
     }
     if plan.has_files() {
-        task.file = Some(files::open(task.run).map_err(|no| task.fail(Fault::File, no))?);
+        task.file = Some(input_output::open(task.run).map_err(|no| task.fail(Fault::File, no))?);
     }
     memory::prepare(task)
 }

@@ -15,7 +15,6 @@ use libbpf_rs::{Link, Object, ObjectBuilder};
 use model::record::ProbeCost;
 use model::{Histogram, Trace, series};
 
-mod layout;
 pub(crate) mod maps;
 mod reading;
 pub(crate) mod shared;
@@ -25,11 +24,10 @@ use crate::facts::is_root;
 use crate::loader::log::{Listener, explain, warnings};
 use crate::loader::variable::{self, Variable};
 use crate::recorder::reason;
-use layout::{
+use maps::{
     BUCKETS, MAX_GROUPS, MEASURES, OTHER_WAITS, ProbeSeries, ProbeTally, ProbeTask, ProbeTotals,
-    WAKEUPS, activity, add_totals,
+    Use, WAKEUPS, activity, add_totals, bss_bytes, find_map, is_older, map_memory, size, slots,
 };
-use maps::{Use, bss_bytes, find_map, is_older, map_memory, size, slots};
 pub use reading::{GroupReadings, Window};
 use shared::SharedMap;
 

@@ -5,7 +5,7 @@ use model::Histogram;
 use model::histogram::filled_buckets;
 use model::series::{self, Counts, PLACES, bounds};
 
-use super::layout::{
+use super::maps::{
     BUCKETS, BUSY, MEASURES, ProbeSeries, ProbeTally, ProbeTask, ProbeTotals, WAITED, activity,
     add_tally, smallest_ns,
 };

@@ -9,7 +9,7 @@ use model::trace::{SleepsFor, TraceTask, What, WokenBy};
 use model::{Trace, TraceEvent};
 use recording::event::{Reason, TaskIndex, Waker};
 
-use super::layout::{PREEMPTED, ProbeEvent, event_kind};
+use super::maps::{PREEMPTED, ProbeEvent, event_kind};
 use crate::recorder::reason::{Sleep, decided, sleep};
 use crate::recorder::wire::{leaves, waker};
 

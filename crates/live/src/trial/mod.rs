@@ -17,7 +17,6 @@ use crate::program;
 use crate::trial::scheduler::UnderTest;
 
 mod measure;
-mod obstacles;
 pub mod preparation;
 mod scheduler;
 mod supervisor;
@@ -63,8 +62,8 @@ fn answer(
     provenance: &mut Provenance,
     begins: &dyn Fn(),
 ) -> Answer {
-    provenance.notes.extend(obstacles::differences(trial, provenance.cpus));
-    if let Some(reason) = obstacles::first(trial) {
+    provenance.notes.extend(preparation::differences(trial, provenance.cpus));
+    if let Some(reason) = preparation::obstacle(trial) {
         return Outcome::Unsupported { reason }.into();
     }
     provenance.calibration_rounds_per_ms = rounds_per_ms(context);

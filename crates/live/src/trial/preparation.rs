@@ -1,16 +1,91 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Preparation of a real program's trial: a working folder, and the files that its
-//! preparing commands make there (a clip to play, a source tree without objects).
+//! What comes before a trial: reasons why this machine or kernel cannot run it, checked before
+//! anything is changed; a working folder for its program, and the files that its preparing commands
+//! make there (a clip to play, a source tree without objects).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::source_tree::{self, VERSION_FILE};
-use model::{Outcome, Policy, Trial};
+use model::{Outcome, Policy, SchedulerChoice, Step, Trial};
+use process::installed::find;
 use tempfile::TempDir;
 
-use crate::facts::Context;
-use crate::program::Running;
+use crate::facts::{Context, cpus_online};
+use crate::loader::{Obstacle, obstacles};
+use crate::program::{self, Running};
+
+/// The first obstacle, with a remedy.
+pub fn obstacle(trial: &Trial) -> Option<String> {
+    let scheduler =
+        scheduler_obstacle(&trial.contestant.scheduler).or_else(|| reload_obstacle(trial));
+    let program = || trial.workload.program.as_ref().and_then(program::missing);
+    scheduler.or_else(program).or_else(|| missing_cpu(trial))
+}
+
+/// A difference between the trial's machine and this one that does not prevent the trial.
+pub fn differences(trial: &Trial, cpus: u32) -> Option<String> {
+    let machine = &trial.machine;
+    (machine.cpus != cpus)
+        .then(|| format!("machine `{}` has {} CPUs, this one {cpus}", machine.name, machine.cpus))
+}
+
+fn scheduler_obstacle(choice: &SchedulerChoice) -> Option<String> {
+    if let SchedulerChoice::Program { command } = choice {
+        let name = command.first().map_or("", String::as_str);
+        if find(name).is_none() {
+            return Some(format!(
+                "the scheduler `{name}` is not installed here; try: cargo install {name}"
+            ));
+        }
+    }
+    if !choice.is_sched_ext() {
+        return None;
+    }
+    let remedy = |obstacle| match obstacle {
+        Obstacle::NoSchedExt => Some("use --on vm, or boot another"),
+        Obstacle::NotRoot => Some("use sudo, or --on vm"),
+        // The loader says these, once it knows the scheduler.
+        Obstacle::NoBtf | Obstacle::Taken { .. } => None,
+    };
+    let worded = |obstacle: Obstacle| {
+        let text = obstacle.to_string();
+        remedy(obstacle).map(|remedy| format!("{text}; {remedy}"))
+    };
+    obstacles().into_iter().find_map(worded)
+}
+
+fn reload_obstacle(trial: &Trial) -> Option<String> {
+    let reloads = trial.workload.reloads > 0 && !trial.contestant.scheduler.is_sched_ext();
+    reloads.then(|| "the kernel's own scheduler cannot be reloaded; use a sched_ext one".into())
+}
+
+/// A CPU that the workload names and the machine lacks.
+fn missing_cpu(trial: &Trial) -> Option<String> {
+    let online = cpus_online();
+    let groups = trial.workload.tasks.iter().filter(|group| group.template || group.count > 0);
+    for group in groups {
+        let mut wanted = group.affinity.clone();
+        collect_cpus(&group.steps, &mut wanted);
+        if let Some(cpu) = wanted.iter().find(|cpu| !online.contains(cpu)) {
+            return Some(format!(
+                "tasks of `{}` want CPU {cpu}; this machine has {}: {online:?}",
+                group.name,
+                online.len()
+            ));
+        }
+    }
+    None
+}
+
+fn collect_cpus(steps: &[Step], wanted: &mut Vec<u32>) {
+    for step in steps {
+        match step {
+            Step::Affinity(cpus) => wanted.extend(cpus),
+            other => collect_cpus(other.inner(), wanted),
+        }
+    }
+}
 
 /// The working folder of a trial's program. A scratch folder is deleted on drop.
 pub enum Folder {

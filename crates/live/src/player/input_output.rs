@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A task's own file: nameless, in the temporary directory, gone with the task.
+//! Messages through pipes, and a task's own file: nameless, in the temporary directory, gone with
+//! the task.
 //!
 //! Every `write_file` begins at the file's start, like a program that saves the same document
 //! again, so the file stays as small as its largest write.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use crate::player::attributes::{Errno, errno};
 use crate::player::run_state::{Fault, RunState};
@@ -82,4 +83,50 @@ fn checked(task: &Task, moved: isize) -> Result<u64, End> {
         _ if errno() == libc::EINTR => Ok(0),
         _ => Err(task.fail(Fault::File, errno())),
     }
+}
+
+/// Writes one message to each of `fan` members; see [`model::Step::Send`].
+pub fn send(task: &mut Task, channel: usize, bytes: u64, fan: u32) -> Flow {
+    let run = task.run;
+    let pipes = run.script.channels[channel];
+    let first = u64::from(task.number / fan) * u64::from(fan);
+    for member in first..first + u64::from(fan) {
+        let pipe = &run.pipes[pipes.pipe_of(member)];
+        transfer(task, pipe.write.as_raw_fd(), bytes as usize, write_bytes)?;
+    }
+    Ok(())
+}
+
+/// Reads one message from the task's own member.
+pub fn receive(task: &mut Task, channel: usize, bytes: u64) -> Flow {
+    let run = task.run;
+    let pipe = &run.pipes[run.script.channels[channel].pipe_of(u64::from(task.number))];
+    transfer(task, pipe.read.as_raw_fd(), bytes as usize, read_bytes)
+}
+
+/// read(2) or write(2) of some bytes between a descriptor and the task's buffer.
+type Call = fn(RawFd, *mut u8, usize) -> isize;
+
+fn transfer(task: &mut Task, fd: RawFd, bytes: usize, call: Call) -> Flow {
+    let mut left = bytes;
+    while left > 0 {
+        let moved = call(fd, task.buffer.as_mut_ptr().cast(), left.min(BUFFER));
+        match moved {
+            1.. => left -= moved as usize,
+            // A signal: either the trial is over, or the call is repeated.
+            _ if errno() == libc::EINTR => task.over()?,
+            _ => return Err(task.fail(Fault::Message, errno())),
+        }
+    }
+    Ok(())
+}
+
+fn read_bytes(fd: RawFd, buffer: *mut u8, bytes: usize) -> isize {
+    // SAFETY: the task's buffer holds at least `bytes`.
+    unsafe { libc::read(fd, buffer.cast(), bytes) }
+}
+
+fn write_bytes(fd: RawFd, buffer: *mut u8, bytes: usize) -> isize {
+    // SAFETY: as above; what the bytes are does not matter, and pipes carry any.
+    unsafe { libc::write(fd, buffer.cast(), bytes) }
 }
