@@ -72,7 +72,6 @@ pub fn alarm() -> i32 {
     ALARM.load(SeqCst)
 }
 
-/// Whether the worker has to stop.
 pub fn is_interrupted() -> bool {
     let mut entry = libc::pollfd { fd: alarm(), events: libc::POLLIN, revents: 0 };
     // SAFETY: one valid entry.

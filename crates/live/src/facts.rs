@@ -30,7 +30,6 @@ pub struct Context {
     /// Rounds of the busy loop in one millisecond, if they were measured on this machine before,
     /// see [`crate::player::busy::calibrate`].
     pub calibration_rounds_per_ms: Option<u64>,
-    /// Version of this program.
     pub fairground: String,
     /// Folder of the source trees that `scripts/sources.sh` prepared; `None`: there are none.
     pub sources: Option<PathBuf>,

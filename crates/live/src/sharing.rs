@@ -20,7 +20,6 @@ const PAIRS: usize = 15;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharing {
-    /// The two CPUs of one core.
     pub cpus: [u32; 2],
     /// The median of the shares, per cent.
     pub percent: u32,

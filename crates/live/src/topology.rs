@@ -10,13 +10,11 @@ use crate::facts::{cpu_list, cpus_online};
 /// Counts of CPUs, threads, caches and nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// CPUs that are online.
     pub cpus: u32,
     /// Threads of a core; 1 where cores differ.
     pub smt: u32,
     /// Last-level caches.
     pub llcs: u32,
-    /// NUMA nodes.
     pub nodes: u32,
 }
 

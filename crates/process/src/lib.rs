@@ -26,13 +26,10 @@ use std::time::Duration;
 /// A pipe's two ends. Both are closed on `exec`.
 #[derive(Debug)]
 pub struct Pipe {
-    /// The end to read from.
     pub read: OwnedFd,
-    /// The end to write to.
     pub write: OwnedFd,
 }
 
-/// Makes a pipe.
 pub fn pipe() -> io::Result<Pipe> {
     let mut ends: [RawFd; 2] = [-1; 2];
     // SAFETY: the array has room for the two descriptors.
@@ -44,7 +41,6 @@ pub fn pipe() -> io::Result<Pipe> {
     Ok(Pipe { read, write })
 }
 
-/// A forked process that its parent has not waited for yet.
 #[derive(Debug)]
 pub struct Process {
     pid: libc::pid_t,
@@ -87,7 +83,6 @@ impl Process {
         unsafe { libc::kill(self.pid, signal) };
     }
 
-    /// Sends a signal to the process group that the process leads.
     pub fn kill_group(&self, signal: i32) {
         // SAFETY: no pointers.
         unsafe { libc::kill(-self.pid, signal) };

@@ -349,7 +349,6 @@ fn lacking_cpus(record: &Record) -> Option<Outcome> {
     })
 }
 
-/// The result of [`BootRun::wait`].
 enum Heard {
     Frame(FrameKind, Vec<u8>, Instant),
     /// The output of the machine ended; the text describes a damaged last frame.

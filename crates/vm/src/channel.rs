@@ -26,7 +26,6 @@ const SUM: usize = 8;
 /// No record is that large; a greater length is damage.
 const LENGTH_MAX: usize = 1 << 30;
 
-/// The meaning of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     /// The guest has its orders; the payload is the boot's identity.

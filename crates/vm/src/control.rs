@@ -21,7 +21,6 @@ const LOOK: Duration = Duration::from_millis(2);
 /// QEMU's own limit is that of a network.
 const BYTES_PER_S: u64 = 1 << 40;
 
-/// Our ends of the connections.
 pub(crate) struct Control {
     socket: UnixStream,
     lines: BufReader<UnixStream>,
@@ -30,7 +29,6 @@ pub(crate) struct Control {
     has_stopped: bool,
 }
 
-/// QEMU's ends.
 pub(crate) struct Ends {
     control: OwnedFd,
     debugger: OwnedFd,
@@ -47,7 +45,6 @@ impl Ends {
         control.into_iter().chain(debugger).map(str::to_owned).collect()
     }
 
-    /// What QEMU must inherit.
     pub fn descriptors(&self) -> [RawFd; 2] {
         [self.control.as_raw_fd(), self.debugger.as_raw_fd()]
     }
@@ -86,7 +83,6 @@ impl Control {
         Ok(())
     }
 
-    /// The state of the stopped machine, as a file in memory.
     pub fn save(&mut self) -> Result<File> {
         let mut state = File::from(qemu::memory_file(c"fairground-state", b"")?);
         self.command("migrate-set-parameters", &json!({ "max-bandwidth": BYTES_PER_S }))?;
@@ -102,7 +98,6 @@ impl Control {
         Ok(state)
     }
 
-    /// Lets the stopped machine go on.
     pub fn go_on(&mut self) -> Result<()> {
         self.debugger.command('z')?;
         self.command("cont", &json!({})).map(drop)
@@ -171,7 +166,6 @@ const DEVICES_MAX: u64 = 4 << 20;
 const STOPPED: &[u8] = b"\x0bglobalstate\0\0\0\0\0\0\0\x01\0\0\0\x06debug\0\0\0";
 const RUNNING: &[u8] = b"\x0bglobalstate\0\0\0\0\0\0\0\x01\0\0\0\x08running\0";
 
-/// The one breakpoint.
 struct Debugger {
     socket: UnixStream,
     address: usize,

@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 /// The name under which QEMU passes them on (`-fw_cfg name=…`).
 pub const NAME: &str = "opt/fairground/orders";
 
-/// The orders of one boot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Orders {
     /// The boot's identity, where the guest must not draw one itself (virtual clock).

@@ -12,7 +12,6 @@ use crate::Kernel;
 use crate::emulator::Emulator;
 use crate::qemu::Accelerator;
 
-/// One planned boot with its trials.
 pub struct BootRequest<'a> {
     pub kernel: &'a Kernel,
     /// CPUs, topology, memory and clock of the virtual machine.
@@ -94,7 +93,6 @@ pub enum Event {
     Record(usize, Box<Record>),
     /// The trial with this index, which has a record, ran again because its boot was repeated.
     Repeated(usize, Box<Record>),
-    /// A message for the user.
     Note(String),
 }
 

@@ -62,7 +62,6 @@ pub(crate) fn key(parts: &[&str]) -> String {
     sha256_hex(&all)
 }
 
-/// The place of one state.
 pub(crate) struct Place {
     folder: PathBuf,
     key: String,
@@ -106,7 +105,6 @@ impl Place {
         Some(file)
     }
 
-    /// Removes the state.
     pub fn remove(&self) {
         fs::remove_file(self.file()).ok();
     }

@@ -177,7 +177,6 @@ impl Way {
     }
 }
 
-/// Starts the machine.
 pub(crate) fn start(parts: &mut Parts, stop: &AtomicBool) -> Result<(Qemu, Way)> {
     if !parts.pauses {
         return Ok((parts.boot(None)?, Way::default()));

@@ -88,7 +88,6 @@ pub struct Receiver<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// Makes sure that Slurm is there.
 pub fn check() -> Result<()> {
     let partitions = output("sinfo", &["--noheader", "--format=%P"]);
     partitions.map(drop).context("--fleet slurm needs a running Slurm")
@@ -128,11 +127,9 @@ pub fn run<'a>(mut campaign: SlurmCampaign<'a>, receiver: Receiver<'a>) -> Resul
     Ok(())
 }
 
-/// A chunk that was submitted.
 struct Task {
     /// Its name in Slurm: `17_4`.
     id: String,
-    /// The chunk's number in the campaign's folder.
     number: usize,
     trials: Vec<Trial>,
     log: PathBuf,
@@ -165,7 +162,6 @@ impl Follower<'_> {
         Ok(())
     }
 
-    /// Submits the trials as one array.
     fn submit(&self, trials: &[Trial]) -> Result<Vec<Task>> {
         let chunks = match self.campaign.options.chunk_trials {
             Some(most) => cut::cut(trials, most as usize),

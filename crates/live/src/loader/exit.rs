@@ -8,7 +8,6 @@ use super::variable::{Member, Variable, VariableKind, is_section};
 /// `SCX_EXIT_UNREG`.
 const UNREGISTERED: u64 = 64;
 
-/// Why a scheduler ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExitInfo {
     /// The kernel's `enum scx_exit_kind`: 64 … 67 are requested exits, 1024 and more are errors

@@ -18,7 +18,6 @@ use crate::facts::is_root;
 pub struct KernelBtf {
     /// The values of the requested enumerators that exist.
     pub enumerators: BTreeMap<String, u64>,
-    /// The members of `struct sched_ext_ops`.
     pub ops_members: BTreeSet<String>,
 }
 

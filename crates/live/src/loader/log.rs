@@ -19,14 +19,12 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Starts to listen.
     pub fn new() -> Listener {
         let alone = ONE_AT_A_TIME.lock().unwrap_or_else(|poison| poison.into_inner());
         said().clear();
         Listener { before: set_print(Some((PrintLevel::Warn, listen))), _alone: alone }
     }
 
-    /// All messages so far.
     pub fn text(&self) -> String {
         said().clone()
     }
@@ -48,9 +46,7 @@ fn listen(_level: PrintLevel, line: String) {
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Refusal {
-    /// The BPF program.
     pub program: String,
-    /// The verifier's reason.
     pub reason: String,
     /// The line of the source that it had reached, as `file:line: text` if the object has line
     /// information.

@@ -43,7 +43,6 @@ pub struct Member {
     pub end: usize,
 }
 
-/// Every variable of an object, in the order of the sections.
 pub fn variables(btf: &Btf) -> Vec<Variable> {
     let mut found = Vec::new();
     for section in btf.type_by_kind::<DataSec>() {

@@ -63,7 +63,6 @@ pub fn sink_below() {
 pub struct Previous(SchedAttr);
 
 impl Previous {
-    /// Restores them for the calling thread.
     pub fn restore(&self) {
         // Going down needs no privilege; there is nothing better to do if it fails.
         let _ = set(0, &self.0);
@@ -107,7 +106,6 @@ pub fn become_plain() {
     }
 }
 
-/// Restricts the calling thread to CPUs.
 pub fn set_affinity(cpus: &libc::cpu_set_t) -> Result<(), Errno> {
     // SAFETY: the set is valid.
     check(i64::from(unsafe { libc::sched_setaffinity(0, mem::size_of_val(cpus), cpus) }))

@@ -15,7 +15,6 @@ use crate::player::shared_memory::Shareable;
 
 const ANY: u32 = u32::MAX;
 
-/// The trial is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 
@@ -123,7 +122,6 @@ impl Condition {
         }
     }
 
-    /// Wakes all waiters.
     pub fn broadcast(&self) {
         let drawn = self.drawn.load(SeqCst);
         if self.served.swap(drawn, SeqCst) != drawn {

@@ -39,14 +39,12 @@ pub struct Options<'a> {
     pub setting: Setting,
     /// The folder in which a real program works; `None`: the current one.
     pub folder: Option<&'a Path>,
-    /// How CPU time is used.
     pub busy: BusyLoop,
     /// The probes, attached to [`model::play::script::measured_groups`], if there are any.
     pub probes: Option<&'a Probes>,
     /// Called when the trial is aborted, before the tasks are ended: a scheduler that does not run
     /// them would not let them end.
     pub on_interrupt: &'a mut dyn FnMut(),
-    /// The periodic action on the scheduler.
     pub periodic: Periodic<'a>,
 }
 
@@ -193,7 +191,6 @@ fn start(run: &RunState, program: Option<&mut Running>, probes: Option<&Probes>)
     now_ns() - start_ns
 }
 
-/// Why the trial ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     /// The workload has ended, or a task has failed.
@@ -202,7 +199,6 @@ enum Ending {
     Interrupted,
 }
 
-/// Sleeps until the trial is over.
 fn wait_for_end(
     run: &RunState,
     mut program: Option<&mut Running>,

@@ -6,7 +6,6 @@ use crate::player::clock::now_ns;
 /// An action that is repeated, spread evenly over the trial's duration. A trial does not end before
 /// the last repetition.
 pub struct Periodic<'a> {
-    /// The remaining repetitions.
     left: u32,
     /// The time between two of them, and from the start to the first, nanoseconds.
     pause_ns: u64,

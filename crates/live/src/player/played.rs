@@ -21,7 +21,6 @@ pub struct Played {
     /// One for each of [`model::play::script::measured_groups`], without `program`.
     pub groups: Vec<GroupPlayed>,
     pub program: Option<Finished>,
-    /// What the probes counted.
     pub readings: Option<Readings>,
     /// The tasks that were still running, if the trial was aborted.
     pub interrupted: Option<String>,
@@ -37,13 +36,11 @@ pub struct GroupPlayed {
     pub name: String,
     /// Tasks that ran, forked ones included.
     pub tasks: u64,
-    /// Completed repetitions of the steps.
     pub rounds: u64,
     /// Whether its tasks have timers; without, there are no deadlines.
     pub has_timers: bool,
     /// Whether its tasks play spans; without, there are no time-outs.
     pub has_spans: bool,
-    /// Whether its tasks end by themselves.
     pub is_finite: bool,
     /// Whether its processes replace their program, so that their ends were not seen.
     pub execs: bool,

@@ -29,11 +29,8 @@ pub struct Control {
     pub ready: AtomicU32,
     /// Whether events count: 1 from the common start to the end of the trial.
     pub counting: AtomicU32,
-    /// Whether all must end.
     pub stop: AtomicU32,
-    /// Threads that have not ended.
     pub alive: AtomicU32,
-    /// Finite tasks that have not ended.
     pub finite_left: AtomicU32,
     /// Tasks that have not played all their steps.
     pub playing: AtomicU32,
@@ -106,7 +103,6 @@ pub struct Counts {
     pub forked: AtomicU64,
     /// Forked processes that played their steps to the end.
     pub ended: AtomicU64,
-    /// CPU time of those.
     pub cpu_ns: AtomicU64,
     /// Their user and system time, voluntary and involuntary switches.
     pub usage: [AtomicU64; 4],
@@ -138,7 +134,6 @@ unsafe impl Shareable for Counts {}
 /// Everything that the tasks of one trial share, by the numbers of its script.
 pub struct RunState {
     pub script: Script,
-    /// How CPU time is used.
     pub busy: BusyLoop,
     control: Shared<Control>,
     /// One for each task, but for forked processes.
@@ -231,12 +226,10 @@ impl RunState {
         self.mailboxes.get(tape)?.as_ref()
     }
 
-    /// Whether all must end.
     pub fn stopped(&self) -> bool {
         self.control().stop.load(SeqCst) != 0
     }
 
-    /// Whether events count now.
     pub fn counting(&self) -> bool {
         self.control().counting.load(SeqCst) != 0
     }
@@ -316,7 +309,6 @@ fn kernel_set(list: &[u32]) -> io::Result<libc::cpu_set_t> {
     cpu_set(list).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))
 }
 
-/// What a task could not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Fault {

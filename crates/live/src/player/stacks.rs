@@ -31,7 +31,6 @@ pub struct MadeThreads {
     _stacks: Memory,
 }
 
-/// The thread that plays one tape.
 pub struct MadeThread {
     pub tape: u32,
     /// The lowest byte of the guard below its stack; null: no tape makes it.

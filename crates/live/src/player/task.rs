@@ -16,7 +16,6 @@ use crate::player::futex::Stopped;
 use crate::player::mapping::Memory;
 use crate::player::run_state::{Fault, GroupTally, RunState, TaskSlot};
 
-/// Why a task ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Played,
@@ -45,13 +44,11 @@ pub struct Task<'a> {
     /// The place of its results; a forked process has none.
     pub slot: Option<&'a TaskSlot>,
     pub timers: [TimerState; MAX_TIMERS],
-    /// Steps played so far.
     pub steps: u64,
     pub file: Option<OwnedFd>,
     pub memory: Option<Memory>,
     /// `/dev/null`, if it has opened it.
     pub null: Option<OwnedFd>,
-    /// The buffer for reads and writes.
     pub buffer: MaybeUninit<[u8; BUFFER]>,
 }
 

@@ -50,7 +50,6 @@ pub struct Probes {
     trace: bool,
 }
 
-/// Loads the object for its use.
 fn load(variables: &[Variable], needed: Use) -> Result<Object, String> {
     let listener = Listener::new();
     let because = |error: libbpf_rs::Error| {
@@ -91,14 +90,12 @@ impl Announcer {
     }
 }
 
-/// The counts between start and finish.
 #[derive(Clone, Debug, Default)]
 pub struct Readings {
     /// Counts of each group, in the order given to [`Probes::attach`].
     pub groups: Vec<GroupReadings>,
     /// Counts of all groups together over time.
     pub series: series::Counts,
-    /// Duration of the counting, ns.
     pub counted_ns: u64,
     /// The events, if a trace was demanded.
     pub trace: Option<Trace>,
@@ -316,7 +313,6 @@ impl Probes {
     }
 }
 
-/// Whether probes can work at all.
 fn check_host(groups: &[String]) -> Result<(), String> {
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Err("this kernel has no BTF (CONFIG_DEBUG_INFO_BTF), which the probes need".into());

@@ -139,7 +139,6 @@ fn open_wait(task: &ProbeTask, window: Window) -> u64 {
     }
 }
 
-/// Reads one histogram of a group.
 pub fn histogram(
     buckets: &SharedMap<u64>,
     group: usize,

@@ -34,7 +34,6 @@ const LOOK_MS: i32 = 100;
 /// The time limit for a program to print its version.
 const VERSION_GRACE: Duration = Duration::from_secs(2);
 
-/// A started program. Dropping it kills it.
 pub struct Running {
     pid: libc::pid_t,
     gate: Option<OwnedFd>,
@@ -46,12 +45,9 @@ pub struct Running {
     stopped: bool,
 }
 
-/// The result of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Finished {
-    /// What it wrote to its standard output.
     pub stdout: String,
-    /// What it wrote to its standard error.
     pub stderr: String,
     /// Its exit code, or minus the signal that ended it.
     pub code: i32,
@@ -119,7 +115,6 @@ impl Running {
         self.pid as u32
     }
 
-    /// Lets it run.
     pub fn release(&mut self) {
         self.start_ns = now_ns();
         // Closing the pipe is the signal.
@@ -300,7 +295,6 @@ fn open_handle(pid: libc::pid_t) -> io::Result<OwnedFd> {
     }
 }
 
-/// The output from a pipe.
 struct Capture {
     pipe: File,
     bytes: Vec<u8>,

@@ -49,7 +49,6 @@ pub fn all(played: &Played, reported: &Reported, provenance: &Provenance) -> Mea
     sheet.measured
 }
 
-/// Measures of a group without probes.
 struct OwnSide {
     cpu_ns: Option<u64>,
     tasks: Option<u64>,

@@ -91,7 +91,6 @@ fn collect_cpus(steps: &[Step], wanted: &mut Vec<u32>) {
 pub enum Folder {
     Ours,
     Scratch(TempDir),
-    /// A source tree.
     Sources(PathBuf),
 }
 

@@ -21,7 +21,6 @@ const DISABLE: Duration = Duration::from_secs(10);
 
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The loaded scheduler.
 pub struct UnderTest {
     choice: SchedulerChoice,
     kind: LoadedFrom,
@@ -216,7 +215,6 @@ impl UnderTest {
         Ok(())
     }
 
-    /// Adds the measures of reloading.
     pub fn measure_reloads(&self, measured: &mut Measured) {
         measured.metrics.push(Metric::number("reloads", "all", self.load_ns.len() as f64));
         for (name, samples) in [("unload_ns", &self.unload_ns), ("load_ns", &self.load_ns)] {

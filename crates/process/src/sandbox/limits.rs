@@ -7,13 +7,11 @@ use std::time::Duration;
 /// How much a process may use from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Address space in bytes.
     pub memory: u64,
     /// CPU time since the process began; the process is killed at the end of it.
     pub cpu: Duration,
     /// The length of a file that it writes.
     pub file: u64,
-    /// Open files.
     pub files: u64,
     /// Whether it may start processes.
     pub processes: bool,

@@ -33,14 +33,11 @@ pub use names::name;
 /// The parts of the sandbox that this kernel and this process's rights make possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// The list of system calls.
     pub seccomp: bool,
-    /// The rules for files.
     pub landlock: bool,
 }
 
 impl Parts {
-    /// Asks the kernel.
     pub fn of_kernel() -> Parts {
         Parts { seccomp: filter::is_known(), landlock: files::is_known() }
     }

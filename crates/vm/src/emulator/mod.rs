@@ -40,7 +40,6 @@ pub const COMMAND: &str = "fairground kernel emulator build";
 /// The emulator of this program's patches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Emulator {
-    /// The executable.
     pub program: PathBuf,
     pub facts: Facts,
 }

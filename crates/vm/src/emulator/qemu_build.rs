@@ -131,7 +131,6 @@ impl Ninja<'_> {
         fs::write(&note, wanted).with_context(|| format!("writing {}", note.display()))
     }
 
-    /// Compiles, and returns the program.
     fn program(&self, hear: &mut Hear<'_>) -> Result<PathBuf> {
         let mut ninja = self.command(Path::new("ninja"));
         ninja.arg(format!("-j{}", self.jobs)).arg(qemu::PROGRAM);

@@ -50,13 +50,11 @@ impl Archive {
         }
     }
 
-    /// A character device.
     pub fn device(&mut self, path: &str, major: u32, minor: u32) {
         self.folder(parent(path));
         self.entry(path, CHARACTER | 0o600, (major, minor), b"");
     }
 
-    /// Whether something has this path.
     pub fn has(&self, path: &str) -> bool {
         self.paths.contains(path.trim_matches('/'))
     }

@@ -45,7 +45,6 @@ pub struct Boot {
     pub path: String,
 }
 
-/// The contents of the file system.
 pub struct Contents<'a> {
     /// Becomes `/init`.
     pub executable: &'a Path,
@@ -58,14 +57,12 @@ pub struct Contents<'a> {
     pub files: &'a [(String, Vec<u8>)],
     /// The kernel's `uname -r` and configuration file: libbpf looks for `/boot/config-<release>`.
     pub config: Option<(&'a str, &'a Path)>,
-    /// Facts for the guest about its machine.
     pub boot: &'a Boot,
 }
 
 /// A guest's file system.
 #[derive(Debug)]
 pub struct Image {
-    /// The archive that the kernel unpacks.
     pub bytes: Vec<u8>,
     /// SHA-256 of what the trials meet in it: everything but [`message`](Self::message), whose
     /// facts the records have elsewhere.

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use super::image;
 use super::naming::{NAME_RULE, folder_name, is_usable_name, resolve, shortest_name, version_key};
 
-/// One kernel that can be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// The shortest name that [`find`] accepts for it: `6.1`, `6.12`, `7`; the path of a host's
@@ -20,7 +19,6 @@ pub struct Kernel {
     pub name: String,
     /// The release as `uname -r` prints it.
     pub release: String,
-    /// Path of the bzImage.
     pub image: PathBuf,
     /// Path of its configuration file. BPF objects with kconfig externs need it in the guest.
     pub config: Option<PathBuf>,
@@ -43,7 +41,6 @@ pub struct Kernel {
 /// How the source of an added image begins.
 const ADDED: &str = "file ";
 
-/// The contents of `kernel.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
     release: String,
@@ -64,7 +61,6 @@ pub struct Own<'a> {
     /// Its name, see [`is_usable_name`]. A kernel of that name is replaced.
     pub name: &'a str,
     pub image: &'a Path,
-    /// Its configuration file.
     pub config: Option<&'a Path>,
     /// Where it comes from, for `package` among its facts.
     pub source: &'a str,

@@ -50,7 +50,6 @@ pub struct Package {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Patch {
-    /// Where it is published.
     pub address: String,
     /// SHA-256 of the file, hexadecimal.
     pub sha256: String,

@@ -52,7 +52,6 @@ impl<'a> Make<'a> {
         fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))
     }
 
-    /// Compiles, and returns the image.
     pub fn image(&self, hear: &mut Hear<'_>) -> Result<PathBuf> {
         let image = self.workshop.objects().join("arch/x86/boot/bzImage");
         // The first build of a source makes all files, a variant some.

@@ -47,7 +47,6 @@ pub enum BuildEvent<'a> {
     },
 }
 
-/// Where events go.
 pub type Hear<'a> = dyn FnMut(BuildEvent<'_>) + 'a;
 
 /// Shorthand for a [`Refused`].

@@ -19,7 +19,6 @@ pub enum Weight {
 pub struct Need {
     /// `CONFIG_…`, which must be `y`.
     pub option: &'static str,
-    /// How much is lost without it.
     pub weight: Weight,
     pub reason: &'static str,
 }

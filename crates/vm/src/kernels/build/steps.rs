@@ -20,7 +20,6 @@ use crate::kernels::{Kernel, Own, add_own, find};
 /// What is built.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// The kernel's name.
     pub name: String,
     pub text: Text,
     /// The user's fragment of configuration: its path and text.

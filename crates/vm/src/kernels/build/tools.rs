@@ -103,7 +103,6 @@ pub fn compiler() -> Result<String> {
 /// How often a job's stop flag is checked.
 const STOP_CHECK: Duration = Duration::from_millis(200);
 
-/// How a program runs.
 pub struct Job<'a> {
     /// What it makes, for messages: `the kernel`.
     pub what: &'a str,

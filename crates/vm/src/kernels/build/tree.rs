@@ -146,7 +146,6 @@ fn lines_with(said: &str, words: &[&str]) -> Vec<String> {
     found
 }
 
-/// What failed, and in which file.
 fn failures(said: &str) -> String {
     let mut failed = lines_with(said, &["FAILED", "can't find file"]);
     failed.truncate(5);
