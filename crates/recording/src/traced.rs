@@ -107,46 +107,38 @@ impl<'a> Feeder<'a> {
 
     fn event(&mut self, event: &TraceEvent) {
         let now = self.running.get(&event.cpu).copied().unwrap_or(0);
-        match &event.what {
+        let what = match &event.what {
             What::Switch { prev, prev_prio, prev_state, next, next_prio, reason: sleeps_for } => {
                 self.running.insert(event.cpu, *next);
-                let out = self.named(*prev, Some(*prev_prio));
-                let next = self.named(*next, Some(*next_prio));
-                let moment = self.moment(event, *prev);
                 let in_state = Leaves::in_state(prev_state.chars().next().unwrap_or('R'));
                 let leaves = match (sleeps_for, in_state) {
                     (Some(SleepsFor::Yield), _) => Leaves::Yields,
                     (Some(sleeps_for), Leaves::Sleeps(_)) => Leaves::Sleeps(reason(*sleeps_for)),
                     (_, in_state) => in_state,
                 };
-                let switch = Scheduling::Switch { out, leaves, next };
-                self.collector.event(&moment, switch);
+                let out = self.named(*prev, Some(*prev_prio));
+                Scheduling::Switch { out, leaves, next: self.named(*next, Some(*next_prio)) }
             }
             What::Waking { pid, prio, interrupt, by, .. } => {
                 let woken = Scheduling::Waking(self.named(*pid, Some(*prio)));
-                self.wakes(event, woken, (*by, *interrupt, now));
+                return self.wakes(event, woken, (*by, *interrupt, now));
             }
-            What::Fork { parent, child } => {
-                let (parent, child) = (self.named(*parent, None), self.named(*child, None));
-                let moment = self.moment(event, parent.tid);
-                self.collector.event(&moment, Scheduling::Fork { parent, child });
-            }
-            What::Exit { pid } => {
-                let moment = self.moment(event, *pid);
-                self.collector.event(&moment, Scheduling::Exit(self.named(*pid, None)));
-            }
+            What::Fork { parent, child } => Scheduling::Fork {
+                parent: self.named(*parent, None),
+                child: self.named(*child, None),
+            },
+            What::Exit { pid } => Scheduling::Exit(self.named(*pid, None)),
             &What::Send { pid, stream, bytes } => {
-                let task = self.named(pid, None);
-                let moment = self.moment(event, pid);
-                self.collector.event(&moment, Scheduling::Send { task, stream, bytes });
+                Scheduling::Send { task: self.named(pid, None), stream, bytes }
             }
             &What::Take { pid, stream, bytes } => {
-                let task = self.named(pid, None);
-                let moment = self.moment(event, pid);
-                self.collector.event(&moment, Scheduling::Take { task, stream, bytes });
+                Scheduling::Take { task: self.named(pid, None), stream, bytes }
             }
-            _ => {}
-        }
+            _ => return,
+        };
+        // Who ran matters for wake-ups only.
+        let moment = self.moment(event, now);
+        self.collector.event(&moment, what);
     }
 
     /// A wake-up by this one, or in an interrupt, or by the task that runs.

@@ -2,7 +2,7 @@
 //! Traces of Perfetto (`.pftrace`, `.perfetto-trace`): protobuf messages with events of ftrace.
 //!
 //! [`wire`] tells fields apart, [`events`] reads the events of a CPU in their two forms. Here are
-//! the packets of the file (`TracePacket`): events, names of threads, and what was lost. The events
+//! the packets of the file (`TracePacket`): events, and what was lost. The events
 //! of all CPUs are brought into the order of time. The numbers of fields are those of Perfetto's
 //! `protos/perfetto/trace/`.
 
@@ -56,8 +56,6 @@ pub fn read(file: &[u8]) -> Result<Recording, Fault> {
 #[derive(Default)]
 struct Trace<'a> {
     events: Vec<Seen<'a>>,
-    /// The names of threads.
-    names: BTreeMap<u32, &'a str>,
     /// The clock and the machine of the events.
     source: Option<(u64, u64)>,
     cpus: u32,
@@ -73,12 +71,10 @@ impl<'a> Trace<'a> {
                     .into(),
             );
         }
-        let [bundle, processes, deflated, machine, zstd] =
-            packet.message()?.last([1, 2, 50, 98, 133])?;
+        let [bundle, deflated, machine, zstd] = packet.message()?.last([1, 50, 98, 133])?;
         if deflated.is_there() || zstd.is_there() {
             return Err("packets in it are packed; record without 'compression_type'".into());
         }
-        self.process_tree(processes.message()?)?;
         if bundle.is_there() {
             self.bundle(bundle.message()?, machine.number()?)?;
         }
@@ -112,16 +108,6 @@ impl<'a> Trace<'a> {
         Ok(())
     }
 
-    fn process_tree(&mut self, tree: Message<'a>) -> Result<(), String> {
-        for thread in tree.messages(2)? {
-            let [tid, name] = thread.last([1, 2])?;
-            if name.is_there() {
-                self.names.insert(tid.tid()?, name.name()?);
-            }
-        }
-        Ok(())
-    }
-
     fn recording(mut self) -> Result<Recording, String> {
         self.events.sort_by_key(|event| event.at_ns);
         let has = |is: fn(&Scheduling<'_>) -> bool| self.events.iter().any(|seen| is(&seen.what));
@@ -132,11 +118,6 @@ impl<'a> Trace<'a> {
         collector.lost(self.losses);
         let unknown = self.collect(&mut collector, has_forks);
         let mut recording = collector.finish("a trace of Perfetto")?;
-        for task in recording.tasks.iter_mut().filter(|task| task.name == UNNAMED) {
-            if let Some(name) = self.names.get(&task.tid) {
-                task.name = (*name).into();
-            }
-        }
         if unknown > 0 {
             recording.untold.push(format!("which tasks ran before {unknown} of the switches"));
         }

@@ -58,14 +58,6 @@ fn whats(trace: &[u8]) -> Vec<What> {
 }
 
 #[test]
-fn names_come_from_the_process_tree_where_no_event_has_them() {
-    let tree = packet("2:{ 2:{ 1:7 2:worker 3:6 } }");
-    let recording = read(&[switch(5, 7), tree, switch(9, 8)].concat()).expect("a trace");
-    let tasks: Vec<_> = recording.tasks.iter().map(|task| (task.tid, task.name.as_str())).collect();
-    assert_eq!(tasks, [(7, "worker"), (8, "<...>")]);
-}
-
-#[test]
 fn a_new_task_is_a_fork_where_the_kernel_tells_no_fork() {
     let new = event(10, 7, "235:{ 1:9 2:new }");
     let fork = event(11, 7, "239:{ 2:7 3:new 4:9 }");

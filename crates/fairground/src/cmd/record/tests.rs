@@ -27,17 +27,6 @@ fn recorded(lost_events: u64) -> Recording {
 }
 
 #[test]
-fn options_have_defaults_and_units() {
-    let args = parsed(&[]).expect("none is needed");
-    assert_eq!((args.limit, args.buffer, args.length), (200_000_000, 1 << 24, None));
-    assert!(is_open(&args) && args.command.is_empty());
-    let args = parsed(&["--for", "30s", "--buffer", "64MB", "--", "make", "-j4"]).expect("options");
-    assert_eq!((args.length, args.buffer), (Some(Duration::from_secs(30)), 1 << 26));
-    assert_eq!(args.command, ["make", "-j4"]);
-    assert!(!is_open(&args));
-}
-
-#[test]
 fn bad_options_say_what_to_write() {
     for (words, said) in [
         (["--for", "soon"], "write a time: 90s, 10m or 2h"),
