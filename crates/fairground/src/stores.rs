@@ -10,7 +10,7 @@ use anyhow::Result;
 use model::Record;
 use stats::Comparison;
 use stats::records::merge::{Merged, Part, merge};
-use stats::view::consensus::{Contribution, Definitions, Question, definitions, questions};
+use stats::view::consensus::{Contribution, Question, definitions, questions};
 use store::{Session, Store};
 
 use crate::execution::locations;
@@ -269,22 +269,16 @@ impl Opened {
     /// # Errors
     /// When the baseline is not among a store's contestants.
     pub fn questions(&self, baseline: &str) -> Result<Vec<Question>> {
-        let compare = |source: &Source| {
+        let contribution = |source: &Source| -> Result<Contribution> {
             let knows = source.records.iter().any(|r| r.trial.contestant.name == baseline);
             let baseline = knows.then(|| baseline.to_owned());
-            summary::answers(&source.sessions, &source.records, baseline)
-        };
-        let comparisons: Vec<Comparison> =
-            self.sources.iter().map(compare).collect::<Result<_>>()?;
-        let defined: Vec<Definitions> =
-            self.sources.iter().map(|source| definitions(&source.records)).collect();
-        let all = self.sources.iter().zip(&comparisons).zip(&defined);
-        let contributions: Vec<Contribution> = all
-            .map(|((source, comparison), definitions)| {
-                let name = source.label.as_str();
-                Contribution { name, comparison, definitions }
+            Ok(Contribution {
+                name: source.label.clone(),
+                comparison: summary::answers(&source.sessions, &source.records, baseline)?,
+                definitions: definitions(&source.records),
             })
-            .collect();
+        };
+        let contributions = self.sources.iter().map(contribution).collect::<Result<Vec<_>>>()?;
         Ok(questions(&contributions))
     }
 

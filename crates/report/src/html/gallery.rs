@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use stats::view::consensus::{Answer, Consent, Question};
 
 use super::frame::{document, fact};
-use super::markup::{anchor, class, fact_item, heads};
+use super::markup::{class, fact_item, heads};
 use super::results_section::RatioScale;
 use crate::units;
 
@@ -19,8 +19,8 @@ const STYLE: &str = concat!(
 );
 
 /// One shared file.
-#[derive(Clone, Debug, Default)]
-pub struct Contribution {
+#[derive(Default)]
+pub struct SharedFile {
     /// Its name in the folder.
     pub file: String,
     /// The contributor's name, as given.
@@ -34,10 +34,10 @@ pub struct Contribution {
     pub facts: Vec<(&'static str, String)>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct Gallery {
-    /// In the order of the files' names.
-    pub contributions: Vec<Contribution>,
+    /// In the order of their names.
+    pub files: Vec<SharedFile>,
     /// Files that are not shown, and why.
     pub refused: Vec<(String, String)>,
     pub questions: Vec<Question>,
@@ -47,15 +47,8 @@ pub struct Gallery {
 
 pub fn page(gallery: &Gallery) -> String {
     let title = "Linux CPU schedulers, measured by many";
-    let contributors: BTreeSet<&str> =
-        gallery.contributions.iter().map(|contribution| contribution.by.as_str()).collect();
-    let trials = gallery.contributions.iter().map(|contribution| contribution.trials).sum();
-    let (disputed, others): (Vec<&Question>, Vec<&Question>) =
-        gallery.questions.iter().partition(|question| question.consent() == Consent::Disagree);
-    let mut schedulers: BTreeMap<&str, Vec<&Question>> = BTreeMap::new();
-    for question in others {
-        schedulers.entry(&question.contestant).or_default().push(question);
-    }
+    let contributors: BTreeSet<&str> = gallery.files.iter().map(|file| file.by.as_str()).collect();
+    let trials = gallery.files.iter().map(|file| file.trials).sum();
     let body = html! {
         a class="skip" href="#answer" { "Skip to the answer" }
         header class="masthead" {
@@ -64,42 +57,17 @@ pub fn page(gallery: &Gallery) -> String {
                 h1 { (title) }
                 p class="question" { "Do contributors find the same answer to the same question?" }
                 p class="facts" {
-                    (fact(gallery.contributions.len(), "shared file"))
+                    (fact(gallery.files.len(), "shared file"))
                     (fact(contributors.len(), "contributor"))
                     (fact(trials, "trial"))
                     (fact(gallery.questions.len(), "question"))
                 }
             }
         }
-        nav class="contents" aria-label="Contents" {
-            div class="inner" {
-                a href="#answer" { "Answer" }
-                @if !disputed.is_empty() { a href="#disputed" { "Disputed" } }
-                @for scheduler in schedulers.keys() {
-                    a href={ "#" (anchor(scheduler)) } { (scheduler) }
-                }
-                a href="#contributions" { "Contributions" }
-            }
-        }
         main {
             (answer(gallery, contributors.len()))
-            @if !disputed.is_empty() {
-                section id="disputed" {
-                    h2 { "Disputed" }
-                    p class="aside" {
-                        "Some contributors find better what others find worse; ≠ marks the \
-                         minority. Compare machines, kernels and versions to find the reason."
-                    }
-                    @for question in disputed { (card(question)) }
-                }
-            }
-            @for (scheduler, questions) in schedulers {
-                section id=(anchor(scheduler)) {
-                    h2 { (scheduler) }
-                    @for question in questions { (card(question)) }
-                }
-            }
-            (contributions(gallery))
+            (sections(gallery))
+            (shared_files(gallery))
         }
         footer {
             p { (gallery.generated) }
@@ -111,6 +79,34 @@ pub fn page(gallery: &Gallery) -> String {
         }
     };
     document(title, STYLE, &body)
+}
+
+/// What is disputed, then a section for each scheduler.
+fn sections(gallery: &Gallery) -> Markup {
+    let (disputed, others): (Vec<&Question>, Vec<&Question>) =
+        gallery.questions.iter().partition(|question| question.consent() == Consent::Disagree);
+    let mut schedulers: BTreeMap<&str, Vec<&Question>> = BTreeMap::new();
+    for question in others {
+        schedulers.entry(&question.contestant).or_default().push(question);
+    }
+    html! {
+        @if !disputed.is_empty() {
+            section id="disputed" {
+                h2 { "Disputed" }
+                p class="aside" {
+                    "Some contributors find better what others find worse; ≠ marks the minority. \
+                     Compare machines, kernels and versions to find the reason."
+                }
+                @for question in disputed { (card(question)) }
+            }
+        }
+        @for (scheduler, questions) in schedulers {
+            section {
+                h2 { (scheduler) }
+                @for question in questions { (card(question)) }
+            }
+        }
+    }
 }
 
 fn answer(gallery: &Gallery, contributors: usize) -> Markup {
@@ -188,7 +184,6 @@ fn card(question: &Question) -> Markup {
 
 fn row(answer: &Answer, question: &Question, scale: RatioScale, dissents: bool) -> Markup {
     let unit = question.unit;
-    let median = answer.median.map_or_else(|| "–".into(), |value| units::number(value, unit));
     let (shift, interval) =
         answer.shift.map(|shift| units::shift(&shift, unit)).unwrap_or_default();
     html! {
@@ -196,7 +191,7 @@ fn row(answer: &Answer, question: &Question, scale: RatioScale, dissents: bool) 
             th scope="row" { (answer.contributor) }
             td class="where" { (answer.machine) " (" (answer.backend.word()) ")" }
             td class="n" { (answer.trials) }
-            td class="n median" { (median) }
+            td class="n median" { (units::number_or_dash(answer.median, unit)) }
             td class="n shift" { (shift) }
             td class="range" { (interval) }
             td class="bar" { (scale.bar(None, answer.shift.as_ref())) }
@@ -217,7 +212,7 @@ fn badge(consent: Consent) -> Markup {
     html! { span class=(class) { (consent.words()) } }
 }
 
-fn contributions(gallery: &Gallery) -> Markup {
+fn shared_files(gallery: &Gallery) -> Markup {
     html! {
         section id="contributions" {
             h2 { "Contributions" }
@@ -226,7 +221,7 @@ fn contributions(gallery: &Gallery) -> Markup {
                 code { "fairground import" } "; nothing in it is ever executed."
             }
             div class="folded" {
-                @for shared in &gallery.contributions {
+                @for shared in &gallery.files {
                     details {
                         summary {
                             b { (shared.by) } " " (shared.file) " · " (shared.trials) " trials · "

@@ -9,11 +9,11 @@ use crate::units;
 /// How many questions agree, and every answer to those that do not.
 pub fn consensus(questions: &[Question]) -> String {
     let asked: Vec<&Question> =
-        questions.iter().filter(|one| one.contributors().len() > 1).collect();
+        questions.iter().filter(|question| question.contributors().len() > 1).collect();
     if asked.is_empty() {
         return "No question was asked in two of the stores.\n".into();
     }
-    let count = |consent| asked.iter().filter(|one| one.consent() == consent).count();
+    let count = |consent| asked.iter().filter(|question| question.consent() == consent).count();
     let mut text = wrapped(
         &format!(
             "Across stores: {} in common, {} agree, {} partly, {} disagree, {} open.",
@@ -26,7 +26,7 @@ pub fn consensus(questions: &[Question]) -> String {
         "",
     );
     for consent in [Consent::Disagree, Consent::Partly] {
-        for question in asked.iter().filter(|one| one.consent() == consent) {
+        for question in asked.iter().filter(|question| question.consent() == consent) {
             text += &shown(question);
         }
     }

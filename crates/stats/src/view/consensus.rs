@@ -11,35 +11,28 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::metric::{Direction, Unit};
+use model::metric::Unit;
 use model::trial::hex16;
-use model::{Backend, Clock, Machine, Record, Workload};
-use serde::{Deserialize, Serialize};
+use model::{Backend, Clock, Machine, MeasureKey, Record, Workload};
 
 use crate::compare::comparison::{Cell, Comparison};
 use crate::compare::shift::Shift;
 use crate::compare::verdict::Verdict;
 use crate::records::columns::cells;
-use model::MeasureKey;
 
 /// One contributor's comparison.
-#[derive(Clone, Copy, Debug)]
-pub struct Contribution<'a> {
+pub struct Contribution {
     /// The contributor's name, or the store's.
-    pub name: &'a str,
-    /// The comparison of their records.
-    pub comparison: &'a Comparison,
-    /// The definitions of the cells, see [`definitions`].
-    pub definitions: &'a Definitions,
+    pub name: String,
+    pub comparison: Comparison,
+    /// A hash for each cell of the comparison, see [`definitions`].
+    pub definitions: Vec<String>,
 }
-
-/// A hash for each cell of a comparison, in its order.
-pub type Definitions = Vec<String>;
 
 /// A hash of what each cell's records define: the workload, and under a virtual clock the machine.
 /// Descriptions and headline measures are not part of it. Records of one cell that define different
 /// things give a hash of all of these.
-pub fn definitions(records: &[Record]) -> Definitions {
+pub fn definitions(records: &[Record]) -> Vec<String> {
     let definition_of = |records: Vec<&Record>| {
         let all: BTreeSet<String> = records.into_iter().map(definition).collect();
         match all.len() {
@@ -58,12 +51,10 @@ fn definition(record: &Record) -> String {
     hex16(&(workload, (record.trial.clock() == Clock::Virtual).then_some(machine)))
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     pub contributor: String,
     pub machine: String,
     pub backend: Backend,
-    pub clock: Clock,
     pub trials: usize,
     /// The contestant's median, in the question's unit.
     pub median: Option<f64>,
@@ -73,8 +64,7 @@ pub struct Answer {
 }
 
 /// Whether the answers agree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consent {
     /// Some say better, others worse.
     Disagree,
@@ -99,12 +89,8 @@ impl Consent {
 }
 
 /// One question with its answers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {
     pub cell: String,
-    pub workload: String,
-    /// The workload's description, one sentence.
-    pub about: String,
     /// The machine and the backend where the clock is virtual; empty where it is real.
     pub setting: String,
     /// The hash of the definitions of workload and machine.
@@ -112,11 +98,10 @@ pub struct Question {
     /// Whether another question has the same words, and differs in its definition alone.
     pub has_twin: bool,
     pub contestant: String,
-    /// … and the contestant that it is compared with.
+    /// The contestant that it is compared with.
     pub baseline: String,
     pub measure: MeasureKey,
     pub unit: Unit,
-    pub direction: Direction,
     /// In the order of the contributions.
     pub answers: Vec<Answer>,
 }
@@ -143,12 +128,12 @@ impl Question {
     }
 
     pub fn consent(&self) -> Consent {
-        let signs: BTreeSet<i8> = self.answers.iter().filter_map(sign).collect();
-        let clear = |answer: &&Answer| sign(answer).is_some();
-        let who: BTreeSet<&str> =
-            self.answers.iter().filter(clear).map(|answer| answer.contributor.as_str()).collect();
+        let clear = || self.answers.iter().filter_map(|answer| Some((sign(answer)?, answer)));
+        let signs: BTreeSet<i8> = clear().map(|(sign, _)| sign).collect();
+        let contributors: BTreeSet<&str> =
+            clear().map(|(_, answer)| answer.contributor.as_str()).collect();
         match signs.len() {
-            _ if who.len() < 2 => Consent::Open,
+            _ if contributors.len() < 2 => Consent::Open,
             _ if signs.contains(&1) && signs.contains(&-1) => Consent::Disagree,
             1 => Consent::Agree,
             _ => Consent::Partly,
@@ -157,7 +142,7 @@ impl Question {
 
     /// The answers that claim the opposite of what more answers claim; of two equal camps, both.
     pub fn dissent(&self) -> Vec<&Answer> {
-        let camp = |wanted| self.answers.iter().filter(move |one| sign(one) == Some(wanted));
+        let camp = |wanted| self.answers.iter().filter(move |answer| sign(answer) == Some(wanted));
         let (better, worse) = (camp(1).count(), camp(-1).count());
         match better.cmp(&worse) {
             _ if better == 0 || worse == 0 => Vec::new(),
@@ -171,65 +156,55 @@ impl Question {
 /// The shown digits of a definition's hash.
 const VARIANT: usize = 6;
 
-/// Workload, setting, contestant, baseline, measure; definition.
+/// Cell, setting, contestant, baseline, measure; definition.
 type QuestionKey = ([String; 5], String);
 
-/// All questions that any contributor answers, sorted by workload, contestant and baseline.
+/// All questions that any contributor answers, sorted by cell, setting and contestant.
 pub fn questions(contributions: &[Contribution]) -> Vec<Question> {
     let mut questions: BTreeMap<QuestionKey, Question> = BTreeMap::new();
     for contribution in contributions {
-        let baseline = &contribution.comparison.baseline;
-        let cells = contribution.comparison.cells.iter().zip(contribution.definitions);
-        for (cell, definition) in cells {
-            ask(&mut questions, contribution.name, baseline, (cell, definition));
-        }
+        let cells = contribution.comparison.cells.iter().zip(&contribution.definitions);
+        cells.for_each(|(cell, definition)| {
+            add_answers(&mut questions, contribution, cell, definition);
+        });
     }
     let words: Vec<[String; 5]> = questions.keys().map(|(words, _)| words.clone()).collect();
-    let twins = |at: usize| {
-        let beside = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten();
-        beside.filter_map(|other| words.get(other)).any(|other| *other == words[at])
-    };
+    let has_twin = |at: usize| words.iter().filter(|other| **other == words[at]).count() > 1;
     let questions = questions.into_values().enumerate();
-    questions.map(|(at, question)| Question { has_twin: twins(at), ..question }).collect()
+    questions.map(|(at, question)| Question { has_twin: has_twin(at), ..question }).collect()
 }
 
-fn ask(
+fn add_answers(
     questions: &mut BTreeMap<QuestionKey, Question>,
-    contributor: &str,
-    baseline: &str,
-    (cell, definition): (&Cell, &String),
+    contribution: &Contribution,
+    cell: &Cell,
+    definition: &str,
 ) {
     let Some(row) = cell.primary() else { return };
+    let baseline = &contribution.comparison.baseline;
     let setting = match cell.clock {
         Clock::Virtual => format!("{} ({})", cell.machine, cell.backend.word()),
         Clock::Real => String::new(),
     };
-    for entry in &row.entries {
-        if matches!(entry.verdict, Verdict::Baseline | Verdict::NotMeasured) {
-            continue;
-        }
-        let contestant = entry.contestant.clone();
-        let measure = row.measure.to_string();
-        let words = [cell.name.clone(), setting.clone(), contestant, baseline.to_owned(), measure];
-        let question = questions.entry((words, definition.clone())).or_insert_with(|| Question {
+    let is_answer = |verdict| !matches!(verdict, Verdict::Baseline | Verdict::NotMeasured);
+    for entry in row.entries.iter().filter(|entry| is_answer(entry.verdict)) {
+        let words = [&cell.name, &setting, &entry.contestant, baseline, &row.measure.to_string()];
+        let key = (words.map(String::clone), definition.to_owned());
+        let question = questions.entry(key).or_insert_with(|| Question {
             cell: cell.name.clone(),
-            workload: cell.workload.clone(),
-            about: cell.about.clone(),
             setting: setting.clone(),
-            definition: definition.clone(),
+            definition: definition.into(),
             has_twin: false,
             contestant: entry.contestant.clone(),
-            baseline: baseline.to_owned(),
+            baseline: baseline.clone(),
             measure: row.measure.clone(),
             unit: row.unit,
-            direction: row.direction,
             answers: Vec::new(),
         });
         question.answers.push(Answer {
-            contributor: contributor.to_owned(),
+            contributor: contribution.name.clone(),
             machine: cell.machine.clone(),
             backend: cell.backend,
-            clock: cell.clock,
             trials: entry.trials,
             median: entry.median,
             shift: entry.shift,

@@ -2,7 +2,7 @@
 //! Many people's answers side by side: what is agreement, and who dissents.
 
 use crate::common::trials;
-use model::metric::{Direction, Unit};
+use model::metric::Unit;
 use model::{Backend, Clock, Record};
 use stats::view::consensus::{Answer, Consent, Contribution, Question, definitions, questions};
 use stats::{Options, Verdict, compare};
@@ -12,7 +12,6 @@ fn answer(&(contributor, verdict): &(&str, Verdict)) -> Answer {
         contributor: contributor.into(),
         machine: "laptop".into(),
         backend: Backend::Live,
-        clock: Clock::Real,
         trials: 8,
         median: Some(1.0),
         shift: None,
@@ -23,8 +22,6 @@ fn answer(&(contributor, verdict): &(&str, Verdict)) -> Answer {
 fn question(answers: &[(&str, Verdict)]) -> Question {
     Question {
         cell: "hogs".into(),
-        workload: "hogs".into(),
-        about: String::new(),
         setting: String::new(),
         definition: String::new(),
         has_twin: false,
@@ -32,7 +29,6 @@ fn question(answers: &[(&str, Verdict)]) -> Question {
         baseline: "fifo".into(),
         measure: "completion_ns all".parse().expect("a measure"),
         unit: Unit::Nanoseconds,
-        direction: Direction::Lower,
         answers: answers.iter().map(answer).collect(),
     }
 }
@@ -77,14 +73,11 @@ fn asked(change: impl Fn(&mut Record)) -> Vec<Question> {
     let mut second = halved();
     second.iter_mut().for_each(change);
     let options = Options { resamples: 100, headlines_only: true, ..Options::against("base") };
-    let all = [("a", first), ("b", second)]
-        .map(|(name, records)| (name, compare(&records, &options), definitions(&records)));
-    let contributions = all.each_ref().map(|(name, comparison, definitions)| Contribution {
-        name,
-        comparison,
-        definitions,
-    });
-    questions(&contributions)
+    questions(&[("a", first), ("b", second)].map(|(name, records)| Contribution {
+        name: name.into(),
+        comparison: compare(&records, &options),
+        definitions: definitions(&records),
+    }))
 }
 
 #[test]

@@ -7,10 +7,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use model::{Record, SchedulerChoice};
-use report::html::gallery::{Contribution, Gallery, page};
-use stats::Comparison;
+use report::html::gallery::{Gallery, SharedFile, page};
 use stats::records::processor::name_processor;
-use stats::view::consensus::{Contribution as Answers, Definitions, definitions, questions};
+use stats::view::consensus::{Contribution, definitions, questions};
 use store::Session;
 
 use crate::exit::bad_input;
@@ -36,11 +35,11 @@ pub fn run(folder: &Path, baseline: Option<&str>, output: &Path) -> Result<ExitC
         generated: format!("{}, Fairground {}", dates::today(), crate::execution::VERSION),
         ..Gallery::default()
     };
-    let mut answers: Vec<(String, Comparison, Definitions)> = Vec::new();
+    let mut contributions: Vec<Contribution> = Vec::new();
     for path in &paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match take(&name, path, &mut gallery) {
-            Ok(shared) => answers.extend(compare(&shared, baseline)?),
+            Ok(shared) => contributions.extend(compare(&shared, baseline)?),
             Err(error) => {
                 let why = format!("{error:#}");
                 tell(&why);
@@ -50,16 +49,12 @@ pub fn run(folder: &Path, baseline: Option<&str>, output: &Path) -> Result<ExitC
             }
         }
     }
-    let answers: Vec<Answers> = answers
-        .iter()
-        .map(|(name, comparison, definitions)| Answers { name, comparison, definitions })
-        .collect();
-    gallery.questions = questions(&answers);
+    gallery.questions = questions(&contributions);
     let index = output.join("index.html");
     let cannot = || format!("{}: cannot be written; choose another with -o", output.display());
     std::fs::create_dir_all(output).with_context(cannot)?;
     std::fs::write(&index, page(&gallery)).with_context(cannot)?;
-    let (files, refused) = (gallery.contributions.len(), gallery.refused.len());
+    let (files, refused) = (gallery.files.len(), gallery.refused.len());
     tell(format_args!("{files} shared files, {refused} refused; wrote {}", index.display()));
     Ok(ExitCode::SUCCESS)
 }
@@ -79,19 +74,17 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Reads a file, and adds it to the gallery's contributions.
+/// Reads a file, and adds it to the gallery.
 fn take(name: &str, path: &Path, gallery: &mut Gallery) -> Result<Shared> {
     let shared = Shared::read(path)?;
-    if let Some(twin) =
-        gallery.contributions.iter().find(|contribution| contribution.seal == shared.seal)
-    {
+    if let Some(twin) = gallery.files.iter().find(|known| known.seal == shared.seal) {
         return Err(bad_input(format!("{name}: refused: the same as {}", twin.file)));
     }
-    gallery.contributions.push(contribution(name, &shared));
+    gallery.files.push(facts(name, &shared));
     Ok(shared)
 }
 
-fn contribution(file: &str, shared: &Shared) -> Contribution {
+fn facts(file: &str, shared: &Shared) -> SharedFile {
     fn listed(facts: impl Iterator<Item = String>) -> String {
         let all: BTreeSet<String> = facts.filter(|fact| !fact.is_empty()).collect();
         all.into_iter().collect::<Vec<_>>().join("; ")
@@ -107,7 +100,7 @@ fn contribution(file: &str, shared: &Shared) -> Contribution {
     };
     let provenance = || shared.records().map(|record| &record.provenance);
     let sessions = shared.sessions.iter();
-    Contribution {
+    SharedFile {
         file: file.into(),
         by: shared.by(),
         seal: shared.seal.clone(),
@@ -125,10 +118,7 @@ fn contribution(file: &str, shared: &Shared) -> Contribution {
 }
 
 /// A comparison for each campaign in a file: campaigns of other days are other answers.
-fn compare(
-    shared: &Shared,
-    baseline: Option<&str>,
-) -> Result<Vec<(String, Comparison, Definitions)>> {
+fn compare(shared: &Shared, baseline: Option<&str>) -> Result<Vec<Contribution>> {
     let mut campaigns: BTreeMap<usize, (Vec<Session>, Vec<Record>)> = BTreeMap::new();
     for (place, (session, records)) in shared.sessions.iter().enumerate() {
         let first = session.campaign.and_then(|first| usize::try_from(first).ok()).unwrap_or(place);
@@ -140,8 +130,11 @@ fn compare(
         records.iter_mut().for_each(name_processor);
         let takes_part = |name: &&str| records.iter().any(|r| r.trial.contestant.name == *name);
         let baseline = baseline.filter(takes_part).map(str::to_owned);
-        let comparison = summary::answers(&sessions, &records, baseline)?;
-        Ok((shared.by(), comparison, definitions(&records)))
+        Ok(Contribution {
+            name: shared.by(),
+            comparison: summary::answers(&sessions, &records, baseline)?,
+            definitions: definitions(&records),
+        })
     };
     campaigns.into_values().map(compare).collect()
 }
