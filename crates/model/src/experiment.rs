@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! An experiment: one question, resolved from one file.
+//! An experiment: one question, resolved from one file; how it was planned, and its progress.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,8 @@ use serde::de::value::{SeqAccessDeserializer, StrDeserializer};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{Backend, Contestant, Design, Machine, Workload};
+use crate::usual::{is_default, is_true, yes};
+use crate::{Backend, Contestant, Machine, Outcome, Trial, Workload};
 
 /// An experiment with everything that its file refers to already read: contestants × workloads ×
 /// machines × repeats. The plan is a pure function of it and a seed.
@@ -48,7 +49,7 @@ pub struct Experiment {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trace: Vec<String>,
     /// Whether every trial is traced, in all blocks.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub trace_every_trial: bool,
     /// Whether trials are measured with probes.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
@@ -68,18 +69,6 @@ pub struct Scaled {
     pub workload: Workload,
 }
 
-fn yes() -> bool {
-    true
-}
-
-fn is_true(flag: &bool) -> bool {
-    *flag
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
 impl Experiment {
     pub fn has(&self, backend: Backend, machine: &Machine) -> bool {
         self.only_on.get(&machine.name).is_none_or(|only| *only == backend)
@@ -95,6 +84,74 @@ impl Experiment {
         let fits = |scaled: &&Scaled| scaled.cpus == machine.cpus && scaled.workload.cell() == cell;
         self.scaled.iter().find(fits).map_or(workload, |scaled| &scaled.workload)
     }
+}
+
+/// The declarations that a reader must know to believe the numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Design {
+    /// The user asked to run the plan although it may be too short to prove anything.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub exploratory: bool,
+    /// Blocks were added until no interval of a shift was wider than ± this many percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_percent: Option<f64>,
+    /// The number of blocks was chosen, before any result was looked at, to take this many seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_s: Option<u64>,
+    /// The noise between identical contestants before the experiment (A/A trials).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scatter: Vec<Scatter>,
+}
+
+impl Design {
+    /// Whether nothing was declared: a fixed number of blocks.
+    pub fn is_plain(&self) -> bool {
+        *self == Design::default()
+    }
+}
+
+/// The scatter of one measure in one cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scatter {
+    pub backend: Backend,
+    pub machine: String,
+    /// The cell, as [`Workload::cell`].
+    pub cell: String,
+    /// The measure, as reports name it: `completion_ns all`.
+    pub measure: String,
+    /// The standard deviation of natural logarithms between independent trials; 0.01 is about 1 %.
+    pub deviation: f64,
+    #[serde(alias = "runs")]
+    pub trials: usize,
+}
+
+/// Progress of a running experiment. Backends emit these events and never print.
+#[derive(Clone, Debug)]
+pub enum Progress<'a> {
+    Planned {
+        trials: usize,
+        /// Of these, already in the store (`--resume`).
+        done: usize,
+    },
+    /// A virtual machine is starting.
+    BootStarted {
+        boot: u32,
+        /// The kernel's release.
+        kernel: &'a str,
+    },
+    /// The guest is ready for its first trial.
+    Booted {
+        boot: u32,
+        /// Wall time from the start of QEMU to the guest's first word.
+        boot_ms: u64,
+    },
+    TrialStarted(&'a Trial),
+    /// A trial has its record, and the record is in the store.
+    TrialFinished(&'a Trial, &'a Outcome),
+    /// A notice for the user: KVM does not work, a kernel is missing.
+    Note(&'a str),
 }
 
 /// Reads `"sim"` as well as `["sim", "vm"]`, each backend once.

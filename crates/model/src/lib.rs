@@ -7,17 +7,12 @@
 //!
 //! Read in this order: [`experiment`] asks a question, [`contestant`] and [`workload`] and
 //! [`machine`] say what is compared, under which workload, on which machine; [`trial`] is one
-//! answerable question as a value; [`record`] is its answer, made of [`metric`]s (each with
-//! its [`measure_key`]), [`histogram`]s,
-//! [`series`] and a [`trace`], whose [`number`]s are bounded; a [`total`] puts groups of tasks
-//! together. [`progress`] is the events of a running experiment; [`seed`] is the only source of
-//! chance. [`claim`] is a published finding with its tests. [`design`] is what was declared before
-//! an experiment started.
-//! [`tape`] is what the tasks of a recording did, [`tape_text`] the same on its way to others.
-//! [`source_tree`] names what backends expect in a folder that a workload compiles.
-//! [`play`] is what a workload means, defined once for all backends; [`parsers`] read what real
-//! programs print.
-//! [`text`] makes strangers' words safe for a terminal.
+//! answerable question as a value; [`record`] is its answer, made of [`metric`]s (each with its
+//! [`measure_key`]), [`histogram`]s, [`series`] and a [`trace`]. [`seed`] is the only source of
+//! chance. [`claim`] is a published finding with its tests. [`tape`] is what the tasks of a
+//! recording did, [`tape_text`] the same on its way to others. [`play`] is what a workload means,
+//! defined once for all backends; [`parsers`] read what real programs print. [`text`] makes
+//! strangers' words safe for a terminal.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 
@@ -25,43 +20,36 @@ pub mod backend;
 mod check;
 pub mod claim;
 pub mod contestant;
-pub mod design;
 pub mod experiment;
 pub mod histogram;
 pub mod machine;
 pub mod measure_key;
 pub mod metric;
-pub mod number;
 pub mod parsers;
 pub mod play;
-pub mod progress;
 pub mod record;
 pub mod seed;
 pub mod series;
-pub mod source_tree;
 pub mod tape;
 pub mod tape_text;
 pub mod text;
-pub mod total;
 pub mod trace;
 pub mod trial;
+mod usual;
 pub mod workload;
 
 pub use backend::Backend;
 pub use claim::{Claim, Expectation};
 pub use contestant::{Contestant, KnobValue, Policy, PolicyClass, SchedulerChoice};
-pub use design::{Design, Scatter};
-pub use experiment::Experiment;
+pub use experiment::{Design, Experiment, Progress, Scatter};
 pub use histogram::Histogram;
 pub use machine::{Clock, Costs, Machine};
 pub use measure_key::{MeasureKey, Statistic};
 pub use metric::{Measure, Metric};
-pub use progress::Progress;
 pub use record::{ActiveScheduler, Measured, Outcome, Provenance, Record};
 pub use seed::Seed;
 pub use series::Series;
 pub use tape::{Recorded, Tape, TapeOp};
-pub use total::Total;
 pub use trace::{Trace, TraceEvent};
 pub use trial::Trial;
-pub use workload::{Channel, Program, Step, TaskGroup, Workload};
+pub use workload::{Channel, Program, Step, TaskGroup, Total, Workload};

@@ -3,8 +3,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::usual::{is_usual, usual};
+
 /// The machine that `live` trials have: the one that they run on.
 pub const HERE: &str = "here";
+
+const MEMORY_MIB: u32 = 1024;
+const HZ: u32 = 250;
+const QUANTUM_NS: u32 = 1_000;
+const PAUSE_NS: u32 = 40;
 
 /// A machine as its TOML file describes it. `live` uses the host and records its properties.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,33 +25,33 @@ pub struct Machine {
     /// Logical CPUs; 0: as many as the host has.
     pub cpus: u32,
     /// Memory in MiB; the VM's `-m`.
-    #[serde(default = "default_memory_mib")]
+    #[serde(default = "usual::<MEMORY_MIB>")]
     pub memory_mib: u32,
     /// Which clock the VM counts with.
     #[serde(default)]
     pub clock: Clock,
     /// Hardware threads per core; siblings have neighbouring numbers.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "usual::<1>", skip_serializing_if = "is_usual::<1>")]
     pub smt: u32,
     /// Speed of each thread of a core while more than one is busy, percent of a thread alone; only
     /// the simulator uses it. The default of a file with `smt = 2` is 60.
-    #[serde(default = "full_percent", skip_serializing_if = "is_full_percent")]
+    #[serde(default = "usual::<100>", skip_serializing_if = "is_usual::<100>")]
     pub smt_percent: u32,
     /// Speed of all cores while 1, 2, … of them are busy, percent; the last value holds for more;
     /// empty: 100. Only the simulator uses it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boost_percent: Vec<u32>,
     /// Last-level caches; each serves an equal, contiguous range of CPUs.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "usual::<1>", skip_serializing_if = "is_usual::<1>")]
     pub llcs: u32,
     /// NUMA nodes; each has an equal, contiguous range of CPUs.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "usual::<1>", skip_serializing_if = "is_usual::<1>")]
     pub nodes: u32,
     /// Speed of each CPU, 1024 is full speed; empty: all full.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capacity: Vec<u32>,
     /// Ticks per second (`CONFIG_HZ`).
-    #[serde(default = "default_hz", skip_serializing_if = "is_default_hz")]
+    #[serde(default = "usual::<HZ>", skip_serializing_if = "is_usual::<HZ>")]
     pub hz: u32,
     /// CPU time of each second that real-time and deadline tasks may use, µs
     /// (`sched_rt_runtime_us`). Deadline tasks can reserve this much of each CPU; kernels before
@@ -54,10 +61,10 @@ pub struct Machine {
     pub rt_runtime_us: i64,
     /// The length of a round of several CPUs under the virtual clock of the VM, ns. They see each
     /// other's memory up to this much early or late.
-    #[serde(default = "default_quantum_ns", skip_serializing_if = "is_default_quantum_ns")]
+    #[serde(default = "usual::<QUANTUM_NS>", skip_serializing_if = "is_usual::<QUANTUM_NS>")]
     pub quantum_ns: u32,
     /// The duration of a `PAUSE` instruction, with which a CPU spins, under the same clock, ns.
-    #[serde(default = "default_pause_ns", skip_serializing_if = "is_default_pause_ns")]
+    #[serde(default = "usual::<PAUSE_NS>", skip_serializing_if = "is_usual::<PAUSE_NS>")]
     pub pause_ns: u32,
     /// What the kernel's work costs in the simulator.
     #[serde(default, skip_serializing_if = "Costs::is_default")]
@@ -77,46 +84,31 @@ impl Default for Machine {
             name: String::new(),
             about: String::new(),
             cpus: 1,
-            memory_mib: default_memory_mib(),
+            memory_mib: MEMORY_MIB,
             clock: Clock::Real,
             smt: 1,
-            smt_percent: full_percent(),
+            smt_percent: 100,
             boost_percent: Vec::new(),
             llcs: 1,
             nodes: 1,
             capacity: Vec::new(),
-            hz: default_hz(),
+            hz: HZ,
             rt_runtime_us: default_rt_runtime_us(),
-            quantum_ns: default_quantum_ns(),
-            pause_ns: default_pause_ns(),
+            quantum_ns: QUANTUM_NS,
+            pause_ns: PAUSE_NS,
             costs: Costs::default(),
         }
     }
 }
 
-const DEFAULT_FILL_KIB_NS: u64 = 35;
+const FILL_KIB_NS: u64 = 35;
+const THREAD_NS: u64 = 15_000;
+const THREAD_START_NS: u64 = 10_000;
+const TOUCH_NS: u64 = 500;
 
 /// Trials from before there was this cost keep their identity.
-fn is_default_fill(ns: &u64) -> bool {
-    *ns == DEFAULT_FILL_KIB_NS
-}
-
-const DEFAULT_THREAD_NS: u64 = 15_000;
-
-fn is_default_thread(ns: &u64) -> bool {
-    *ns == DEFAULT_THREAD_NS
-}
-
-const DEFAULT_THREAD_START_NS: u64 = 10_000;
-
-fn is_default_thread_start(ns: &u64) -> bool {
-    *ns == DEFAULT_THREAD_START_NS
-}
-
-const DEFAULT_TOUCH_NS: u64 = 500;
-
-fn is_default_touch(ns: &u64) -> bool {
-    *ns == DEFAULT_TOUCH_NS
+fn is_cost<const USUAL: u64>(ns: &u64) -> bool {
+    *ns == USUAL
 }
 
 /// What work costs in the simulator, in nanoseconds of CPU time unless noted. A measured
@@ -169,10 +161,10 @@ pub struct Costs {
     /// The end of a thread.
     pub exit_ns: u64,
     /// Creating a thread, on its creator's CPU. Tasks are created before the common start.
-    #[serde(skip_serializing_if = "is_default_thread")]
+    #[serde(skip_serializing_if = "is_cost::<THREAD_NS>")]
     pub thread_ns: u64,
     /// A new thread's work before the common start: it touches its stack and names itself.
-    #[serde(skip_serializing_if = "is_default_thread_start")]
+    #[serde(skip_serializing_if = "is_cost::<THREAD_START_NS>")]
     pub thread_start_ns: u64,
     /// A forked process's first steps: it copies the pages that it touches.
     pub process_start_ns: u64,
@@ -196,10 +188,10 @@ pub struct Costs {
     pub file_kib_ns: u64,
     /// The first touch of a page of a task's file, or of the buffer that it reads a file into: the
     /// kernel allocates the page and clears it.
-    #[serde(skip_serializing_if = "is_default_touch")]
+    #[serde(skip_serializing_if = "is_cost::<TOUCH_NS>")]
     pub touch_ns: u64,
     /// Writing one KiB to memory, to a buffer that fits into the last-level cache.
-    #[serde(skip_serializing_if = "is_default_fill")]
+    #[serde(skip_serializing_if = "is_cost::<FILL_KIB_NS>")]
     pub fill_kib_ns: u64,
     /// The disk's time for each request: a delay, not CPU time.
     pub disk_access_ns: u64,
@@ -279,8 +271,8 @@ impl Default for Costs {
             fork_ns: 40_000,
             exec_ns: 300_000,
             exit_ns: 20_000,
-            thread_ns: DEFAULT_THREAD_NS,
-            thread_start_ns: DEFAULT_THREAD_START_NS,
+            thread_ns: THREAD_NS,
+            thread_start_ns: THREAD_START_NS,
             process_start_ns: 30_000,
             process_end_ns: 30_000,
             step_ns: 20,
@@ -291,8 +283,8 @@ impl Default for Costs {
             page_ns: 300,
             copy_kib_ns: 100,
             file_kib_ns: 150,
-            touch_ns: DEFAULT_TOUCH_NS,
-            fill_kib_ns: DEFAULT_FILL_KIB_NS,
+            touch_ns: TOUCH_NS,
+            fill_kib_ns: FILL_KIB_NS,
             disk_access_ns: 80_000,
             disk_kib_ns: 500,
         }
@@ -310,56 +302,12 @@ pub enum Clock {
     Real,
 }
 
-fn default_memory_mib() -> u32 {
-    1024
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn is_one(value: &u32) -> bool {
-    *value == 1
-}
-
-fn full_percent() -> u32 {
-    100
-}
-
-fn is_full_percent(value: &u32) -> bool {
-    *value == 100
-}
-
-fn default_hz() -> u32 {
-    250
-}
-
-fn is_default_hz(value: &u32) -> bool {
-    *value == default_hz()
-}
-
 fn default_rt_runtime_us() -> i64 {
     950_000
 }
 
 fn is_default_rt_runtime_us(value: &i64) -> bool {
     *value == default_rt_runtime_us()
-}
-
-fn default_quantum_ns() -> u32 {
-    1_000
-}
-
-fn is_default_quantum_ns(value: &u32) -> bool {
-    *value == default_quantum_ns()
-}
-
-fn default_pause_ns() -> u32 {
-    40
-}
-
-fn is_default_pause_ns(value: &u32) -> bool {
-    *value == default_pause_ns()
 }
 
 #[cfg(test)]

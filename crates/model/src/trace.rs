@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::usual::is_default;
+
 /// The events of one trial in order of time, and the names of the tasks in them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,7 +66,7 @@ pub enum What {
         /// The CPU that it will wait on, if known.
         target: u32,
         /// An interrupt wakes it, and not the task that runs on the CPU.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "is_default")]
         interrupt: bool,
         /// Whose work wakes it, where the backend tells.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,7 +109,7 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ahead: Option<u32>,
         /// The scheduler dispatched it at once, while it was being woken or enqueued.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "is_default")]
         direct: bool,
     },
     /// A decision: the CPU runs this task next, or continues with it.
@@ -227,10 +229,6 @@ pub enum Preemption {
     Reservation,
     /// None of these.
     Other,
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::usual::{is_default, is_true, yes};
 use crate::{Backend, Clock, Contestant, Machine, SchedulerChoice, Seed, Workload};
 
 /// The version of the trial's and the record's JSON form.
@@ -40,7 +41,7 @@ pub struct Trial {
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub probes: bool,
     /// Whether to keep an event trace.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub trace: bool,
 }
 
@@ -102,16 +103,4 @@ fn hex(bytes: &[u8]) -> String {
 /// SHA-256 in lower-case hexadecimal digits.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn is_true(value: &bool) -> bool {
-    *value
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contestant::Policy;
 use crate::tape::Recorded;
-use crate::total::Total;
+use crate::usual::{is_default, usual};
 
 /// A resolved workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct Workload {
     pub duration_us: Option<u64>,
     /// How often the scheduler under test is unloaded and loaded again, spread evenly over
     /// `duration_us`. Not possible in the simulator, nor for a kernel's own scheduler.
-    #[serde(default, skip_serializing_if = "is_no_count")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub reloads: u32,
     /// Message queues between tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "channel")]
@@ -71,16 +71,16 @@ pub struct TaskGroup {
     /// The group's name in metrics, and the threads' `comm` (15 bytes are kept).
     pub name: String,
     /// How many tasks; 0 leaves the group out.
-    #[serde(default = "one")]
+    #[serde(default = "usual::<1>")]
     pub count: u32,
     /// How often a task plays its steps; without it, until the workload's duration is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u64>,
     /// The task starts this long after the common start.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub delay_us: u64,
     /// Each task's start is moved by a uniform random time below this, drawn from the trial's seed.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub jitter_us: u64,
     /// The policy; without it, that of the contestant, else SCHED_OTHER.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,7 +89,7 @@ pub struct TaskGroup {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub affinity: Vec<u32>,
     /// A template: its tasks start only by `fork` steps.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub template: bool,
     /// What a task does, in order.
     pub steps: Vec<Step>,
@@ -167,7 +167,7 @@ pub enum Step {
         /// One message to each of `fan` members of the channel: task *i* writes to members
         /// `⌊i/fan⌋·fan … ⌊i/fan⌋·fan + fan − 1`, so that tasks form groups of `fan`. With `fan` =
         /// 1 task *i* writes to member *i*. Member numbers wrap round at the channel's count.
-        #[serde(default = "one")]
+        #[serde(default = "usual::<1>")]
         fan: u32,
     },
     /// Read one message from the channel's member with the task's own number (modulo its count).
@@ -211,7 +211,7 @@ pub enum Step {
         /// The template group's name.
         task: String,
         /// How many.
-        #[serde(default = "one")]
+        #[serde(default = "usual::<1>")]
         count: u32,
     },
     /// Wait until every process that this task has forked has ended.
@@ -281,15 +281,15 @@ pub struct Timer {
     /// Absolute releases form a fixed grid from the task's start, so that lateness is never
     /// forgiven (no coordinated omission). A job that comes back late to a relative timer is
     /// followed by the next one at once, and later releases count from there, as rt-app does it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub relative: bool,
     /// Releases that have wholly passed are skipped and counted as missed, as by a video player
     /// that drops frames. Otherwise they are caught up one after another.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub skip: bool,
     /// One timer for all tasks that name it, instead of one for each: the next task that comes gets
     /// the next release.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub shared: bool,
     /// Steps with the same name in the same task share one timer, each with its own period; empty:
     /// the task's own.
@@ -305,6 +305,16 @@ pub struct Channel {
     pub name: String,
     /// How many members (pipes).
     pub count: u32,
+}
+
+/// Task groups that are also measured together under one name: four networks' servers as `servers`. Their numbers are added up, their distributions pooled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Total {
+    /// The name of the total in metrics.
+    pub name: String,
+    /// The groups' names.
+    pub groups: Vec<String>,
 }
 
 /// A real program as a workload.
@@ -328,7 +338,7 @@ pub struct Program {
     pub prepare: Vec<Vec<String>>,
     /// Whether it and its preparation work in an empty folder of their own, which is deleted after
     /// the trial.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub scratch: bool,
     /// The source tree that it and its preparation work in, by the name under which
     /// `scripts/sources.sh` has put it into Fairground's home; empty: none. The VM has those for
@@ -342,6 +352,16 @@ pub struct Program {
     pub files: Vec<String>,
 }
 
+/// In a source tree that workloads compile, the file with its version. A folder without it is no source tree.
+pub const VERSION_FILE: &str = ".fairground-version";
+
+/// Why a trial cannot run without the tree of this name, and what brings it.
+pub fn tree_is_absent(name: &str) -> String {
+    format!(
+        "the source tree `{name}` is not here; `scripts/sources.sh {name}` gets and configures it"
+    )
+}
+
 impl Program {
     /// Every program that it needs, itself first, with the Debian package that brings it (empty
     /// where unknown).
@@ -352,23 +372,7 @@ impl Program {
     }
 }
 
-fn one() -> u32 {
-    1
-}
-
 /// rt-app's `mem_buffer_size`.
 fn buffer_bytes() -> u64 {
     4 << 20
-}
-
-fn is_no_count(count: &u32) -> bool {
-    *count == 0
-}
-
-fn is_zero(value: &u64) -> bool {
-    *value == 0
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use model::source_tree::{self, VERSION_FILE};
+use model::workload::{VERSION_FILE, tree_is_absent};
 use model::{Outcome, Policy, SchedulerChoice, Step, Trial};
 use process::installed::find;
 use tempfile::TempDir;
@@ -114,7 +114,7 @@ impl Folder {
         let tree = context.sources.as_ref().map(|sources| sources.join(&program.sources));
         match tree.filter(|tree| tree.join(VERSION_FILE).is_file()) {
             Some(tree) => Ok(Folder::Sources(tree)),
-            None => Err(Outcome::Unsupported { reason: source_tree::absent(&program.sources) }),
+            None => Err(Outcome::Unsupported { reason: tree_is_absent(&program.sources) }),
         }
     }
 

@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Parsers for the output of real programs: one program, one file.
+//! Parsers for the output of real programs: one program, one function.
 //! A parser that is not sure returns an error, never a zero. Each is tested with recorded output of
 //! the real program (`recorded/`).
 
 use crate::Histogram;
 
 pub mod cyclictest;
-mod ffmpeg;
-mod hackbench;
 mod jitterdebugger;
-mod mplayer;
-mod perf_bench_sched;
-mod pgbench;
-mod redis_benchmark;
-mod sevenzip;
-mod stress_ng;
-mod sysbench;
-mod tbench;
-mod turnaround;
+mod programs;
 
 /// The measurements that a program reports.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,20 +30,20 @@ pub struct Reported {
 type Parser = fn(stdout: &str, stderr: &str) -> Result<Reported, String>;
 
 const PARSERS: [(&str, Parser); 14] = [
-    ("7z", sevenzip::parse),
+    ("7z", programs::sevenzip),
     ("cyclictest", cyclictest::parse),
-    ("ffmpeg", ffmpeg::parse),
-    ("hackbench", hackbench::parse),
+    ("ffmpeg", programs::ffmpeg),
+    ("hackbench", programs::hackbench),
     ("jitterdebugger", jitterdebugger::parse),
-    ("mplayer", mplayer::parse),
+    ("mplayer", programs::mplayer),
     ("none", |_, _| Ok(Reported::default())),
-    ("perf-bench-sched", perf_bench_sched::parse),
-    ("pgbench", pgbench::parse),
-    ("redis-benchmark", redis_benchmark::parse),
-    ("stress-ng", stress_ng::parse),
-    ("sysbench", sysbench::parse),
-    ("tbench", tbench::parse),
-    ("turnaround", turnaround::parse),
+    ("perf-bench-sched", programs::perf_bench_sched),
+    ("pgbench", programs::pgbench),
+    ("redis-benchmark", programs::redis_benchmark),
+    ("stress-ng", programs::stress_ng),
+    ("sysbench", programs::sysbench),
+    ("tbench", programs::tbench),
+    ("turnaround", programs::turnaround),
 ];
 
 /// The parsers' names, sorted.
@@ -112,6 +102,9 @@ mod tests {
         let error = parse("geekbench", "", "").unwrap_err();
         assert!(error.contains("7z, cyclictest, ffmpeg, hackbench"), "{error}");
         assert_eq!(parse("none", "anything", ""), Ok(Reported::default()));
+        for parser in names().filter(|parser| *parser != "none") {
+            assert!(parse(parser, "", "").is_err(), "{parser}");
+        }
     }
 
     #[test]

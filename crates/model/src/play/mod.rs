@@ -8,8 +8,8 @@
 //!
 //! Read in this order: [`script`] resolves a workload; [`op`] is the table of steps, [`tapes`] what
 //! the tasks of a recording do; [`limits`] and
-//! [`policy`] are the ranges of numbers; [`timer`] counts releases and deadlines; [`sums`] puts
-//! the groups' numbers together; [`refusal`] is the error of all of them.
+//! [`policy`] are the ranges of numbers, with the error of all of these; [`timer`] counts releases
+//! and deadlines; [`sums`] puts the groups' numbers together.
 //! What is not here: clocks, threads, costs, files, and the limits of single backends
 //! (`spec::capability`).
 
@@ -17,15 +17,14 @@ pub mod limits;
 mod names;
 pub mod op;
 pub mod policy;
-pub mod refusal;
 pub mod script;
 pub mod sums;
 pub mod tapes;
 pub mod timer;
 
+pub use limits::Refusal;
 pub use op::Op;
 pub use policy::LAB_PRIORITY;
-pub use refusal::Refusal;
 pub use script::{Group, Script, Setting};
 pub use sums::{ALL, PROGRAM};
 pub use timer::{Tally, TimerPlan, TimerState};

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use model::source_tree::{VERSION_FILE, absent};
+use model::workload::{VERSION_FILE, tree_is_absent};
 
 /// Where a guest has them, whatever the host's user calls his home: the length of a path costs
 /// instructions.

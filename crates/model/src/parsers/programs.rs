@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Programs that report a few numbers in lines of text: how long they took, how much they did in a
+//! second, how many frames were late.
+
+use crate::Histogram;
+
+use super::{Reported, only, positive};
+
+/// The lines of both outputs. Progress overwrites itself: its lines end with a carriage return.
+fn lines<'a>(stdout: &'a str, stderr: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
+    stdout.split(['\r', '\n']).chain(stderr.split(['\r', '\n'])).map(str::trim)
+}
+
+/// The rest of each line that begins like this.
+fn after<'a>(
+    prefix: &'static str,
+    stdout: &'a str,
+    stderr: &'a str,
+) -> impl DoubleEndedIterator<Item = &'a str> {
+    lines(stdout, stderr).filter_map(move |line| line.strip_prefix(prefix)).map(str::trim)
+}
+
+/// The word after this in the first line that begins so: a version.
+fn word_after(prefix: &'static str, stdout: &str, stderr: &str) -> Option<String> {
+    let rest = after(prefix, stdout, stderr).next()?;
+    rest.split([' ', ')']).next().map(str::to_owned)
+}
+
+fn took(seconds: f64) -> Reported {
+    Reported { completion_ns: Some(seconds * 1e9), ..Reported::default() }
+}
+
+fn rate(per_second: f64, version: Option<String>) -> Reported {
+    Reported { operations_per_second: Some(per_second), version, ..Reported::default() }
+}
+
+/// `hackbench` (rt-tests): the line `Time: 0.123`, in seconds.
+pub fn hackbench(stdout: &str, _stderr: &str) -> Result<Reported, String> {
+    Ok(took(positive(only(after("Time:", stdout, ""), "line `Time:`")?)?))
+}
+
+/// `perf bench sched messaging|pipe`: `Total time: 0.123 [sec]`, or with `-f simple` a bare number.
+pub fn perf_bench_sched(stdout: &str, _stderr: &str) -> Result<Reported, String> {
+    let full = || lines(stdout, "").filter(|line| !line.is_empty());
+    let seconds = if full().any(|line| line.contains(':')) {
+        let total = only(after("Total time:", stdout, ""), "line `Total time:`")?;
+        positive(total.strip_suffix("[sec]").ok_or("`Total time:` is not in `[sec]`")?)?
+    } else {
+        positive(only(full(), "line with the bare number of `-f simple`")?)?
+    };
+    let operations = full().find_map(|line| line.strip_suffix("ops/sec"));
+    let operations_per_second = operations.map(positive).transpose()?;
+    Ok(Reported { operations_per_second, ..took(seconds) })
+}
+
+/// `7zz b`: the last number of the line `Tot:`, its rating in MIPS (millions of nominal
+/// instructions per second).
+pub fn sevenzip(stdout: &str, _stderr: &str) -> Result<Reported, String> {
+    let total = only(after("Tot:", stdout, ""), "line `Tot:` (run `7zz b`)")?;
+    let total: Vec<&str> = total.split_whitespace().collect();
+    let [_usage, _rating_of_usage, rating] = total.as_slice() else {
+        return Err(format!("`Tot:` has {} numbers, not three", total.len()));
+    };
+    // Its first line is `7-Zip (z) 22.01 (x64) : …`.
+    let is_number = |word: &&str| word.parse::<f64>().is_ok();
+    let first = after("7-Zip ", stdout, "").next();
+    let version = first.and_then(|words| words.split_whitespace().find(is_number));
+    Ok(rate(positive(rating)? * 1e6, version.map(str::to_owned)))
+}
+
+/// `pgbench`: `tps = `, its transactions per second over all clients.
+pub fn pgbench(stdout: &str, _stderr: &str) -> Result<Reported, String> {
+    let failed = after("number of failed transactions:", stdout, "").next();
+    if let Some(failed) = failed.filter(|failed| !failed.starts_with("0 ")) {
+        return Err(format!("transactions failed: {failed}"));
+    }
+    let rates = after("tps =", stdout, "").filter_map(|rest| rest.split(' ').next());
+    let transactions = positive(only(rates, "line `tps =`")?)?;
+    Ok(rate(transactions, word_after("pgbench (", stdout, "")))
+}
+
+/// `redis-benchmark --csv` with one test: its requests per second. The columns are those of the
+/// versions that have latencies in them (since 6.2).
+pub fn redis_benchmark(stdout: &str, _stderr: &str) -> Result<Reported, String> {
+    let rows = stdout.split_once("\"test\",\"rps\",");
+    let (_, rows) = rows.ok_or("there is no line `\"test\",\"rps\",…`")?;
+    let rates = rows.lines().skip(1).filter_map(|line| line.split(',').nth(1));
+    let requests = only(rates, "test (name one with -t)")?;
+    Ok(rate(positive(requests.trim_matches('"'))?, None))
+}
+
+/// `stress-ng --metrics`: bogo operations per second of real time, from the YAML (`--yaml
+/// /dev/stdout`) or from the text. The rate per second of CPU time is ignored: with a user time of
+/// zero it is meaningless. So is the sum of several stressors.
+pub fn stress_ng(stdout: &str, stderr: &str) -> Result<Reported, String> {
+    if !stdout.lines().any(|line| line == "metrics:") {
+        let row = stress_ng_row(stdout, stderr)?;
+        return Ok(rate(positive(&row[1])? / positive(&row[2])?, None));
+    }
+    let field = |name| {
+        let what = format!("`{name}` (run one kind of stressor)");
+        only(after(name, stdout, ""), &what)
+    };
+    let (operations, seconds) = (positive(field("bogo-ops:")?)?, field("wall-clock-time:")?);
+    let version = field("stress-ng-version:").ok().map(str::to_owned);
+    Ok(rate(operations / positive(seconds)?, version))
+}
+
+/// The only stressor in the text: its name, operations, real time and more.
+fn stress_ng_row(stdout: &str, stderr: &str) -> Result<Vec<String>, String> {
+    let cells = |line: &str| -> Option<Vec<String>> {
+        let (_, table) = line.split_once("metrc:").or_else(|| line.split_once("info:"))?;
+        let (_, table) = table.split_once("] ")?;
+        Some(table.split_whitespace().map(str::to_owned).collect())
+    };
+    let rows = || lines(stdout, stderr).filter_map(cells);
+    if !rows().any(|row| row.starts_with(&["stressor".into(), "bogo".into()])) {
+        return Err("there is no table; add --metrics".into());
+    }
+    let is_number = |cell: &String| cell.replace(',', ".").parse::<f64>().is_ok();
+    let of_numbers = rows().filter(|row| row.len() >= 7 && row[1..7].iter().all(is_number));
+    only(of_numbers, "row with numbers (run one kind of stressor)")
+}
+
+/// `sysbench cpu run`: `events per second:`, its rate over all threads. Other tests, such as
+/// `threads`, print the number of events and the time instead.
+pub fn sysbench(stdout: &str, _stderr: &str) -> Result<Reported, String> {
+    const RATE: &str = "events per second:";
+    let number = |name| positive(only(after(name, stdout, ""), name)?.trim_end_matches('s'));
+    let has_rate = after(RATE, stdout, "").next().is_some();
+    let events = if has_rate {
+        number(RATE)?
+    } else {
+        number("total number of events:")? / number("total time:")?
+    };
+    Ok(rate(events, word_after("sysbench ", stdout, "")))
+}
+
+/// `tbench` and `dbench`: `Throughput 683.5 MB/sec  4 clients  4 procs  max_latency=12.3 ms`.
+/// An operation is a megabyte to or from the server. The clients replay one recorded mix, so
+/// megabytes and requests are proportional.
+pub fn tbench(stdout: &str, stderr: &str) -> Result<Reported, String> {
+    let total = only(after("Throughput ", stdout, stderr), "line `Throughput`")?;
+    let (megabytes, rest) = total.split_once(" MB/sec").ok_or("`Throughput` is not in MB/sec")?;
+    if !rest.contains("clients") {
+        return Err("`Throughput` does not say how many clients".into());
+    }
+    // A failed request names its line of the client file: `[1234] write failed …`. `failed to
+    // create barrier semaphore` without a line is harmless: dbench mistakes the first semaphore
+    // after a boot, whose number is 0, for none.
+    let is_failed = |line: &&str| line.starts_with('[') && line.contains("failed");
+    if let Some(line) = lines(stdout, stderr).find(is_failed) {
+        return Err(format!("a client could not go on: {line}"));
+    }
+    let mut named = lines(stdout, stderr).filter_map(|line| line.split_once(" version "));
+    let version = named.next().and_then(|(_, rest)| rest.split(' ').next());
+    Ok(rate(positive(megabytes)?, version.map(str::to_owned)))
+}
+
+/// A script of the tree that starts processes and prints how long each took: lines `turnaround_us
+/// 1234`, and optionally one line `completion_us 5678` for all of them together.
+pub fn turnaround(stdout: &str, _stderr: &str) -> Result<Reported, String> {
+    let nanoseconds = |text: &str| match text.parse::<u64>() {
+        Ok(us) if us > 0 => Ok(us * 1_000),
+        _ => Err(format!("`{text}` is no time in microseconds")),
+    };
+    let samples = after("turnaround_us ", stdout, "").map(nanoseconds);
+    let samples: Vec<u64> = samples.collect::<Result<_, _>>()?;
+    if samples.is_empty() {
+        return Err("there is no line `turnaround_us`".into());
+    }
+    let all = || after("completion_us ", stdout, "");
+    let completion_ns = match all().next() {
+        None => None,
+        Some(_) => Some(nanoseconds(only(all(), "line `completion_us`")?)? as f64),
+    };
+    let turnaround = Some(Histogram::from_samples("", "", &samples));
+    Ok(Reported { completion_ns, turnaround, ..Reported::default() })
+}
+
+/// `ffmpeg -benchmark`: its real time and the number of frames. The frame rate that it prints itself
+/// is rounded, so frames are divided by the real time.
+pub fn ffmpeg(stdout: &str, stderr: &str) -> Result<Reported, String> {
+    let times = after("bench:", stdout, stderr).filter_map(|rest| rest.split("rtime=").nth(1));
+    let real = only(times, "line `bench: … rtime=` (add -benchmark)")?;
+    let seconds = positive(real.strip_suffix('s').ok_or("`rtime` is not in seconds")?)?;
+    let last = after("frame=", stdout, stderr).next_back().ok_or("there is no line `frame=`")?;
+    let frames = positive(last.split_whitespace().next().unwrap_or_default())?;
+    let version = word_after("ffmpeg version ", stdout, stderr);
+    Ok(Reported { completion_ns: Some(seconds * 1e9), ..rate(frames / seconds, version) })
+}
+
+/// `mplayer -benchmark -hardframedrop`: `BENCHMARKn: disp: 237 (23.7 fps)  drop: 3 (1%)  total: 240
+/// (24.0 fps)`. A frame that is dropped is a missed deadline. The percentage is not used, because it
+/// is rounded down to 0 if few are dropped.
+pub fn mplayer(stdout: &str, stderr: &str) -> Result<Reported, String> {
+    let counts = after("BENCHMARKn:", stdout, stderr);
+    let counts = only(counts, "line `BENCHMARKn:` (add -benchmark -hardframedrop)")?;
+    let count = |name: &str| -> Result<u64, String> {
+        let after = counts.split(name).nth(1).and_then(|rest| rest.split_whitespace().next());
+        let word = after.ok_or_else(|| format!("`{name}` is missing"))?;
+        word.parse().map_err(|_| format!("`{name} {word}` is not a count"))
+    };
+    let (shown, dropped, total) = (count("disp:")?, count("drop:")?, count("total:")?);
+    if total == 0 || shown + dropped != total {
+        return Err(format!("{shown} shown and {dropped} dropped are not {total} frames"));
+    }
+    let version = word_after("MPlayer ", stdout, stderr);
+    Ok(Reported { deadlines: Some((total, dropped)), version, ..Reported::default() })
+}
+
+#[cfg(test)]
+mod tests;
