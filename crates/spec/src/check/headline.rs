@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Headlines name measures and task groups that exist: `wakeup_latency_ns.p99 fair_waker`.
+//! Headlines and totals name measures and task groups that exist: `wakeup_latency_ns.p99
+//! fair_waker`.
 
 use model::Workload;
 use model::metric::{MEASURES, PROGRAM, measure};
@@ -9,15 +10,15 @@ use crate::near::advice;
 
 const STATISTICS: [&str; 5] = ["p50", "p90", "p99", "p999", "max"];
 
-pub fn check(workload: &Workload) -> Checked {
+pub fn check_headlines(workload: &Workload) -> Checked {
     for (index, headline) in workload.headline.iter().enumerate() {
-        one(&format!("headline[{index}]"), workload, headline)?;
+        check_one(&format!("headline[{index}]"), workload, headline)?;
     }
     Ok(())
 }
 
 /// Checks the headline at `path`.
-pub fn one(path: &str, workload: &Workload, headline: &str) -> Checked {
+pub fn check_one(path: &str, workload: &Workload, headline: &str) -> Checked {
     let Some((what, group)) = headline.split_once(' ') else {
         let hint = "write a measure and a task group, e.g. 'completion_ns all'";
         return fault(path, format!("'{headline}' is not a headline"), hint);
@@ -57,4 +58,33 @@ pub fn one(path: &str, workload: &Workload, headline: &str) -> Checked {
     }
     let hint = advice(group, groups.iter().copied()).unwrap_or_default();
     fault(path, format!("unknown task group '{group}'"), hint)
+}
+
+/// Totals name groups that exist, and have unique names.
+pub fn check_totals(workload: &Workload) -> Checked {
+    let groups: Vec<&str> = workload.tasks.iter().map(|group| group.name.as_str()).collect();
+    for (index, total) in workload.totals.iter().enumerate() {
+        let path = format!("total[{index}]");
+        let name = total.name.as_str();
+        let before = workload.totals[..index].iter().any(|other| other.name == name);
+        if before || groups.contains(&name) || name == "all" || name == PROGRAM {
+            let hint = "choose another name";
+            return fault(format!("{path}.name"), format!("there is a '{name}' already"), hint);
+        }
+        if total.groups.len() < 2 {
+            let hint = "name two task groups or more";
+            return fault(format!("{path}.groups"), format!("'{name}' is no total"), hint);
+        }
+        for (at, group) in total.groups.iter().enumerate() {
+            let path = format!("{path}.groups[{at}]");
+            if !groups.contains(&group.as_str()) {
+                let hint = advice(group, groups.iter().copied()).unwrap_or_default();
+                return fault(path, format!("unknown task group '{group}'"), hint);
+            }
+            if total.groups[..at].contains(group) {
+                return fault(path, format!("'{group}' is named twice"), "delete one of them");
+            }
+        }
+    }
+    Ok(())
 }

@@ -8,10 +8,8 @@
 mod ending;
 mod forks;
 mod headline;
-mod locks;
 mod messages;
 mod numbers;
-mod totals;
 mod waits;
 
 use model::play::{Refusal, Script, Setting};
@@ -44,7 +42,7 @@ pub fn measure(
     text: &str,
     places: &Places,
 ) -> Result<(), SpecError> {
-    headline::one(path, workload, text)
+    headline::check_one(path, workload, text)
         .map_err(|fault| places.error(&fault.path, fault.message).hint(fault.hint))
 }
 
@@ -54,11 +52,11 @@ fn rules(workload: &Workload, cpus: u32) -> Checked {
     forks::check(workload)?;
     messages::check(workload)?;
     playable(workload, cpus)?;
-    locks::check(workload)?;
-    waits::check(workload)?;
+    waits::check_locks(workload)?;
+    waits::check_wakers(workload)?;
     ending::check(workload)?;
-    totals::check(workload)?;
-    headline::check(workload)
+    headline::check_totals(workload)?;
+    headline::check_headlines(workload)
 }
 
 /// Whether the players can play the workload. The policy and the seed, which a contestant and a

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A task that waits for a name can be woken by a task that names it.
+//! Nobody waits for ever: a task that waits for a name can be woken by a task that names it, and
+//! mutexes are released.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +16,7 @@ enum What {
     Semaphore,
 }
 
-pub fn check(workload: &Workload) -> Checked {
+pub fn check_wakers(workload: &Workload) -> Checked {
     let mut wakers = BTreeSet::new();
     every_step(workload, &mut |_, _, step| {
         wakers.extend(wakes(step));
@@ -55,4 +56,67 @@ fn nobody(path: &str, what: What, name: &str) -> Checked {
         What::Semaphore => (format!("nobody posts the semaphore '{name}'"), "semaphore_post"),
     };
     fault(path, message, format!("add a step {{ {step} = \"{name}\" }} to another task"))
+}
+
+/// The mutexes that a task holds.
+type Held<'a> = BTreeSet<&'a str>;
+
+/// Mutexes are taken before they are released, never twice, and released before the steps repeat.
+pub fn check_locks(workload: &Workload) -> Checked {
+    for (index, group) in workload.tasks.iter().enumerate() {
+        let path = format!("task[{index}].steps");
+        let mut held = Held::new();
+        play(&path, &group.steps, &mut held)?;
+        if let Some(lock) = held.first() {
+            let message = format!("the task '{}' ends its steps holding '{lock}'", group.name);
+            return fault(path, message, format!("add {{ unlock = \"{lock}\" }}"));
+        }
+    }
+    Ok(())
+}
+
+fn play<'a>(path: &str, steps: &'a [Step], held: &mut Held<'a>) -> Checked {
+    for (index, step) in steps.iter().enumerate() {
+        hold(&format!("{path}[{index}]"), step, held)?;
+    }
+    Ok(())
+}
+
+fn hold<'a>(path: &str, step: &'a Step, held: &mut Held<'a>) -> Checked {
+    match step {
+        Step::Lock(lock) if !held.insert(lock) => {
+            let message = format!("the task already holds '{lock}' and would wait for itself");
+            fault(path, message, format!("unlock '{lock}' first"))
+        }
+        Step::Unlock(lock) if !held.remove(lock.as_str()) => {
+            let message = format!("the task does not hold '{lock}'");
+            fault(path, message, format!("add {{ lock = \"{lock}\" }} before"))
+        }
+        Step::Wait { lock, .. } | Step::Sync { lock, .. } if !held.contains(lock.as_str()) => {
+            let message = format!("waiting releases '{lock}', which the task does not hold");
+            fault(path, message, format!("add {{ lock = \"{lock}\" }} before"))
+        }
+        Step::Exit | Step::Exec => match held.first() {
+            Some(lock) => {
+                fault(path, format!("the task ends holding '{lock}'"), "unlock it before")
+            }
+            None => Ok(()),
+        },
+        Step::Loop { steps, .. } => a_loop(path, steps, held),
+        Step::Within { steps, .. } => play(&format!("{path}.within.steps"), steps, held),
+        _ => Ok(()),
+    }
+}
+
+/// Each pass over the steps must begin with the same mutexes as the one before.
+fn a_loop<'a>(path: &str, steps: &'a [Step], held: &mut Held<'a>) -> Checked {
+    let before = held.clone();
+    play(&format!("{path}.loop.steps"), steps, held)?;
+    match before.symmetric_difference(held).next() {
+        Some(lock) => {
+            let message = format!("a round of this loop does not leave '{lock}' as it found it");
+            fault(path, message, "lock and unlock inside the loop, or both outside")
+        }
+        None => Ok(()),
+    }
 }

@@ -54,10 +54,9 @@ pub fn read<'t, 'v>(
     fields: &Fields<'t, 'v>,
     (key, at): (&str, usize),
     value: &'v Value<'t>,
-    other_keys: &[&str],
     events: &mut Events,
 ) -> Result<(), SpecError> {
-    let event = kind(key).ok_or_else(|| unknown(fields, key, at, other_keys))?;
+    let event = kind(key).ok_or_else(|| unknown(fields, key, at))?;
     events.any = true;
     let text = || fields.as_text(value, key).map(str::to_owned);
     let number = || not_negative(fields, value, key);
@@ -90,13 +89,13 @@ fn kind(key: &str) -> Option<&'static str> {
     named.max_by_key(|event| event.len())
 }
 
-fn unknown(fields: &Fields, key: &str, at: usize, other_keys: &[&str]) -> SpecError {
+fn unknown(fields: &Fields, key: &str, at: usize) -> SpecError {
     let error = fields.error_at(at, format!("unknown key '{key}'"));
     if OLD.contains(&key) {
         let hint = "it is from rt-app before 1.0: write events, such as \"run\" and \"timer\"";
         return error.hint(hint);
     }
-    let known = EVENTS.iter().chain(other_keys).copied();
+    let known = EVENTS.iter().chain(fields.asked()).copied();
     let letters = key.trim_end_matches(|c: char| c.is_ascii_digit());
     error.maybe_hint(advice(letters, known))
 }
@@ -143,7 +142,7 @@ fn timer(mut fields: Fields, at: usize, events: &mut Events) -> Result<(), SpecE
             return Err(error.hint("write 'absolute' or 'relative'"));
         }
     };
-    fields.finish(&["ref", "period", "mode"])?;
+    fields.finish()?;
     if period_us > 0 {
         let (skip, shared, name) = (false, false, name.to_owned());
         events.push(Step::Timer(Timer { period_us, relative, skip, shared, name }), at);
@@ -158,14 +157,14 @@ fn waiting(
     at: usize,
     events: &mut Events,
 ) -> Result<(), SpecError> {
-    let mut name = |key: &str| {
+    let mut name = |key: &'static str| {
         let message = format!("'{event}' has no '{key}'");
         let hint = format!("write \"{event}\": {{\"ref\": \"condition\", \"mutex\": \"mutex\"}}");
         let found = fields.text(key)?.map(|(name, _)| name.to_owned());
         found.ok_or_else(|| fields.error_at(fields.start(), message).hint(hint))
     };
     let (condition, lock) = (name("ref")?, name("mutex")?);
-    fields.finish(&["ref", "mutex"])?;
+    fields.finish()?;
     if event == "wait" {
         events.push(Step::Wait { condition, lock }, at);
     } else if events.held.contains(&lock) {

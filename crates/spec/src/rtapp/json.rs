@@ -2,8 +2,6 @@
 //! JSON objects as ordered lists of fields that are taken one by one; the fields that remain are
 //! unknown.
 
-use std::collections::BTreeMap;
-
 use jsonc_parser::ast::{ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{
@@ -70,24 +68,16 @@ impl<'t> Json<'t> {
         Ok(value)
     }
 
-    /// The fields of an object, each of which is there once.
     pub fn fields<'v>(
         &self,
         value: &'v Value<'t>,
         what: &str,
     ) -> Result<Fields<'t, 'v>, SpecError> {
-        let fields = self.repeated(value, what)?;
-        fields.once(&fields.keys())?;
-        Ok(fields)
-    }
-
-    /// The fields of an object in which keys may repeat: each stands for itself.
-    fn repeated<'v>(&self, value: &'v Value<'t>, what: &str) -> Result<Fields<'t, 'v>, SpecError> {
         let wrong =
             || self.error_at(value.range().start, format!("{what} must be an object: {{…}}"));
         let object = value.as_object().ok_or_else(wrong)?;
         let left = object.properties.iter().collect();
-        Ok(Fields { json: *self, start: object.range.start, left })
+        Ok(Fields { json: *self, start: object.range.start, left, asked: Vec::new() })
     }
 
     fn error_at(&self, at: usize, message: impl Into<String>) -> SpecError {
@@ -100,6 +90,8 @@ pub struct Fields<'t, 'v> {
     json: Json<'t>,
     start: usize,
     left: Vec<&'v ObjectProp<'t>>,
+    /// The keys that were looked for.
+    asked: Vec<&'static str>,
 }
 
 impl<'t, 'v> Fields<'t, 'v> {
@@ -118,23 +110,9 @@ impl<'t, 'v> Fields<'t, 'v> {
         found.map_or(self.start, |property| property.range.start)
     }
 
-    pub fn keys(&self) -> Vec<&'v str> {
-        self.left.iter().map(|property| property.name.as_str()).collect()
-    }
-
-    /// Refuses the keys that may not repeat, if they do.
-    pub fn once(&self, keys: &[&str]) -> Result<(), SpecError> {
-        let mut seen = BTreeMap::new();
-        for property in &self.left {
-            let (key, at) = (property.name.as_str(), property.range.start);
-            if let Some(first) = seen.insert(key, at).filter(|_| keys.contains(&key)) {
-                let line = self.json.text[..first].matches('\n').count() + 1;
-                let message = format!("duplicate key '{key}' (first on line {line})");
-                let hint = "keep one: only tasks, phases and events may repeat";
-                return Err(self.error_at(at, message).hint(hint));
-            }
-        }
-        Ok(())
+    /// The keys that were looked for so far.
+    pub fn asked(&self) -> &[&'static str] {
+        &self.asked
     }
 
     /// A field's value, which stays.
@@ -143,15 +121,23 @@ impl<'t, 'v> Fields<'t, 'v> {
         found.map(|property| &property.value)
     }
 
-    pub fn take(&mut self, key: &str) -> Option<&'v Value<'t>> {
-        let index = self.left.iter().position(|property| property.name.as_str() == key)?;
-        Some(&self.left.remove(index).value)
+    /// Takes a field that must not repeat.
+    pub fn take(&mut self, key: &'static str) -> Result<Option<&'v Value<'t>>, SpecError> {
+        self.asked.push(key);
+        let position = |left: &[&ObjectProp]| left.iter().position(|p| p.name.as_str() == key);
+        let Some(index) = position(&self.left) else { return Ok(None) };
+        let first = self.left.remove(index);
+        let Some(second) = position(&self.left) else { return Ok(Some(&first.value)) };
+        let line = self.json.text[..first.range.start].matches('\n').count() + 1;
+        let message = format!("duplicate key '{key}' (first on line {line})");
+        let hint = "keep one: only tasks, phases and events may repeat";
+        Err(self.error_at(self.left[second].range.start, message).hint(hint))
     }
 
     /// Takes a field that must be there.
-    pub fn need(&mut self, key: &str, hint: &str) -> Result<&'v Value<'t>, SpecError> {
+    pub fn need(&mut self, key: &'static str, hint: &str) -> Result<&'v Value<'t>, SpecError> {
         let message = format!("'{key}' is missing");
-        self.take(key).ok_or_else(|| self.error_at(self.start, message).hint(hint))
+        self.take(key)?.ok_or_else(|| self.error_at(self.start, message).hint(hint))
     }
 
     /// Takes the first field that is left: its key with its place, and its value.
@@ -161,27 +147,27 @@ impl<'t, 'v> Fields<'t, 'v> {
     }
 
     /// Takes a whole number, with its place.
-    pub fn integer(&mut self, key: &str) -> Result<Option<(i64, usize)>, SpecError> {
-        let Some(value) = self.take(key) else { return Ok(None) };
+    pub fn integer(&mut self, key: &'static str) -> Result<Option<(i64, usize)>, SpecError> {
+        let Some(value) = self.take(key)? else { return Ok(None) };
         Ok(Some((self.as_integer(value, key)?, value.range().start)))
     }
 
     /// Takes a whole number that is not negative.
-    pub fn unsigned(&mut self, key: &str) -> Result<Option<u64>, SpecError> {
+    pub fn unsigned(&mut self, key: &'static str) -> Result<Option<u64>, SpecError> {
         let Some((number, at)) = self.integer(key)? else { return Ok(None) };
         let message = format!("'{key}' cannot be negative");
         u64::try_from(number).map(Some).map_err(|_| self.error_at(at, message))
     }
 
     /// Takes a string, with its place.
-    pub fn text(&mut self, key: &str) -> Result<Option<(&'v str, usize)>, SpecError> {
-        let Some(value) = self.take(key) else { return Ok(None) };
+    pub fn text(&mut self, key: &'static str) -> Result<Option<(&'v str, usize)>, SpecError> {
+        let Some(value) = self.take(key)? else { return Ok(None) };
         Ok(Some((self.as_text(value, key)?, value.range().start)))
     }
 
     /// Takes a Boolean, with its place.
-    pub fn boolean(&mut self, key: &str) -> Result<Option<(bool, usize)>, SpecError> {
-        let Some(value) = self.take(key) else { return Ok(None) };
+    pub fn boolean(&mut self, key: &'static str) -> Result<Option<(bool, usize)>, SpecError> {
+        let Some(value) = self.take(key)? else { return Ok(None) };
         match value {
             Value::BooleanLit(literal) => Ok(Some((literal.value, value.range().start))),
             _ => Err(self.wrong(value, key, "true or false")),
@@ -218,25 +204,16 @@ impl<'t, 'v> Fields<'t, 'v> {
         self.json.fields(value, what)
     }
 
-    /// The fields of an object inside this one, in which keys may repeat.
-    pub fn inner_repeated(
-        &self,
-        value: &'v Value<'t>,
-        what: &str,
-    ) -> Result<Fields<'t, 'v>, SpecError> {
-        self.json.repeated(value, what)
-    }
-
     /// An error at a byte of the file.
     pub fn error_at(&self, at: usize, message: impl Into<String>) -> SpecError {
         self.json.error_at(at, message)
     }
 
     /// Refuses the fields that are left.
-    pub fn finish(&self, known: &[&str]) -> Result<(), SpecError> {
+    pub fn finish(&self) -> Result<(), SpecError> {
         let Some(property) = self.left.first() else { return Ok(()) };
         let key = property.name.as_str();
         let error = self.error_at(property.range.start, format!("unknown key '{key}'"));
-        Err(error.maybe_hint(advice(key, known.iter().copied())))
+        Err(error.maybe_hint(advice(key, self.asked.iter().copied())))
     }
 }

@@ -43,10 +43,6 @@ const IGNORED: [&str; 9] = [
     "cumulative_slack",
 ];
 
-/// The keys of `global` that have one.
-const KEYS: [&str; 5] =
-    ["duration", "default_policy", "pi_enabled", "mem_buffer_size", "io_device"];
-
 /// The kinds of `resources`; rt-app itself no longer needs them.
 const RESOURCES: [&str; 12] = [
     "mutex",
@@ -100,18 +96,18 @@ pub fn load(asset: &Asset, cpus: u32) -> Result<ResolvedWorkload, SpecError> {
     let tree = json.parse(&completed)?;
     let mut notes = Vec::new();
     let mut top = json.fields(&tree, "the file")?;
-    let global = match top.take("global") {
+    let global = match top.take("global")? {
         Some(value) => global(&mut json.fields(value, "'global'")?, &mut notes)?,
         None => Global::default(),
     };
-    if let Some(value) = top.take("resources") {
+    if let Some(value) = top.take("resources")? {
         resources(&mut json.fields(value, "'resources'")?)?;
     }
     let tasks = top.need("tasks", "name the tasks: {\"tasks\": {\"thread0\": {…}}}")?;
-    let tasks = top.inner_repeated(tasks, "'tasks'")?;
+    let tasks = top.inner(tasks, "'tasks'")?;
     let mut places = json.places();
     let tasks = task::tasks(tasks, &global, cpus, &mut places, &mut notes)?;
-    top.finish(&["global", "resources", "tasks"])?;
+    top.finish()?;
     let mut workload = Workload {
         name: asset.stem.clone(),
         about: "rt-app file".into(),
@@ -144,11 +140,14 @@ fn global(fields: &mut Fields, notes: &mut Vec<String>) -> Result<Global, SpecEr
     }
     let buffer_bytes = fields.unsigned("mem_buffer_size")?.unwrap_or(BUFFER_BYTES);
     let writes_files = device(fields, notes)?;
-    let ignored: Vec<&str> = IGNORED.into_iter().filter(|key| fields.take(key).is_some()).collect();
+    let mut ignored = Vec::new();
+    for key in IGNORED {
+        ignored.extend(fields.take(key)?.map(|_| key));
+    }
     if !ignored.is_empty() {
         notes.push(format!("{}: ignored in 'global': {}", fields.file(), ignored.join(", ")));
     }
-    fields.finish(&[&KEYS[..], &IGNORED[..]].concat())?;
+    fields.finish()?;
     Ok(Global { duration_us, policy, buffer_bytes, writes_files })
 }
 
@@ -186,8 +185,8 @@ fn resources(fields: &mut Fields) -> Result<(), SpecError> {
             let hint = super::near::advice(kind, RESOURCES);
             return Err(resource.error_at(at, message).maybe_hint(hint));
         }
-        resource.take("target");
-        resource.finish(&["type", "target"])?;
+        resource.take("target")?;
+        resource.finish()?;
     }
     Ok(())
 }

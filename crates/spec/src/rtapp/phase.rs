@@ -10,21 +10,6 @@ use crate::SpecError;
 use crate::check::ENDLESS;
 use crate::source::Places;
 
-/// The keys of a phase object besides events.
-const KEYS: [&str; 11] = [
-    "loop",
-    "policy",
-    "priority",
-    "dl-runtime",
-    "dl-deadline",
-    "dl-period",
-    "cpus",
-    "nodes_membind",
-    "taskgroup",
-    "util_min",
-    "util_max",
-];
-
 /// A phase, before it becomes steps.
 pub struct Phase {
     at: usize,
@@ -41,15 +26,10 @@ pub struct Phase {
 
 impl Phase {
     /// The events that are left of an object.
-    pub fn of_events(
-        task: &str,
-        mut fields: Fields,
-        known: &[&str],
-        global: &Global,
-    ) -> Result<Phase, SpecError> {
+    pub fn of_events(task: &str, mut fields: Fields, global: &Global) -> Result<Phase, SpecError> {
         let mut events = Events::new(task, global);
         while let Some((key, value)) = fields.next() {
-            event::read(&fields, key, value, known, &mut events)?;
+            event::read(&fields, key, value, &mut events)?;
         }
         if !events.any {
             let error = fields.error_at(fields.start(), "there are no events");
@@ -83,7 +63,7 @@ pub fn all(
 ) -> Result<Vec<Phase>, SpecError> {
     let (mut phases, mut class) = (Vec::new(), class);
     while let Some(((_, at), value)) = fields.next() {
-        let phase = one(task, fields.inner_repeated(value, "a phase")?, global, class)?;
+        let phase = one(task, fields.inner(value, "a phase")?, global, class)?;
         class = phase.policy.map_or(class, |policy| policy.class);
         phases.push(Phase { at, ..phase });
     }
@@ -96,12 +76,11 @@ fn one(
     global: &Global,
     class: PolicyClass,
 ) -> Result<Phase, SpecError> {
-    fields.once(&KEYS)?;
     let rounds = fields.integer("loop")?.map_or(Some(1), |(rounds, _)| rounds_of(rounds));
     let policy = scheduling::of_phase(&mut fields, class)?;
     let cpus = scheduling::cpus(&mut fields)?;
     let binds_memory = scheduling::others(&mut fields)?;
-    let phase = Phase::of_events(task, fields, &KEYS, global)?;
+    let phase = Phase::of_events(task, fields, global)?;
     Ok(Phase { rounds, policy, cpus, binds_memory, ..phase })
 }
 

@@ -138,7 +138,7 @@ fn small<T: TryFrom<i64> + From<u16>>(number: i64) -> T {
 
 /// The CPUs of a task or phase.
 pub fn cpus(fields: &mut Fields) -> Result<Option<Vec<u32>>, SpecError> {
-    let Some(value): Option<&Value> = fields.take("cpus") else { return Ok(None) };
+    let Some(value): Option<&Value> = fields.take("cpus")? else { return Ok(None) };
     let cpus = fields.as_numbers(value, "cpus")?;
     if cpus.is_empty() {
         let error = fields.error_at(value.range().start, "an empty list of CPUs");
@@ -161,7 +161,7 @@ pub fn others(fields: &mut Fields) -> Result<bool, SpecError> {
             return Err(fields.error_at(at, format!("'{key}' is not supported")).hint(hint));
         }
     }
-    match fields.take("nodes_membind") {
+    match fields.take("nodes_membind")? {
         None => Ok(false),
         Some(nodes) => fields.as_numbers(nodes, "nodes_membind").map(|_| true),
     }

@@ -17,26 +17,6 @@ use crate::check::ENDLESS;
 use crate::near::advice;
 use crate::source::Places;
 
-/// The keys of a task object besides events.
-const KEYS: [&str; 16] = [
-    "instance",
-    "loop",
-    "delay",
-    "policy",
-    "priority",
-    "dl-runtime",
-    "dl-deadline",
-    "dl-period",
-    "period",
-    "deadline",
-    "cpus",
-    "nodes_membind",
-    "taskgroup",
-    "util_min",
-    "util_max",
-    "phases",
-];
-
 pub struct Task<'v> {
     name: &'v str,
     at: usize,
@@ -61,7 +41,7 @@ pub fn tasks(
 ) -> Result<Vec<TaskGroup>, SpecError> {
     let mut tasks = Vec::new();
     while let Some(((name, at), value)) = fields.next() {
-        let task = task(name, fields.inner_repeated(value, "a task")?, global)?;
+        let task = task(name, fields.inner(value, "a task")?, global)?;
         tasks.push(Task { at, ..task });
     }
     known(&fields, &tasks)?;
@@ -78,22 +58,20 @@ pub fn tasks(
 }
 
 fn task<'v>(name: &'v str, mut fields: Fields, global: &Global) -> Result<Task<'v>, SpecError> {
-    fields.once(&KEYS)?;
     let instances = fields.unsigned("instance")?.unwrap_or(1);
     let delay_us = fields.unsigned("delay")?.unwrap_or(0);
     let mut rounds = fields.integer("loop")?.and_then(|(rounds, _)| u64::try_from(rounds).ok());
     let policy = scheduling::of_task(&mut fields, global.policy)?;
     let cpus = scheduling::cpus(&mut fields)?.unwrap_or_default();
     let binds_memory = scheduling::others(&mut fields)?;
-    let mut phases = match fields.take("phases") {
+    let mut phases = match fields.take("phases")? {
         Some(phases) => {
             let class = policy.map_or(PolicyClass::Other, |policy| policy.class);
-            let phases =
-                phase::all(name, fields.inner_repeated(phases, "'phases'")?, global, class);
-            fields.finish(&KEYS)?;
+            let phases = phase::all(name, fields.inner(phases, "'phases'")?, global, class);
+            fields.finish()?;
             phases?
         }
-        None => vec![Phase::of_events(name, fields, &KEYS, global)?],
+        None => vec![Phase::of_events(name, fields, global)?],
     };
     // A sole endless phase is the same as an endless task.
     if let [Phase { rounds: endless @ None, .. }] = &mut phases[..] {

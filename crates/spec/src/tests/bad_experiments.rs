@@ -90,7 +90,9 @@ fn files() {
     bad(
         "machine = \"uniprocessor\"",
         "machine = \"uniprocesor\"",
-        expect!["x.toml:3:1: unknown machine 'uniprocesor'; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones (`fairground list machines`); a path works too; if it was deleted: `fairground check` names every file that mentions it"],
+        expect![
+            "x.toml:3:1: unknown machine 'uniprocesor'; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones (`fairground list machines`); a path works too; if it was deleted: `fairground check` names every file that mentions it"
+        ],
     );
     bad(
         "machine = \"uniprocessor\"",
@@ -115,7 +117,9 @@ fn files() {
     bad(
         "blocks = 2",
         "trace = [\"wake_under_hogs hogs=5\"]",
-        expect!["x.toml:5:10: unknown cell 'wake_under_hogs hogs=5'; known are 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"],
+        expect![
+            "x.toml:5:10: unknown cell 'wake_under_hogs hogs=5'; known are 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"
+        ],
     );
 }
 
@@ -124,17 +128,23 @@ fn schedulers() {
     bad(
         "kernel = \"7\"",
         "",
-        expect![[r#"x.toml:7:1: 'eevdf' does not say what it is; add file = "eevdf" for a scheduler's file, or kernel = "7" for a kernel's own"#]],
+        expect![[
+            r#"x.toml:7:1: 'eevdf' does not say what it is; add file = "eevdf" for a scheduler's file, or kernel = "7" for a kernel's own"#
+        ]],
     );
     bad(
         "file = \"vtime\"",
         "file = \"vtme\"",
-        expect!["x.toml:13:1: there is no scheduler 'vtme'; built in are fifo, rr, vtime; if it was deleted: `fairground check` names every file that mentions it"],
+        expect![
+            "x.toml:13:1: there is no scheduler 'vtme'; built in are fifo, rr, vtime; if it was deleted: `fairground check` names every file that mentions it"
+        ],
     );
     bad(
         "file = \"vtime\"",
         "file = \"vtime\"\nprogram = [\"scx_lavd\"]",
-        expect!["x.toml:11:1: more than one kind of scheduler; write one of file, program and policy, or none for the kernel's own"],
+        expect![
+            "x.toml:11:1: more than one kind of scheduler; write one of file, program and policy, or none for the kernel's own"
+        ],
     );
     bad(
         "file = \"vtime\"",
@@ -144,12 +154,16 @@ fn schedulers() {
     bad(
         "file = \"vtime\"",
         "policy = { class = \"rr\", priority = 100 }",
-        expect!["x.toml:13:1: 'rr' needs a priority from 1 to 98; write e.g. priority = 50; 98 wins"],
+        expect![
+            "x.toml:13:1: 'rr' needs a priority from 1 to 98; write e.g. priority = 50; 98 wins"
+        ],
     );
     bad(
         "kernel = \"7\"",
         "kernel = \"7\"\nknobs = { slice_us = 5 }",
-        expect![[r#"x.toml:10:1: knobs without a file; knobs are set in a file's scheduler: add file = "…""#]],
+        expect![[
+            r#"x.toml:10:1: knobs without a file; knobs are set in a file's scheduler: add file = "…""#
+        ]],
     );
     bad(
         "file = \"vtime\"",
@@ -164,7 +178,9 @@ fn schedulers() {
     bad(
         "name = \"vtime\"\nfile = \"vtime\"",
         "",
-        expect![[r#"x.toml:11:1: an empty scheduler; write kernel = "6.12", file = "vtime", program = […] or policy = {…}"#]],
+        expect![[
+            r#"x.toml:11:1: an empty scheduler; write kernel = "6.12", file = "vtime", program = […] or policy = {…}"#
+        ]],
     );
 }
 
@@ -173,7 +189,9 @@ fn workloads() {
     bad(
         "name = \"wake_under_hogs\"",
         "name = \"wake_under_hog\"",
-        expect!["x.toml:15:1: unknown workload 'wake_under_hog'; did you mean 'wake_under_hogs'? looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too; if it was deleted: `fairground check` names every file that mentions it"],
+        expect![
+            "x.toml:15:1: unknown workload 'wake_under_hog'; did you mean 'wake_under_hogs'? looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too; if it was deleted: `fairground check` names every file that mentions it"
+        ],
     );
     bad(
         "name = \"wake_under_hogs\"",
@@ -183,37 +201,51 @@ fn workloads() {
     bad(
         "hogs = [0, 3]",
         "hgos = 3",
-        expect!["x.toml:15:1: unknown parameter 'hgos' of 'wake_under_hogs'; its parameters are 'duration_ms', 'hogs'"],
+        expect![
+            "x.toml:15:1: unknown parameter 'hgos' of 'wake_under_hogs'; its parameters are 'duration_ms', 'hogs'"
+        ],
     );
     bad(
         "hogs = [0, 3]",
         "hogs = \"3\"",
-        expect!["x.toml:17:1: 'hogs' must be a whole number or a list of them; write e.g. 3 or [0, 3, 32]"],
+        expect![
+            "x.toml:17:1: 'hogs' must be a whole number or a list of them; write e.g. 3 or [0, 3, 32]"
+        ],
     );
     bad(
         "hogs = [0, 3]",
         "hogs = []",
-        expect!["x.toml:17:1: 'hogs' must be a whole number or a list of them; write e.g. 3 or [0, 3, 32]"],
+        expect![
+            "x.toml:17:1: 'hogs' must be a whole number or a list of them; write e.g. 3 or [0, 3, 32]"
+        ],
     );
     bad(
         "hogs = [0, 3]",
         "hogs = [3, 3]",
-        expect!["x.toml:15:1: a second cell 'wake_under_hogs duration_ms=400 hogs=3'; name each workload with each set of values once"],
+        expect![
+            "x.toml:15:1: a second cell 'wake_under_hogs duration_ms=400 hogs=3'; name each workload with each set of values once"
+        ],
     );
     bad(
         "hogs = [0, 3]",
         "hogs = -1",
-        expect!["<built-in>/workloads/wake_under_hogs.toml:42:9: '= hogs * cpus' is -1 with cpus=1, duration_ms=400, hogs=-1 (wake_under_hogs hogs=-1); write a whole number from 0 to 4294967295"],
+        expect![
+            "<built-in>/workloads/wake_under_hogs.toml:42:9: '= hogs * cpus' is -1 with cpus=1, duration_ms=400, hogs=-1 (wake_under_hogs hogs=-1); write a whole number from 0 to 4294967295"
+        ],
     );
     bad(
         "hogs = [0, 3]",
         "machines = [\"two_cpus\"]",
-        expect!["x.toml:15:1: 'wake_under_hogs' is for 'two_cpus', no machine of this experiment; name some of: uniprocessor"],
+        expect![
+            "x.toml:15:1: 'wake_under_hogs' is for 'two_cpus', no machine of this experiment; name some of: uniprocessor"
+        ],
     );
     bad(
         "hogs = [0, 3]",
         "machines = \"uniprocessor\"",
-        expect![[r#"x.toml:17:1: 'machines' must be a list of names; write machines = ["uniprocessor"]"#]],
+        expect![[
+            r#"x.toml:17:1: 'machines' must be a list of names; write machines = ["uniprocessor"]"#
+        ]],
     );
     bad(
         "[[workload]]\nname = \"wake_under_hogs\"\nhogs = [0, 3]\n",
@@ -227,19 +259,27 @@ fn options() {
     let none = Overrides::default;
     bad_options(
         Overrides { workloads: list(&["hackbensh"]), ..none() },
-        expect!["--workload hackbensh: unknown workload 'hackbensh'; did you mean 'hackbench'? looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too"],
+        expect![
+            "--workload hackbensh: unknown workload 'hackbensh'; did you mean 'hackbench'? looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too"
+        ],
     );
     bad_options(
         Overrides { workloads: list(&["hackbench groups"]), ..none() },
-        expect!["--workload hackbench groups: 'groups' is not a parameter with whole numbers; write param=3 or param=0,3,32"],
+        expect![
+            "--workload hackbench groups: 'groups' is not a parameter with whole numbers; write param=3 or param=0,3,32"
+        ],
     );
     bad_options(
         Overrides { workloads: list(&["hackbench group=1"]), ..none() },
-        expect!["--workload hackbench group=1: unknown parameter 'group' of 'hackbench'; its parameters are 'groups', 'loops'"],
+        expect![
+            "--workload hackbench group=1: unknown parameter 'group' of 'hackbench'; its parameters are 'groups', 'loops'"
+        ],
     );
     bad_options(
         Overrides { workloads: list(&["./nowhere.json"]), ..none() },
-        expect!["--workload ./nowhere.json: no such workload file './nowhere.json'; looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too"],
+        expect![
+            "--workload ./nowhere.json: no such workload file './nowhere.json'; looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too"
+        ],
     );
     bad_options(
         Overrides { schedulers: list(&["vtme"]), ..none() },
@@ -247,7 +287,9 @@ fn options() {
     );
     bad_options(
         Overrides { machines: list(&["uniprocesor"]), ..none() },
-        expect!["uniprocesor: unknown machine; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones (`fairground list machines`); a path works too"],
+        expect![
+            "uniprocesor: unknown machine; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones (`fairground list machines`); a path works too"
+        ],
     );
     bad_options(
         Overrides { baseline: Some("vtim".into()), ..none() },
@@ -255,11 +297,15 @@ fn options() {
     );
     bad_options(
         Overrides { trace: list(&["hackbench"]), ..none() },
-        expect!["--trace: unknown cell 'hackbench'; known are 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"],
+        expect![
+            "--trace: unknown cell 'hackbench'; known are 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"
+        ],
     );
     bad_options(
         Overrides { on: vec![Backend::Live], machines: list(&["two_cpus"]), ..none() },
-        expect!["--on live: runs on the machine that it is on; leave --machine out, or write --machine here"],
+        expect![
+            "--on live: runs on the machine that it is on; leave --machine out, or write --machine here"
+        ],
     );
 }
 
@@ -272,7 +318,9 @@ fn without_a_file() {
     };
     refused(
         adhoc(&only(&["vtime"], &[]), &host()),
-        &expect![[r#"command line: no workload; add a [[workload]] with name = "…", or --workload NAME"#]],
+        &expect![[
+            r#"command line: no workload; add a [[workload]] with name = "…", or --workload NAME"#
+        ]],
     );
     refused(
         adhoc(&only(&[], &["hackbench"]), &host()),
@@ -280,7 +328,9 @@ fn without_a_file() {
     );
     refused(
         experiment("quik", &Overrides::default(), &host()),
-        &expect!["quik: unknown experiment; did you mean 'quick'? looked in ./experiments/ and among the built-in ones (`fairground list experiments`); a path works too"],
+        &expect![
+            "quik: unknown experiment; did you mean 'quick'? looked in ./experiments/ and among the built-in ones (`fairground list experiments`); a path works too"
+        ],
     );
 }
 
@@ -291,7 +341,11 @@ fn backends_that_do_not_exist_or_cannot_do_it() {
         "on = [\"vm\", \"xen\"]",
         expect!["x.toml:2:13: unknown value 'xen'; known are 'sim', 'vm', 'live', 'imported'"],
     );
-    bad("on = \"vm\"", "on = [\"vm\", \"vm\"]", expect!["x.toml:2:6: each backend must stand there once, and at least one"]);
+    bad(
+        "on = \"vm\"",
+        "on = [\"vm\", \"vm\"]",
+        expect!["x.toml:2:6: each backend must stand there once, and at least one"],
+    );
     bad_options(
         Overrides { on: vec![Backend::Sim, Backend::Sim], ..Overrides::default() },
         expect!["--on: the same backend twice; name each once"],
@@ -301,5 +355,10 @@ fn backends_that_do_not_exist_or_cannot_do_it() {
         workloads: list(&["messaging"]),
         ..Overrides::default()
     };
-    refused(adhoc(&kernel, &host()).map(|_| ()), &expect![[r#"command line: nothing can be simulated: eevdf-7 is a kernel's own scheduler, which the simulator does not have; write on = "vm", or --on vm"#]]);
+    refused(
+        adhoc(&kernel, &host()).map(|_| ()),
+        &expect![[
+            r#"command line: nothing can be simulated: eevdf-7 is a kernel's own scheduler, which the simulator does not have; write on = "vm", or --on vm"#
+        ]],
+    );
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Workload files that are refused, with their messages.
+//! Workload files that are refused, with their messages: mistakes in them, and tasks that would
+//! wait for ever or for each other.
 
 use expect_test::expect;
 
@@ -38,7 +39,9 @@ fn fields() {
     );
     bad(
         "[[task]]\nname = \"a\"\ncount = \"three\"\nsteps = [{ run_us = 1 }]\n",
-        expect![[r#"w.toml:3:9: unexpected string "three"; write a whole number from 0 to 4294967295"#]],
+        expect![[
+            r#"w.toml:3:9: unexpected string "three"; write a whole number from 0 to 4294967295"#
+        ]],
     );
     bad(
         "[[task]]\nname = \"a\"\ncount = -1\nsteps = [{ run_us = 1 }]\n",
@@ -50,7 +53,9 @@ fn fields() {
     );
     bad(
         "name = \"other\"\n",
-        expect!["w.toml:1:1: unexpected field 'name'; delete the line: the file's name is the name, 'w'"],
+        expect![
+            "w.toml:1:1: unexpected field 'name'; delete the line: the file's name is the name, 'w'"
+        ],
     );
     bad_steps(
         "{ run_us = 1.5 }",
@@ -71,20 +76,39 @@ fn fields() {
 fn timers() {
     let timer = |number: u32| format!("{{ timer = {{ period_us = 5, name = \"{number}\" }} }}");
     let nine: Vec<String> = (1..=9).map(timer).collect();
-    bad_steps(&nine.join(", "), expect!["w.toml:4:354: a task cannot have more than 8 timers; give the others to a second task"]);
+    bad_steps(
+        &nine.join(", "),
+        expect![
+            "w.toml:4:354: a task cannot have more than 8 timers; give the others to a second task"
+        ],
+    );
 }
 
 #[test]
 fn spans() {
-    bad_steps("{ within = { us = 5, steps = [] } }", expect!["w.toml:4:10: a span without steps; write its steps or delete it"]);
-    bad_steps("{ within = { us = 0, steps = [{ run_us = 1 }] } }", expect!["w.toml:4:10: 0 is out of range for a span's limit in µs; write 1 … 86400000000"]);
-    bad_steps("{ within = { us = 5, steps = [{ lock = \"a\" }] } }", expect![[r#"w.toml:4:1: the task 't' ends its steps holding 'a'; add { unlock = "a" }"#]]);
-    bad_steps("{ within = { us = 5, steps = [{ fork = { task = \"x\" } }] } }", expect!["w.toml:4:40: there is no task 'x' to fork; add a [[task]] with 'template = true'"]);
+    bad_steps(
+        "{ within = { us = 5, steps = [] } }",
+        expect!["w.toml:4:10: a span without steps; write its steps or delete it"],
+    );
+    bad_steps(
+        "{ within = { us = 0, steps = [{ run_us = 1 }] } }",
+        expect!["w.toml:4:10: 0 is out of range for a span's limit in µs; write 1 … 86400000000"],
+    );
+    bad_steps(
+        "{ within = { us = 5, steps = [{ lock = \"a\" }] } }",
+        expect![[r#"w.toml:4:1: the task 't' ends its steps holding 'a'; add { unlock = "a" }"#]],
+    );
+    bad_steps(
+        "{ within = { us = 5, steps = [{ fork = { task = \"x\" } }] } }",
+        expect!["w.toml:4:40: there is no task 'x' to fork; add a [[task]] with 'template = true'"],
+    );
     bad(
         "[[task]]\nname = \"a\"\nrepeat = 1\nsteps = [{ fork = { task = \"b\" } }]\n\
          [[task]]\nname = \"b\"\ntemplate = true\n\
          steps = [{ within = { us = 5, steps = [{ run_us = 1 }] } }]\n",
-        expect!["w.toml:8:10: the end of a forked task's span cannot be seen; put it into the task that forks, around the fork and wait_children"],
+        expect![
+            "w.toml:8:10: the end of a forked task's span cannot be seen; put it into the task that forks, around the fork and wait_children"
+        ],
     );
 }
 
@@ -100,7 +124,9 @@ fn expressions() {
     );
     bad(
         "duration_us = \"= 9223372036854775807 * cpus\"\n",
-        expect!["w.toml:1:38: 9223372036854775807 * 2 is too large for a 64-bit number in '= 9223372036854775807 * cpus'"],
+        expect![
+            "w.toml:1:38: 9223372036854775807 * 2 is too large for a 64-bit number in '= 9223372036854775807 * cpus'"
+        ],
     );
     bad(
         "duration_us = \"= (1 + 2\"\n",
@@ -108,11 +134,15 @@ fn expressions() {
     );
     bad(
         "[parameters]\nhogs = 3\n[[task]]\nname = \"a\"\ncount = \"= 1 - hogs\"\nsteps = [{ run_us = 1 }]\n",
-        expect!["w.toml:5:9: '= 1 - hogs' is -2 with cpus=2, hogs=3; write a whole number from 0 to 4294967295"],
+        expect![
+            "w.toml:5:9: '= 1 - hogs' is -2 with cpus=2, hogs=3; write a whole number from 0 to 4294967295"
+        ],
     );
     bad(
         "[parameters]\ncpus = 3\n",
-        expect!["w.toml:2:1: 'cpus' cannot be a parameter; 'cpus' is the machine's CPU count; choose another name"],
+        expect![
+            "w.toml:2:1: 'cpus' cannot be a parameter; 'cpus' is the machine's CPU count; choose another name"
+        ],
     );
     bad(
         "[parameters]\nhogs = \"= more\"\n",
@@ -124,7 +154,9 @@ fn expressions() {
     );
     bad(
         "[parameters]\nmy-hogs = 1\n",
-        expect!["w.toml:2:1: 'my-hogs' cannot be a parameter; use letters, digits and _, and begin with a letter"],
+        expect![
+            "w.toml:2:1: 'my-hogs' cannot be a parameter; use letters, digits and _, and begin with a letter"
+        ],
     );
 }
 
@@ -153,15 +185,21 @@ fn tasks() {
     );
     bad(
         &task.replace("\"a\"", "\"a_task_with_a_long_name\""),
-        expect!["w.toml:2:1: 'a_task_with_a_long_name' is 23 bytes long; the kernel keeps 15: shorten it"],
+        expect![
+            "w.toml:2:1: 'a_task_with_a_long_name' is 23 bytes long; the kernel keeps 15: shorten it"
+        ],
     );
     bad(
         &task.replace("\"a\"", "\"all\""),
-        expect!["w.toml:2:1: 'all' cannot be a task's name; 'all' and 'program' have a meaning in metrics; choose another"],
+        expect![
+            "w.toml:2:1: 'all' cannot be a task's name; 'all' and 'program' have a meaning in metrics; choose another"
+        ],
     );
     bad(
         &task.replace("\"a\"", "\"two words\""),
-        expect!["w.toml:2:1: 'two words' cannot be a task's name; use letters, digits and _ . : - +, no spaces"],
+        expect![
+            "w.toml:2:1: 'two words' cannot be a task's name; use letters, digits and _ . : - +, no spaces"
+        ],
     );
     bad(
         &task.replace("repeat = 1", "repeat = 1\ncount = 100001"),
@@ -169,7 +207,9 @@ fn tasks() {
     );
     bad(
         &task.replace("repeat = 1", "repeat = 0"),
-        expect!["w.toml:3:1: the number of rounds is out of range; write 1 … 1000000000, or leave it out to play until the end"],
+        expect![
+            "w.toml:3:1: the number of rounds is out of range; write 1 … 1000000000, or leave it out to play until the end"
+        ],
     );
     bad(
         &task.replace("repeat = 1", "repeat = 1\naffinity = [0, 2]"),
@@ -181,7 +221,9 @@ fn tasks() {
     );
     bad(
         &task.replace("repeat = 1", "repeat = 1\npolicy = { class = \"rr\" }"),
-        expect!["w.toml:4:1: 'rr' needs a priority from 1 to 98; write e.g. priority = 50; 98 wins"],
+        expect![
+            "w.toml:4:1: 'rr' needs a priority from 1 to 98; write e.g. priority = 50; 98 wins"
+        ],
     );
     bad(
         &task.replace("run_us = 1", "run_us = 86400000001"),
@@ -221,7 +263,9 @@ fn steps_out_of_range() {
 fn endings() {
     bad(
         "[[task]]\nname = \"a\"\nsteps = [{ run_us = 1 }]\n",
-        expect![[r#"w.toml: the workload never ends; add 'duration_us = …' (rt-app: "duration" in "global"), or 'repeat = …' to a task"#]],
+        expect![[
+            r#"w.toml: the workload never ends; add 'duration_us = …' (rt-app: "duration" in "global"), or 'repeat = …' to a task"#
+        ]],
     );
     bad(
         "duration_us = 0\n[[task]]\nname = \"a\"\nsteps = [{ run_us = 1 }]\n",
@@ -229,15 +273,21 @@ fn endings() {
     );
     bad(
         "reloads = 2\n[[task]]\nname = \"a\"\nrepeat = 1\nsteps = [{ run_us = 1 }]\n",
-        expect!["w.toml:1:1: reloads without a duration; write duration_us = …: they are spread evenly over it"],
+        expect![
+            "w.toml:1:1: reloads without a duration; write duration_us = …: they are spread evenly over it"
+        ],
     );
     bad(
         "duration_us = 9\n[[task]]\nname = \"a\"\nsteps = [{ resume = \"b\" }, { run_us = 0 }]\n",
-        expect!["w.toml:2:1: the task 'a' repeats steps that take no time; add a step that runs or blocks, e.g. { sleep_us = 1000 }, or 'repeat = 1'"],
+        expect![
+            "w.toml:2:1: the task 'a' repeats steps that take no time; add a step that runs or blocks, e.g. { sleep_us = 1000 }, or 'repeat = 1'"
+        ],
     );
     bad(
         "[[task]]\nname = \"a\"\ncount = 0\nrepeat = 1\nsteps = [{ run_us = 1 }]\n",
-        expect![[r#"w.toml: the workload never ends; add 'duration_us = …' (rt-app: "duration" in "global"), or 'repeat = …' to a task"#]],
+        expect![[
+            r#"w.toml: the workload never ends; add 'duration_us = …' (rt-app: "duration" in "global"), or 'repeat = …' to a task"#
+        ]],
     );
 }
 
@@ -254,7 +304,9 @@ fn headlines() {
     );
     bad(
         &with("wakeup_latency_ns waker"),
-        expect!["w.toml:1:13: 'wakeup_latency_ns' is a distribution; write 'wakeup_latency_ns.p99 waker'"],
+        expect![
+            "w.toml:1:13: 'wakeup_latency_ns' is a distribution; write 'wakeup_latency_ns.p99 waker'"
+        ],
     );
     bad(
         &with("wakeup_latency_ns.p98 waker"),
@@ -262,7 +314,9 @@ fn headlines() {
     );
     bad(
         &with("completion_ns.p99 waker"),
-        expect!["w.toml:1:13: 'completion_ns' is one number, not a distribution; write 'completion_ns waker'"],
+        expect![
+            "w.toml:1:13: 'completion_ns' is one number, not a distribution; write 'completion_ns waker'"
+        ],
     );
     bad(
         &with("completion_ns wakre"),
@@ -270,7 +324,9 @@ fn headlines() {
     );
     bad(
         &with("completion_ns"),
-        expect!["w.toml:1:13: 'completion_ns' is not a headline; write a measure and a task group, e.g. 'completion_ns all'"],
+        expect![
+            "w.toml:1:13: 'completion_ns' is not a headline; write a measure and a task group, e.g. 'completion_ns all'"
+        ],
     );
 }
 
@@ -286,7 +342,9 @@ fn programs() {
     );
     bad(
         "[program]\ncommand = [\"cat\"]\nparser = \"none\"\nscratch = true\nsources = \"x\"\n",
-        expect!["w.toml:5:1: a program cannot work in an empty folder and in a source tree; write one of them"],
+        expect![
+            "w.toml:5:1: a program cannot work in an empty folder and in a source tree; write one of them"
+        ],
     );
     bad(
         "[program]\ncommand = [\"hackbench\"]\nparser = \"hackbensh\"\n",
@@ -304,9 +362,200 @@ fn totals() {
         let group = |name| format!("[[task]]\nname = \"{name}\"\nsteps = [{{ run_us = 1 }}]\n");
         format!("duration_us = 9\n{}{}[[total]]\n{total}\n", group("a1"), group("a2"))
     };
-    bad(&with("name = \"a1\"\ngroups = [\"a1\", \"a2\"]"), expect!["w.toml:9:1: there is a 'a1' already; choose another name"]);
-    bad(&with("name = \"all\"\ngroups = [\"a1\", \"a2\"]"), expect!["w.toml:9:1: there is a 'all' already; choose another name"]);
-    bad(&with("name = \"a\"\ngroups = [\"a1\", \"a3\"]"), expect!["w.toml:10:17: unknown task group 'a3'; did you mean 'a1' or 'a2'?"]);
-    bad(&with("name = \"a\"\ngroups = [\"a1\", \"a1\"]"), expect!["w.toml:10:17: 'a1' is named twice; delete one of them"]);
-    bad(&with("name = \"a\"\ngroups = [\"a1\"]"), expect!["w.toml:10:1: 'a' is no total; name two task groups or more"]);
+    bad(
+        &with("name = \"a1\"\ngroups = [\"a1\", \"a2\"]"),
+        expect!["w.toml:9:1: there is a 'a1' already; choose another name"],
+    );
+    bad(
+        &with("name = \"all\"\ngroups = [\"a1\", \"a2\"]"),
+        expect!["w.toml:9:1: there is a 'all' already; choose another name"],
+    );
+    bad(
+        &with("name = \"a\"\ngroups = [\"a1\", \"a3\"]"),
+        expect!["w.toml:10:17: unknown task group 'a3'; did you mean 'a1' or 'a2'?"],
+    );
+    bad(
+        &with("name = \"a\"\ngroups = [\"a1\", \"a1\"]"),
+        expect!["w.toml:10:17: 'a1' is named twice; delete one of them"],
+    );
+    bad(
+        &with("name = \"a\"\ngroups = [\"a1\"]"),
+        expect!["w.toml:10:1: 'a' is no total; name two task groups or more"],
+    );
+}
+
+#[test]
+fn locks() {
+    bad_steps(
+        "{ unlock = \"m\" }",
+        expect![[r#"w.toml:4:10: the task does not hold 'm'; add { lock = "m" } before"#]],
+    );
+    bad_steps(
+        "{ lock = \"m\" }",
+        expect![[r#"w.toml:4:1: the task 't' ends its steps holding 'm'; add { unlock = "m" }"#]],
+    );
+    bad_steps(
+        "{ lock = \"m\" }, { lock = \"m\" }, { unlock = \"m\" }",
+        expect![
+            "w.toml:4:26: the task already holds 'm' and would wait for itself; unlock 'm' first"
+        ],
+    );
+    bad_steps(
+        "{ wait = { condition = \"c\", lock = \"m\" } }, { signal = \"c\" }",
+        expect![[
+            r#"w.toml:4:10: waiting releases 'm', which the task does not hold; add { lock = "m" } before"#
+        ]],
+    );
+    bad_steps(
+        "{ loop = { count = 3, steps = [{ lock = \"m\" }] } }, { unlock = \"m\" }",
+        expect![
+            "w.toml:4:10: a round of this loop does not leave 'm' as it found it; lock and unlock inside the loop, or both outside"
+        ],
+    );
+    bad_steps(
+        "{ lock = \"m\" }, \"exit\"",
+        expect!["w.toml:4:26: the task ends holding 'm'; unlock it before"],
+    );
+}
+
+#[test]
+fn waits() {
+    bad_steps(
+        "{ lock = \"m\" }, { wait = { condition = \"c\", lock = \"m\" } }, { unlock = \"m\" }",
+        expect![[
+            r#"w.toml:4:26: nobody signals the condition 'c'; add a step { signal = "c" } to another task"#
+        ]],
+    );
+    bad_steps(
+        "{ suspend = \"\" }",
+        expect![[
+            r#"w.toml:4:10: nobody resumes 't'; add a step { resume = "t" } to another task"#
+        ]],
+    );
+    bad_steps(
+        "{ semaphore_wait = \"s\" }",
+        expect![[
+            r#"w.toml:4:10: nobody posts the semaphore 's'; add a step { semaphore_post = "s" } to another task"#
+        ]],
+    );
+}
+
+#[test]
+fn forks() {
+    bad_steps(
+        "{ fork = { task = \"child\" } }",
+        expect![
+            "w.toml:4:10: there is no task 'child' to fork; add a [[task]] with 'template = true'"
+        ],
+    );
+    bad_steps(
+        "{ fork = { task = \"t\" } }",
+        expect![
+            "w.toml:4:10: 't' starts by itself and cannot be forked; add 'template = true' to the task 't'"
+        ],
+    );
+    bad_steps(
+        "\"wait_children\"",
+        expect![
+            "w.toml:4:10: the task 't' has no children to wait for; add a fork step before it, or delete it"
+        ],
+    );
+    bad_steps(
+        "\"exec\"",
+        expect![
+            "w.toml:4:10: only a forked task can exec; put it into a task with 'template = true'"
+        ],
+    );
+    let family = "[[task]]\nname = \"t\"\nrepeat = 1\nsteps = [{ fork = { task = \"c\" } }]\n\
+                  [[task]]\nname = \"c\"\ntemplate = true\nsteps = [{ run_us = 1 }]\n";
+    bad(
+        &family.replace("{ run_us = 1 }", "{ fork = { task = \"c\" } }"),
+        expect![
+            "w.toml:4:10: 'c' forks itself without end; let templates fork only others that do not lead back"
+        ],
+    );
+    bad(
+        &family.replace("{ task = \"c\" }", "{ task = \"d\" }"),
+        expect!["w.toml:4:10: there is no task 'd' to fork; known are 'c'"],
+    );
+    bad(
+        &family.replace("template = true", "template = true\nrepeat = 3"),
+        expect!["w.toml:8:1: a forked task plays its steps once; use a loop step instead"],
+    );
+    bad(
+        &family.replace("template = true", "template = true\ncount = 3"),
+        expect!["w.toml:8:1: a template has no count; the fork step says how many"],
+    );
+    bad(
+        &family.replace("{ run_us = 1 }", "\"exec\", { run_us = 1 }"),
+        expect!["w.toml:8:10: steps after exec are never played; make exec the last step"],
+    );
+    bad(
+        &family.replace("task = \"c\"", "task = \"c\", count = 100001"),
+        expect!["w.toml:4:10: 100001 is out of range for forked tasks; write 0 … 100000"],
+    );
+    bad(
+        &family.replace(
+            "{ fork = { task = \"c\" } }",
+            "{ loop = { count = 1000, steps = [{ fork = { task = \"c\", count = 1000 } }] } }",
+        ),
+        expect![
+            "w.toml:1:1: a round of 't' forks 1000000 processes; at most 100000: fork fewer, or repeat rounds with wait_children"
+        ],
+    );
+    bad(
+        &family.replace("{ fork = { task = \"c\" } }", "{ run_us = 1 }"),
+        expect![[
+            r#"w.toml:5:1: nobody forks the template 'c'; add a step { fork = { task = "c" } }, or delete the template"#
+        ]],
+    );
+}
+
+#[test]
+fn channels() {
+    let talk = "[[channel]]\nname = \"pipe\"\ncount = 2\n\
+        [[task]]\nname = \"s\"\ncount = 2\nrepeat = 3\nsteps = [{ send = { channel = \"pipe\", bytes = 1 } }]\n\
+        [[task]]\nname = \"r\"\ncount = 2\nrepeat = 3\nsteps = [{ receive = { channel = \"pipe\", bytes = 1 } }]\n";
+    bad(
+        &talk.replace("channel = \"pipe\"", "channel = \"pip\""),
+        expect!["w.toml:8:10: there is no channel 'pip'; did you mean 'pipe'?"],
+    );
+    bad(
+        &talk.replacen("repeat = 3", "repeat = 4", 1),
+        expect![
+            "w.toml:1:1: 'pipe': 8 messages sent but 6 received; make repeat × count × fan of both sides agree"
+        ],
+    );
+    bad(
+        &talk.replacen("bytes = 1 ", "bytes = 2 ", 1),
+        expect![
+            "w.toml:1:1: messages of 'pipe' have different sizes; send and receive the same number of bytes"
+        ],
+    );
+    bad(
+        &talk.replacen("bytes = 1 ", "bytes = 1, fan = 3 ", 1),
+        expect!["w.toml:8:10: fan 3 does not fit 'pipe', which has 2 members; write 1 … 2"],
+    );
+    bad(
+        &talk.replacen("bytes = 1 ", "bytes = 100000 ", 1),
+        expect!["w.toml:8:10: 100000 is out of range for message bytes; write 1 … 65536"],
+    );
+    bad(
+        &talk.replace("receive", "send"),
+        expect!["w.toml:1:1: nobody receives from 'pipe'; add a receive step"],
+    );
+    bad(
+        &talk.replace("send", "receive"),
+        expect!["w.toml:1:1: nobody sends to 'pipe'; add a send step"],
+    );
+    bad(
+        "[[channel]]\nname = \"pipe\"\ncount = 2\n[[task]]\nname = \"a\"\nrepeat = 1\nsteps = [\"yield\"]\n",
+        expect![
+            "w.toml:1:1: nobody uses the channel 'pipe'; add send and receive steps, or delete it"
+        ],
+    );
+    bad(
+        &talk.replacen("[[channel]]", "[[channel]]\nname = \"pipe\"\ncount = 1\n[[channel]]", 1),
+        expect!["w.toml:5:1: a second channel named 'pipe'; give each channel its own name"],
+    );
 }

@@ -7,8 +7,6 @@ mod bad_experiments;
 #[rustfmt::skip]
 mod bad_rtapp;
 #[rustfmt::skip]
-mod bad_waits;
-#[rustfmt::skip]
 mod bad_workloads;
 mod good;
 mod good_rtapp;
