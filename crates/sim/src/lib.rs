@@ -23,12 +23,10 @@ mod ext;
 pub mod flags;
 mod measure;
 pub mod native;
-mod ops;
 mod player;
 mod trial;
 
-pub use crate::core::kernel::{Core, Ops};
+pub use crate::core::kernel::{Core, ExitInfo, Ops, OpsPresent};
 pub use crate::core::memory::TaskLayout;
 pub use crate::core::task::TaskId;
-pub use ops::{ExitInfo, OpsPresent};
 pub use trial::run_ops;

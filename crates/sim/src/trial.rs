@@ -6,10 +6,9 @@ use std::rc::Rc;
 
 use model::{ActiveScheduler, Outcome, Provenance, Record, SchedulerChoice, Trial};
 
-use crate::core::kernel::{Core, Ops};
+use crate::core::kernel::{Core, ExitInfo, Ops};
 use crate::core::memory::TaskLayout;
 use crate::core::task::{Class, class_of};
-use crate::ops::ExitInfo;
 
 /// Runs a trial under a scheduler that is a table of callbacks; `None` for policies of the kernel.
 /// `layout` is that of the scheduler's `struct task_struct`.

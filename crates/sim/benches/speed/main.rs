@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How fast the simulator is, how that grows with the machine, where the time goes, and how far it
-//! is from the floor: the scheduler's own callbacks with kfuncs that do nothing.
+//! How fast the simulator is, how that grows with the machine, and where the time goes.
 //!
 //! `cargo bench -p fairground-sim`. Every measurement has a process of its own; times are CPU time
 //! of one thread, with tracing off and the default costs. Every task runs 200 µs and sleeps 1 ms.
 
 use std::process::{Command, Stdio};
 
-mod floor;
 mod one;
 mod profile;
 
@@ -45,13 +43,11 @@ fn main() {
 fn all() {
     println!("context switches, tasks that run 200 µs and sleep 1 ms; CPU time of one thread");
     println!(
-        "{:<6} {:>13} {:>7}   {:>17} {:>7}   {:>6}   {:>9}",
-        "", "4 CPUs, 16", "each", "1,024 CPUs, 4,096", "each", "growth", "callbacks"
+        "{:<6} {:>13} {:>7}   {:>17} {:>7}   {:>6}",
+        "", "4 CPUs, 16", "each", "1,024 CPUs, 4,096", "each", "growth"
     );
     SCHEDULERS.iter().for_each(|scheduler| speed(scheduler));
-    println!(
-        "(callbacks: the floor, each of the scheduler's callbacks of one switch, in a loop)\n"
-    );
+    println!();
     start_and_memory();
     start_in_a_large_process();
     println!();
@@ -71,12 +67,10 @@ fn speed(scheduler: &str) {
     };
     let (small, large) = (best(0), best(1));
     println!(
-        "{scheduler:<6} {:>9.2} M/s {small:>4.0} ns   {:>13.2} M/s {large:>4.0} ns   \
-         {:>5.2}×   {:>6.1} ns",
+        "{scheduler:<6} {:>9.2} M/s {small:>4.0} ns   {:>13.2} M/s {large:>4.0} ns   {:>5.2}×",
         1e3 / small,
         1e3 / large,
         large / small,
-        floor::ns_per_switch(scheduler),
     );
 }
 

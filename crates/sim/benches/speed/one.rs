@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use compile::native::Native;
 use model::{Costs, Seed, Trial};
 use sim::Core;
-use sim::native::{Host, NativeScheduler, layout};
+use sim::native::{Host, NativeScheduler};
 
 /// A machine and what it has to do.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +105,7 @@ fn simulate(native: &Native, load: &Load) -> (u64, f64) {
     let host = Host { cpus: load.cpus, hz: trial.machine.hz, seed: Seed(1) };
     let scheduler = NativeScheduler::load(native, &Default::default(), host);
     let scheduler = Rc::new(scheduler.unwrap_or_else(|error| panic!("{error}")));
-    let mut core = Core::new(&trial, layout(&scheduler)).expect("a playable workload");
+    let mut core = Core::new(&trial, scheduler.layout()).expect("a playable workload");
     let begin = cpu_seconds();
     core.perform_trial(Some(scheduler));
     (core.switches(), cpu_seconds() - begin)
@@ -128,7 +128,7 @@ fn start_ms(native: &Native, load: &Load, costs: Costs) -> f64 {
 }
 
 /// Tasks that run 200 µs and sleep 1 ms.
-pub fn trial(native: &Native, load: &Load) -> Trial {
+fn trial(native: &Native, load: &Load) -> Trial {
     let steps = serde_json::json!([{ "run_us": 200 }, { "sleep_us": 1000 }]);
     serde_json::from_value(serde_json::json!({
         "schema": model::trial::SCHEMA, "experiment": "speed", "backend": "sim",
@@ -144,7 +144,7 @@ pub fn trial(native: &Native, load: &Load) -> Trial {
 }
 
 /// CPU time of this process, so that other programs on the host do not count.
-pub fn cpu_seconds() -> f64 {
+fn cpu_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes to the given structure only.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };

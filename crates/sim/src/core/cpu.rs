@@ -9,8 +9,8 @@
 //! DIVERGES: caches matter only at a migration, and there is no CPU hot-plug.
 
 use super::deadline::DeadlineQueue;
-use super::rt_queue::RtQueue;
-use super::server::Server;
+use super::ext_server::Server;
+use super::rt::RtQueue;
 use super::task::{NO_TASK, TaskId};
 
 /// A CPU. Only code that runs on it, or that holds its run-queue lock in the kernel, changes

@@ -6,7 +6,7 @@
 //! that would make a slot's list slow.
 
 use super::events::Event;
-use super::room;
+use super::memory::reserve_room;
 
 /// 512 ns.
 const SLOT_BITS: u32 = 9;
@@ -54,7 +54,7 @@ impl Wheel {
 
     /// Makes room for this many more events.
     pub fn reserve(&mut self, more: usize) {
-        room::reserve(&mut self.events, more);
+        reserve_room(&mut self.events, more);
     }
 
     /// Adds an event; false if the wheel does not take it.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The simulated kernel, and the interface to the scheduler that it runs.
 //!
-//! They are in one file because each calls the other: [`Core`] calls the callbacks of [`Ops`], and
-//! a callback calls the kfuncs, which are methods of [`Core`].
+//! [`Core`] calls the callbacks of [`Ops`], and a callback calls the kfuncs, which are methods of
+//! [`Core`].
 
 use std::rc::Rc;
 
@@ -13,7 +13,6 @@ use super::memory::TaskLayout;
 use super::task::TaskId;
 use crate::ext::ext_state::ExtState;
 use crate::measure::recorder::Recorder;
-use crate::ops::{ExitInfo, OpsPresent};
 use crate::player::workload_state::WorkloadState;
 
 /// The simulated kernel. Methods with the name of a kfunc do what the kfunc does.
@@ -129,4 +128,43 @@ impl Ops for NoScheduler {
     fn present(&self) -> OpsPresent {
         OpsPresent::default()
     }
+}
+
+/// Which callbacks a scheduler has. The core never calls an absent callback and follows the
+/// kernel's default instead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpsPresent {
+    pub init: bool,
+    pub exit: bool,
+    pub select_cpu: bool,
+    pub enqueue: bool,
+    pub dequeue: bool,
+    pub dispatch: bool,
+    pub tick: bool,
+    pub runnable: bool,
+    pub running: bool,
+    pub stopping: bool,
+    pub quiescent: bool,
+    pub r#yield: bool,
+    pub set_weight: bool,
+    pub set_cpumask: bool,
+    pub update_idle: bool,
+    pub init_task: bool,
+    pub exit_task: bool,
+    pub enable: bool,
+    pub disable: bool,
+    pub cpu_online: bool,
+    pub cpu_offline: bool,
+}
+
+/// Why a scheduler exited (`struct scx_exit_info`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExitInfo {
+    /// `SCX_EXIT_*`, see [`crate::flags`].
+    pub kind: u64,
+    /// The code given to `scx_bpf_exit()`.
+    pub code: i64,
+    /// The kind as the kernel prints it, such as `runtime error`.
+    pub reason: String,
+    pub message: String,
 }

@@ -11,9 +11,7 @@ use super::events::Events;
 use super::mask::CpuMask;
 use super::memory::{Arena, TaskLayout};
 use super::speed::Speeds;
-use super::stat::Stat;
-use super::task::TaskId;
-use super::task::{Class, Task};
+use super::task::{Class, Stat, Task, TaskId};
 use super::topology::Topology;
 
 /// CPUs, tasks and what they share.

@@ -1,71 +1,102 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The memory of `struct task_struct`, shared with the scheduler under test.
+//! Memory for many tasks: that of `struct task_struct`, shared with the scheduler under test, and
+//! room in lists.
 //!
 //! A native scheduler reads and writes fields of `p` directly, so the fields that both sides use
 //! live in a block of memory per task at the offsets of the scheduler's own headers. The core reads
 //! and writes them in place. Blocks never move.
 
 use std::alloc::{Layout, handle_alloc_error};
+use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 
 use super::task::TaskId;
 
 /// "This field does not exist": the core then keeps its value in a scratch word behind the block.
-pub const ABSENT: u32 = u32::MAX;
+const ABSENT: u32 = u32::MAX;
 
-/// Byte offsets of fields in a task's block. Widths are the kernel's (given in brackets).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TaskLayout {
-    /// Bytes of the whole structure.
-    pub size: u32,
-    /// `scx.slice` [u64].
-    pub slice: u32,
-    /// `scx.dsq_vtime` [u64].
-    pub dsq_vtime: u32,
-    /// `scx.weight` [u32].
-    pub weight: u32,
-    /// `scx.flags` [u32]: the bits that schedulers read.
-    pub scx_flags: u32,
-    /// `scx.selected_cpu` [i32].
-    pub selected_cpu: u32,
-    /// `static_prio`, `prio`, `normal_prio` [i32], `rt_priority`, `policy`, `flags` [u32].
-    pub static_prio: u32,
-    pub prio: u32,
-    pub normal_prio: u32,
-    pub rt_priority: u32,
-    pub policy: u32,
-    pub flags: u32,
-    /// `nr_cpus_allowed` [i32], `cpus_ptr` [pointer, to `cpus_mask`], `cpus_mask` [bitmap].
-    pub nr_cpus_allowed: u32,
-    pub cpus_ptr: u32,
-    pub cpus_mask: u32,
-    /// Bytes of `cpus_mask`; CPUs beyond it do not appear in it.
-    pub cpus_mask_bytes: u32,
-    /// `pid`, `tgid` [i32], `comm` [16 bytes].
-    pub pid: u32,
-    pub tgid: u32,
-    pub comm: u32,
-    /// `se.sum_exec_runtime`, `se.exec_start`, `start_time` [u64].
-    pub sum_exec_runtime: u32,
-    pub exec_start: u32,
-    pub start_time: u32,
-    /// `se.slice` [u64] that the task has asked for, and whether it has: `se.custom_slice` [u8].
-    pub se_slice: u32,
-    pub custom_slice: u32,
-    /// `real_parent`, `parent`, `group_leader`, `mm` [pointer]; `mm` points to the leader's block.
-    pub real_parent: u32,
-    pub parent: u32,
-    pub group_leader: u32,
-    pub mm: u32,
-    /// `wake_cpu` [i32], `thread_info.cpu` [u32], `recent_used_cpu` [i32], `on_cpu` [i32].
-    pub wake_cpu: u32,
-    pub cpu: u32,
-    pub recent_used_cpu: u32,
-    pub on_cpu: u32,
-    /// `__state` [u32], `nvcsw`, `nivcsw` [u64].
-    pub state: u32,
-    pub nvcsw: u32,
-    pub nivcsw: u32,
+/// Declares [`TaskLayout`] from its fields and their paths in `struct task_struct`.
+macro_rules! task_layout {
+    ($($field:ident = $path:literal [$_type:ty],)*) => {
+        /// Byte offsets of fields in a task's block.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct TaskLayout {
+            /// Bytes of the whole structure.
+            pub size: u32,
+            /// Bytes of `cpus_mask`; CPUs beyond it do not appear in it.
+            pub cpus_mask_bytes: u32,
+            $(pub $field: u32,)*
+        }
+
+        impl TaskLayout {
+            /// A layout without any field; fill in what exists.
+            const ABSENT: TaskLayout =
+                TaskLayout { size: 0, cpus_mask_bytes: 0, $($field: ABSENT,)* };
+
+            /// The layout of a scheduler's headers, from pairs of a field's path and its offset;
+            /// `size` and `cpus_mask_bytes` are among them.
+            pub fn of<'a>(fields: impl Iterator<Item = (&'a str, u64)>) -> TaskLayout {
+                let mut layout = TaskLayout::ABSENT;
+                for (path, offset) in fields {
+                    match path {
+                        "size" => layout.size = offset as u32,
+                        "cpus_mask_bytes" => layout.cpus_mask_bytes = offset as u32,
+                        $($path => layout.$field = offset as u32,)*
+                        _ => {}
+                    }
+                }
+                layout
+            }
+
+            /// The same, with absent fields pointing to the scratch behind the block.
+            fn with_scratch(mut self, scratch: u32) -> TaskLayout {
+                $(if self.$field == ABSENT {
+                    self.$field = scratch;
+                })*
+                self
+            }
+        }
+    };
+}
+
+task_layout! {
+    slice = "scx.slice" [u64],
+    dsq_vtime = "scx.dsq_vtime" [u64],
+    weight = "scx.weight" [u32],
+    // The bits that schedulers read.
+    scx_flags = "scx.flags" [u32],
+    selected_cpu = "scx.selected_cpu" [i32],
+    static_prio = "static_prio" [i32],
+    prio = "prio" [i32],
+    normal_prio = "normal_prio" [i32],
+    rt_priority = "rt_priority" [u32],
+    policy = "policy" [u32],
+    flags = "flags" [u32],
+    nr_cpus_allowed = "nr_cpus_allowed" [i32],
+    // Points to `cpus_mask`.
+    cpus_ptr = "cpus_ptr" [*const u64],
+    cpus_mask = "cpus_mask" [[u64]],
+    pid = "pid" [i32],
+    tgid = "tgid" [i32],
+    comm = "comm" [[u8; 16]],
+    sum_exec_runtime = "se.sum_exec_runtime" [u64],
+    exec_start = "se.exec_start" [u64],
+    start_time = "start_time" [u64],
+    // The slice that the task has asked for, and whether it has.
+    se_slice = "se.slice" [u64],
+    custom_slice = "se.custom_slice" [u8],
+    real_parent = "real_parent" [*const u8],
+    parent = "parent" [*const u8],
+    group_leader = "group_leader" [*const u8],
+    // Points to the leader's block.
+    mm = "mm" [*const u8],
+    wake_cpu = "wake_cpu" [i32],
+    cpu = "thread_info.cpu" [u32],
+    recent_used_cpu = "recent_used_cpu" [i32],
+    on_cpu = "on_cpu" [i32],
+    state = "__state" [u32],
+    nvcsw = "nvcsw" [u64],
+    nivcsw = "nivcsw" [u64],
 }
 
 impl TaskLayout {
@@ -87,94 +118,7 @@ impl TaskLayout {
             pid: 56,
             tgid: 60,
             size: 64,
-            ..TaskLayout::absent()
-        }
-    }
-
-    /// The same, with absent fields pointing to the scratch behind the block.
-    fn with_scratch(mut self, scratch: u32) -> TaskLayout {
-        for offset in self.offsets() {
-            *offset = if *offset == ABSENT { scratch } else { *offset };
-        }
-        self
-    }
-
-    fn offsets(&mut self) -> [&mut u32; 33] {
-        [
-            &mut self.slice,
-            &mut self.dsq_vtime,
-            &mut self.weight,
-            &mut self.scx_flags,
-            &mut self.selected_cpu,
-            &mut self.static_prio,
-            &mut self.prio,
-            &mut self.normal_prio,
-            &mut self.rt_priority,
-            &mut self.policy,
-            &mut self.flags,
-            &mut self.nr_cpus_allowed,
-            &mut self.cpus_ptr,
-            &mut self.cpus_mask,
-            &mut self.pid,
-            &mut self.tgid,
-            &mut self.comm,
-            &mut self.sum_exec_runtime,
-            &mut self.exec_start,
-            &mut self.start_time,
-            &mut self.se_slice,
-            &mut self.custom_slice,
-            &mut self.real_parent,
-            &mut self.parent,
-            &mut self.group_leader,
-            &mut self.mm,
-            &mut self.wake_cpu,
-            &mut self.cpu,
-            &mut self.recent_used_cpu,
-            &mut self.on_cpu,
-            &mut self.state,
-            &mut self.nvcsw,
-            &mut self.nivcsw,
-        ]
-    }
-
-    /// A layout without any field; fill in what exists.
-    pub const fn absent() -> TaskLayout {
-        TaskLayout {
-            size: 0,
-            slice: ABSENT,
-            dsq_vtime: ABSENT,
-            weight: ABSENT,
-            scx_flags: ABSENT,
-            selected_cpu: ABSENT,
-            static_prio: ABSENT,
-            prio: ABSENT,
-            normal_prio: ABSENT,
-            rt_priority: ABSENT,
-            policy: ABSENT,
-            flags: ABSENT,
-            nr_cpus_allowed: ABSENT,
-            cpus_ptr: ABSENT,
-            cpus_mask: ABSENT,
-            cpus_mask_bytes: 0,
-            pid: ABSENT,
-            tgid: ABSENT,
-            comm: ABSENT,
-            sum_exec_runtime: ABSENT,
-            exec_start: ABSENT,
-            start_time: ABSENT,
-            se_slice: ABSENT,
-            custom_slice: ABSENT,
-            real_parent: ABSENT,
-            parent: ABSENT,
-            group_leader: ABSENT,
-            mm: ABSENT,
-            wake_cpu: ABSENT,
-            cpu: ABSENT,
-            recent_used_cpu: ABSENT,
-            on_cpu: ABSENT,
-            state: ABSENT,
-            nvcsw: ABSENT,
-            nivcsw: ABSENT,
+            ..TaskLayout::ABSENT
         }
     }
 }
@@ -315,4 +259,41 @@ pub(crate) fn get<T: Copy>(block: *const u8, offset: u32) -> T {
 pub(crate) fn put<T: Copy>(block: *mut u8, offset: u32, value: T) {
     // SAFETY: as above.
     unsafe { block.add(offset as usize).cast::<T>().write_unaligned(value) }
+}
+
+/// The size of a page of memory.
+const PAGE: usize = 4096;
+/// Fewer pages are left to come one by one.
+const FEW_PAGES: usize = 16;
+
+/// Makes room for exactly this many more items, and populates its pages in one system call. Without
+/// that, the first write to each page is a page fault.
+pub(crate) fn reserve_room<T>(list: &mut Vec<T>, more: usize) {
+    list.reserve_exact(more);
+    populate(list.spare_capacity_mut());
+}
+
+fn populate<T>(room: &mut [MaybeUninit<T>]) {
+    let pages = room.as_mut_ptr_range();
+    let begin = (pages.start as usize).next_multiple_of(PAGE);
+    let end = pages.end as usize / PAGE * PAGE;
+    if begin + FEW_PAGES * PAGE <= end {
+        // SAFETY: the pages lie inside the room, and the advice does not change what is in them. A
+        // kernel that does not know it (before 5.14) refuses, and the pages come one by one.
+        unsafe { libc::madvise(begin as *mut _, end - begin, libc::MADV_POPULATE_WRITE) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_the_list_stays() {
+        let mut list: Vec<u64> = (0..5).collect();
+        reserve_room(&mut list, 100_000);
+        assert!(list.capacity() >= 100_005);
+        list.extend(5..100_005);
+        assert!(list.iter().copied().eq(0..100_005));
+    }
 }

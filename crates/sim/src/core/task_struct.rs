@@ -5,9 +5,9 @@ use model::{Policy, PolicyClass};
 
 use super::machine_state::MachineState;
 use super::mask::CpuMask;
-use super::memory::{get, put, put_slice};
+use super::memory::{get, put, put_slice, reserve_room};
 use super::task::{Class, NewTask, State, Task, class_of, policy_number, prio_of, scx_weight};
-use super::{Core, TaskId, room};
+use super::{Core, TaskId};
 use crate::flags::{PF_IDLE, PF_KTHREAD, SLICE_DFL};
 
 /// Fairground's own: the main task, the one that makes the others, and one that plays no part.
@@ -147,8 +147,8 @@ impl Core {
     pub(crate) fn reserve_tasks(&mut self) {
         let starting = self.workload.starting_tasks();
         let tasks = self.machine.topology.cpus as usize + OWN_TASKS + starting;
-        room::reserve(&mut self.machine.tasks, tasks);
-        room::reserve(&mut self.machine.stats, tasks);
+        reserve_room(&mut self.machine.tasks, tasks);
+        reserve_room(&mut self.machine.stats, tasks);
         self.machine.events.reserve(tasks);
         self.machine.arena.reserve(tasks);
         self.ext.reserve_tasks(tasks);

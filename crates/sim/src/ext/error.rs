@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
+use crate::core::kernel::ExitInfo;
 use crate::core::{Core, NO_TASK, TaskId};
 use crate::flags::*;
-use crate::ops::ExitInfo;
 
 impl Core {
     /// Ejects the scheduler because of an error (`scx_error`). Only the first error counts.

@@ -2,13 +2,13 @@
 //! The state of sched_ext: the loaded scheduler, its queues, and what a callback has asked for.
 
 use super::dsq::Queues;
-use super::idle_masks::IdleMasks;
+use super::idle::IdleMasks;
 use super::queues::UserQueues;
 use super::timer::SchedulerTimer;
+use crate::core::kernel::{ExitInfo, OpsPresent};
 use crate::core::task::TaskId;
 use crate::core::topology::Topology;
 use crate::flags::{DSP_DFL_MAX_BATCH, DSQ_BYPASS, DSQ_GLOBAL, DSQ_LOCAL, WATCHDOG_MAX_TIMEOUT};
-use crate::ops::{ExitInfo, OpsPresent};
 
 /// sched_ext's part of the kernel's state.
 pub struct ExtState {

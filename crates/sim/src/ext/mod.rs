@@ -3,8 +3,7 @@
 //!
 //! Read in this order: `ext_state` is its state; `ext_class` is the class itself; `enqueue`
 //! decides where a task goes, `dispatch` what a CPU runs; `dsq` are the queues and `queues` their
-//! kfuncs; `idle` chooses idle CPUs; `kick`, `timer`, `watchdog`, `forgotten`, `enable`, `disable`
-//! and `error` are the rest.
+//! kfuncs; `idle` chooses idle CPUs; `kick`, `timer`, `watchdog`, `enable` and `error` are the rest.
 
 /// Calls one of the scheduler's callbacks and charges its cost.
 macro_rules! call {
@@ -15,7 +14,6 @@ macro_rules! call {
     }};
 }
 
-pub(crate) mod disable;
 pub(crate) mod dispatch;
 pub(crate) mod dsq;
 pub(crate) mod enable;
@@ -23,9 +21,7 @@ pub(crate) mod enqueue;
 pub(crate) mod error;
 pub(crate) mod ext_class;
 pub(crate) mod ext_state;
-pub(crate) mod forgotten;
 pub(crate) mod idle;
-pub(crate) mod idle_masks;
 pub(crate) mod kick;
 pub(crate) mod queues;
 pub(crate) mod timer;

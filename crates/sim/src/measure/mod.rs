@@ -5,4 +5,3 @@ pub(crate) mod decisions;
 pub(crate) mod metrics;
 pub(crate) mod recorder;
 pub(crate) mod trace;
-pub(crate) mod trace_log;

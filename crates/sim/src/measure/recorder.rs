@@ -4,11 +4,10 @@
 use model::Histogram;
 use model::histogram::{bucket, filled_buckets};
 use model::series;
-use model::trace::TraceEvent;
+use model::trace::{TraceEvent, What};
 
-use super::trace_log::TraceLog;
-use crate::core::task::Task;
-use crate::core::task::TaskId;
+use super::trace::{TraceLog, prio};
+use crate::core::task::{Task, TaskId};
 
 /// A [`Histogram`] with dense buckets, to be filled.
 #[derive(Clone, Debug)]
@@ -203,24 +202,27 @@ impl Recorder {
         &mut self,
         time_ns: u64,
         cpu: u32,
-        woken: (TaskId, &Task),
+        (id, task): (TaskId, &Task),
         interrupt: bool,
     ) {
         if let Some(trace) = &mut self.trace {
-            trace.waking(time_ns, cpu, woken, interrupt);
+            let (prio, target) = (prio(task), task.cpu);
+            let what = What::Waking { pid: id.0, prio, target, interrupt, by: None };
+            trace.push(time_ns, cpu, what);
         }
     }
 
     pub(crate) fn fork(&mut self, time_ns: u64, cpu: u32, parent: i32, child: i32) {
         self.series.forked(self.since_start(time_ns));
         if let Some(trace) = &mut self.trace {
-            trace.fork(time_ns, cpu, parent as u32, child as u32);
+            let what = What::Fork { parent: parent as u32, child: child as u32 };
+            trace.push(time_ns, cpu, what);
         }
     }
 
     pub(crate) fn exit(&mut self, time_ns: u64, cpu: u32, pid: i32) {
         if let Some(trace) = &mut self.trace {
-            trace.exit(time_ns, cpu, pid as u32);
+            trace.push(time_ns, cpu, What::Exit { pid: pid as u32 });
         }
     }
 }

@@ -2,6 +2,7 @@
 //! `bpf_timer`. The structure in the scheduler's map holds the timer's number plus one; 0 means
 //! that it was not initialised.
 
+use super::kfuncs::kfuncs;
 use super::maps::{Map, errno};
 use super::simulator::{This, Timer, TimerCallback, core};
 
@@ -21,14 +22,8 @@ unsafe fn number(timer: *mut u64) -> Option<u32> {
     (unsafe { timer.read() } as u32).checked_sub(1)
 }
 
-pub(super) unsafe extern "C" fn timer_init(
-    timer: *mut u64,
-    map: *mut u8,
-    clock: u64,
-    this: This,
-) -> i64 {
-    // SAFETY: the scheduler's pointers, as the verifier would check them.
-    unsafe {
+kfuncs! {
+    fn bpf_timer_init(timer: *mut u64, map: *mut u8, clock: u64; this) -> i64 {
         if !CLOCKS.contains(&clock) {
             return errno::EINVAL;
         }
@@ -43,29 +38,14 @@ pub(super) unsafe extern "C" fn timer_init(
         timer.write(u64::from(id) + 1);
         0
     }
-}
 
-pub(super) unsafe extern "C" fn timer_set_callback(
-    timer: *mut u64,
-    callback: Option<TimerCallback>,
-    this: This,
-) -> i64 {
-    // SAFETY: as above.
-    unsafe {
+    fn bpf_timer_set_callback(timer: *mut u64, callback: Option<TimerCallback>; this) -> i64 {
         let Some(id) = number(timer) else { return errno::EINVAL };
         (&mut (*this).timers)[id as usize].callback = callback;
         0
     }
-}
 
-pub(super) unsafe extern "C" fn timer_start(
-    timer: *mut u64,
-    ns: u64,
-    flags: u64,
-    this: This,
-) -> i64 {
-    // SAFETY: as above.
-    unsafe {
+    fn bpf_timer_start(timer: *mut u64, ns: u64, flags: u64; this) -> i64 {
         let Some(id) = number(timer) else { return errno::EINVAL };
         if flags & !(ABSOLUTE | PINNED) != 0 || (&(*this).timers)[id as usize].callback.is_none() {
             return errno::EINVAL;
@@ -75,11 +55,8 @@ pub(super) unsafe extern "C" fn timer_start(
         core.timer_start(id, delay);
         0
     }
-}
 
-pub(super) unsafe extern "C" fn timer_cancel(timer: *mut u64, this: This) -> i64 {
-    // SAFETY: as above.
-    unsafe {
+    fn bpf_timer_cancel(timer: *mut u64; this) -> i64 {
         match number(timer) {
             Some(id) => i64::from(core(this).timer_cancel(id)),
             None => errno::EINVAL,

@@ -4,40 +4,92 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use super::abi::{self, Export};
+use crate::core::kernel::OpsPresent;
 
 /// A `struct task_struct *`.
 pub type Task = *mut u8;
 
-/// Functions of one task and a 64-bit word of flags.
-type WithFlags = unsafe extern "C" fn(Task, u64);
-type OfTask = unsafe extern "C" fn(Task);
-/// Functions of one CPU.
-type OfCpu = unsafe extern "C" fn(i32);
+/// Declares [`Callbacks`], and all that follows from the list of the callbacks.
+macro_rules! callbacks {
+    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?,)*) => {
+        /// The callbacks with the kernel's types; `None` for absent ones.
+        #[derive(Clone, Copy, Default)]
+        pub struct Callbacks {
+            $(pub $name: Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>,)*
+        }
 
-/// The callbacks with the kernel's types; `None` for absent ones.
-#[derive(Clone, Copy, Default)]
-pub struct Callbacks {
-    pub init: Option<unsafe extern "C" fn() -> i32>,
-    pub exit: Option<unsafe extern "C" fn(*mut abi::ExitInfo)>,
-    pub init_task: Option<unsafe extern "C" fn(Task, *mut abi::InitTask) -> i32>,
-    pub exit_task: Option<unsafe extern "C" fn(Task, *mut abi::ExitTask)>,
-    pub enable: Option<OfTask>,
-    pub disable: Option<OfTask>,
-    pub select_cpu: Option<unsafe extern "C" fn(Task, i32, u64) -> i32>,
-    pub enqueue: Option<WithFlags>,
-    pub dequeue: Option<WithFlags>,
-    pub dispatch: Option<unsafe extern "C" fn(i32, Task)>,
-    pub tick: Option<OfTask>,
-    pub runnable: Option<WithFlags>,
-    pub running: Option<OfTask>,
-    pub stopping: Option<unsafe extern "C" fn(Task, bool)>,
-    pub quiescent: Option<WithFlags>,
-    pub r#yield: Option<unsafe extern "C" fn(Task, Task) -> bool>,
-    pub set_weight: Option<unsafe extern "C" fn(Task, u32)>,
-    pub set_cpumask: Option<unsafe extern "C" fn(Task, *const u64)>,
-    pub update_idle: Option<unsafe extern "C" fn(i32, bool)>,
-    pub cpu_online: Option<OfCpu>,
-    pub cpu_offline: Option<OfCpu>,
+        /// The callbacks' names by number. Number 0: no callback runs.
+        pub const CALLBACKS: &[&str] = &["", $(kernel_name(stringify!($name)),)* "a timer"];
+
+        impl Callbacks {
+            pub fn present(&self) -> OpsPresent {
+                OpsPresent { $($name: self.$name.is_some(),)* }
+            }
+
+            /// Takes the pointer as the type of the callback that it is assigned to.
+            unsafe fn take(&mut self, name: &str, field: *const u8) {
+                $(if name == kernel_name(stringify!($name)) {
+                    // SAFETY: a null pointer is `None`, any other the function of this name.
+                    self.$name = unsafe { as_callback(field) };
+                })*
+            }
+        }
+    };
+}
+
+callbacks! {
+    init: fn() -> i32,
+    exit: fn(*mut abi::ExitInfo),
+    init_task: fn(Task, *mut abi::InitTask) -> i32,
+    exit_task: fn(Task, *mut abi::ExitTask),
+    enable: fn(Task),
+    disable: fn(Task),
+    select_cpu: fn(Task, i32, u64) -> i32,
+    enqueue: fn(Task, u64),
+    dequeue: fn(Task, u64),
+    dispatch: fn(i32, Task),
+    tick: fn(Task),
+    runnable: fn(Task, u64),
+    running: fn(Task),
+    stopping: fn(Task, bool),
+    quiescent: fn(Task, u64),
+    r#yield: fn(Task, Task) -> bool,
+    set_weight: fn(Task, u32),
+    set_cpumask: fn(Task, *const u64),
+    update_idle: fn(i32, bool),
+    cpu_online: fn(i32),
+    cpu_offline: fn(i32),
+}
+
+/// A callback's name without what Rust puts before its own keywords.
+const fn kernel_name(identifier: &'static str) -> &'static str {
+    match identifier.as_bytes() {
+        [b'r', b'#', name @ ..] => match std::str::from_utf8(name) {
+            Ok(name) => name,
+            Err(_) => identifier,
+        },
+        _ => identifier,
+    }
+}
+
+/// The number of a callback: its index in [`CALLBACKS`].
+pub const fn number(name: &str) -> u32 {
+    let mut index = 0;
+    while index < CALLBACKS.len() {
+        if is_same(CALLBACKS[index].as_bytes(), name.as_bytes()) {
+            return index as u32;
+        }
+        index += 1;
+    }
+    panic!("no such callback")
+}
+
+const fn is_same(a: &[u8], b: &[u8]) -> bool {
+    let mut index = 0;
+    while index < a.len() && index < b.len() && a[index] == b[index] {
+        index += 1;
+    }
+    a.len() == b.len() && index == a.len()
 }
 
 /// The other members of the table.
@@ -93,51 +145,15 @@ pub unsafe fn read(ops: *const u8, export: &Export) -> Result<(Callbacks, Settin
         }
         // SAFETY: as above, and fields have the kernel's types.
         unsafe {
-            read_callback(&mut callbacks, name, field);
+            callbacks.take(name, field);
             read_setting(&mut settings, name, field);
         }
     }
-    match lacking.is_empty() {
-        true => Ok((callbacks, settings)),
-        false => Err(format!("the simulator never calls ops.{}", lacking.join(", ops."))),
+    if lacking.is_empty() {
+        Ok((callbacks, settings))
+    } else {
+        Err(format!("the simulator never calls ops.{}", lacking.join(", ops.")))
     }
-}
-
-unsafe fn read_callback(callbacks: &mut Callbacks, name: &str, field: *const u8) {
-    /// Takes the pointer as the type of the callback that it is assigned to.
-    macro_rules! take {
-        ($($name:ident),*) => {
-            match name {
-                // SAFETY: a null pointer is `None`, any other the function of this name.
-                $(stringify!($name) => callbacks.$name = unsafe { as_callback(field) },)*
-                // SAFETY: as above.
-                "yield" => callbacks.r#yield = unsafe { as_callback(field) },
-                _ => {}
-            }
-        };
-    }
-    take!(
-        init,
-        exit,
-        init_task,
-        exit_task,
-        enable,
-        disable,
-        select_cpu,
-        enqueue,
-        dequeue,
-        dispatch,
-        tick,
-        runnable,
-        running,
-        stopping,
-        quiescent,
-        set_weight,
-        set_cpumask,
-        update_idle,
-        cpu_online,
-        cpu_offline
-    );
 }
 
 /// Reads a pointer to a function, of the type that is wanted.

@@ -17,36 +17,10 @@ use compile::native::{Native, find_line};
 use model::Outcome;
 use serde::{Deserialize, Serialize};
 
+use super::callbacks::CALLBACKS;
 #[cfg(target_arch = "x86_64")]
 use super::division;
 use super::registers::{machine, set_result, third_argument};
-
-/// The callbacks' names by number. Number 0: no callback runs.
-pub const CALLBACKS: &[&str] = &[
-    "",
-    "init",
-    "exit",
-    "init_task",
-    "exit_task",
-    "enable",
-    "disable",
-    "select_cpu",
-    "enqueue",
-    "dequeue",
-    "dispatch",
-    "tick",
-    "runnable",
-    "running",
-    "stopping",
-    "quiescent",
-    "yield",
-    "set_weight",
-    "set_cpumask",
-    "update_idle",
-    "cpu_online",
-    "cpu_offline",
-    "a timer",
-];
 
 pub static CALLBACK: AtomicU32 = AtomicU32::new(0);
 /// Number of callbacks so far.

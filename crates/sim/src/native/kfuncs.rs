@@ -17,15 +17,14 @@ type Task = *mut u8;
 const SLICE: u64 = 1;
 const VTIME: u64 = 2;
 
-/// Declares kfuncs: their bodies are unsafe as a whole, for the reason above.
+/// Declares kfuncs and helpers by the kernel's names, and `function`, which finds them by these.
+/// Their bodies are unsafe as a whole, for the reason above.
 macro_rules! kfuncs {
     ($(
         fn $name:ident($($parameter:ident: $type:ty),*; $this:ident) $(-> $result:ty)? $body:block
     )*) => {
-        $(pub(super) unsafe extern "C" fn $name(
-            $($parameter: $type,)*
-            $this: This,
-        ) $(-> $result)? {
+        $(unsafe extern "C" fn $name($($parameter: $type,)* $this: This) $(-> $result)? {
+            let _ = ($this, $($parameter,)*);
             // SAFETY: called by the object, inside a callback, with the trial that it was given.
             // Some need none of that.
             #[allow(unused_unsafe)]
@@ -33,77 +32,81 @@ macro_rules! kfuncs {
                 $body
             }
         })*
+
+        pub(super) fn function(name: &str) -> Option<*const ()> {
+            Some(match name {
+                $(stringify!($name) => $name as *const (),)*
+                _ => return None,
+            })
+        }
     };
 }
 pub(super) use kfuncs;
 
 kfuncs! {
-    fn create_dsq(dsq: u64, node: i32; this) -> i32 {
+    fn scx_bpf_create_dsq(dsq: u64, node: i32; this) -> i32 {
         core(this).create_dsq(dsq, node)
     }
 
-    fn destroy_dsq(dsq: u64; this) {
+    fn scx_bpf_destroy_dsq(dsq: u64; this) {
         core(this).destroy_dsq(dsq)
     }
 
-    fn dsq_nr_queued(dsq: u64; this) -> i32 {
+    fn scx_bpf_dsq_nr_queued(dsq: u64; this) -> i32 {
         core(this).dsq_nr_queued(dsq)
     }
 
-    fn dsq_insert(p: Task, dsq: u64, slice: u64, flags: u64; this) -> bool {
+    fn scx_bpf_dsq_insert(p: Task, dsq: u64, slice: u64, flags: u64; this) -> bool {
         let task = task(this, p, "scx_bpf_dsq_insert");
         task.is_some_and(|task| core(this).dsq_insert(task, dsq, slice, flags))
     }
 
-    fn dsq_insert_vtime(p: Task, args: *const InsertVtime; this) -> bool {
+    fn __scx_bpf_dsq_insert_vtime(p: Task, args: *const InsertVtime; this) -> bool {
         let InsertVtime { dsq_id, slice, vtime, enq_flags } = args.read();
         let task = task(this, p, "scx_bpf_dsq_insert_vtime");
         task.is_some_and(|task| core(this).dsq_insert_vtime(task, dsq_id, slice, vtime, enq_flags))
     }
 
-    fn dsq_move_to_local(dsq: u64, flags: u64; this) -> bool {
+    fn scx_bpf_dsq_move_to_local(dsq: u64, flags: u64; this) -> bool {
         core(this).dsq_move_to_local(dsq, flags)
     }
 
-    fn dsq_move_set_slice(iterator: *mut DsqIterator, slice: u64; this) {
-        let _ = this;
+    fn scx_bpf_dsq_move_set_slice(iterator: *mut DsqIterator, slice: u64; this) {
         (*iterator).slice = slice;
         (*iterator).set |= SLICE;
     }
 
-    fn dsq_move_set_vtime(iterator: *mut DsqIterator, vtime: u64; this) {
-        let _ = this;
+    fn scx_bpf_dsq_move_set_vtime(iterator: *mut DsqIterator, vtime: u64; this) {
         (*iterator).vtime = vtime;
         (*iterator).set |= VTIME;
     }
 
-    fn dsq_move(iterator: *mut DsqIterator, p: Task, dsq: u64, flags: u64; this) -> bool {
+    fn scx_bpf_dsq_move(iterator: *mut DsqIterator, p: Task, dsq: u64, flags: u64; this) -> bool {
         move_task(iterator, p, dsq, flags, false, this)
     }
 
-    fn dsq_move_vtime(iterator: *mut DsqIterator, p: Task, dsq: u64, flags: u64; this) -> bool {
+    fn scx_bpf_dsq_move_vtime(iterator: *mut DsqIterator, p: Task, dsq: u64, flags: u64; this) -> bool {
         move_task(iterator, p, dsq, flags, true, this)
     }
 
-    fn dispatch_nr_slots(; this) -> u32 {
+    fn scx_bpf_dispatch_nr_slots(; this) -> u32 {
         core(this).dispatch_nr_slots()
     }
 
-    fn dispatch_cancel(; this) {
+    fn scx_bpf_dispatch_cancel(; this) {
         core(this).dispatch_cancel()
     }
 
-    fn dsq_reenq(dsq: u64, flags: u64; this) {
-        let _ = flags;
+    fn scx_bpf_dsq_reenq(dsq: u64, flags: u64; this) {
         core(this).dsq_reenqueue(dsq)
     }
 
-    fn dsq_peek(dsq: u64; this) -> Task {
+    fn scx_bpf_dsq_peek(dsq: u64; this) -> Task {
         let first = core(this).dsq_peek(dsq);
         memory(core(this), first)
     }
 
-    fn iter_dsq_new(iterator: *mut DsqIterator, dsq: u64, flags: u64; this) -> i32 {
+    fn bpf_iter_scx_dsq_new(iterator: *mut DsqIterator, dsq: u64, flags: u64; this) -> i32 {
         *iterator = DsqIterator { cursor: 0, is_open: 0, slice: 0, vtime: 0, set: 0 };
         match core(this).dsq_iter_new(dsq, flags) {
             Ok(cursor) => {
@@ -114,26 +117,26 @@ kfuncs! {
         }
     }
 
-    fn iter_dsq_next(iterator: *mut DsqIterator; this) -> Task {
+    fn bpf_iter_scx_dsq_next(iterator: *mut DsqIterator; this) -> Task {
         let DsqIterator { is_open, cursor, .. } = *iterator;
         let next = if is_open == 1 { core(this).dsq_iter_next(cursor) } else { None };
         memory(core(this), next)
     }
 
-    fn iter_dsq_destroy(iterator: *mut DsqIterator; this) {
+    fn bpf_iter_scx_dsq_destroy(iterator: *mut DsqIterator; this) {
         if std::mem::take(&mut (*iterator).is_open) == 1 {
             core(this).dsq_iter_destroy((*iterator).cursor);
         }
     }
 
-    fn select_cpu_dfl(p: Task, prev_cpu: i32, wake_flags: u64, is_idle: *mut bool; this) -> i32 {
+    fn scx_bpf_select_cpu_dfl(p: Task, prev_cpu: i32, wake_flags: u64, is_idle: *mut bool; this) -> i32 {
         let Some(task) = task(this, p, "scx_bpf_select_cpu_dfl") else { return prev_cpu };
         let (cpu, idle) = core(this).select_cpu_dfl(task, prev_cpu, wake_flags);
         *is_idle = idle;
         cpu
     }
 
-    fn select_cpu_and(p: Task, cpus: *const u64, args: *const SelectCpuAnd; this) -> i32 {
+    fn __scx_bpf_select_cpu_and(p: Task, cpus: *const u64, args: *const SelectCpuAnd; this) -> i32 {
         let SelectCpuAnd { prev_cpu, wake_flags, flags } = args.read();
         let task = task(this, p, "scx_bpf_select_cpu_and");
         let cpus = mask(this, cpus, "scx_bpf_select_cpu_and");
@@ -146,122 +149,125 @@ kfuncs! {
         }
     }
 
-    fn kick_cpu(cpu: i32, flags: u64; this) {
+    fn scx_bpf_kick_cpu(cpu: i32, flags: u64; this) {
         core(this).kick_cpu(cpu, flags)
     }
 
-    fn cpuperf_cap(cpu: i32; this) -> u32 {
+    fn scx_bpf_cpuperf_cap(cpu: i32; this) -> u32 {
         core(this).cpu_capacity(cpu)
     }
 
-    fn cpuperf_cur(cpu: i32; this) -> u32 {
-        let _ = (cpu, this);
+    fn scx_bpf_cpuperf_cur(cpu: i32; this) -> u32 {
         FULL_SPEED
     }
 
     // DIVERGES: CPUs always run at full speed, as under the `performance` governor.
-    fn cpuperf_set(cpu: i32, perf: u32; this) {
-        let _ = (cpu, perf, this);
+    fn scx_bpf_cpuperf_set(cpu: i32, perf: u32; this) {
     }
 
-    fn nr_node_ids(; this) -> u32 {
+    fn scx_bpf_nr_node_ids(; this) -> u32 {
         core(this).topology().nodes.len() as u32
     }
 
-    fn cpu_node(cpu: i32; this) -> i32 {
+    fn scx_bpf_cpu_node(cpu: i32; this) -> i32 {
         core(this).cpu_node(cpu)
     }
 
-    fn llc_id(cpu: u32; this) -> u32 {
+    fn fairground_llc_id(cpu: u32; this) -> u32 {
         core(this).llc(cpu).0
     }
 
-    fn llc_size(cpu: u32; this) -> u32 {
+    fn fairground_llc_size(cpu: u32; this) -> u32 {
         core(this).llc(cpu).1
     }
 
-    fn possible_cpumask(; this) -> *const u64 {
+    fn scx_bpf_get_possible_cpumask(; this) -> *const u64 {
         (*this).possible.as_ptr()
     }
 
-    fn idle_cpumask(; this) -> *const u64 {
+    // DIVERGES: all CPUs are always online.
+    fn scx_bpf_get_online_cpumask(; this) -> *const u64 {
+        (*this).possible.as_ptr()
+    }
+
+    fn scx_bpf_get_idle_cpumask(; this) -> *const u64 {
         let idle = core(this).idle_words(false, None);
         (*this).lend(&idle)
     }
 
-    fn idle_smtmask(; this) -> *const u64 {
+    fn scx_bpf_get_idle_smtmask(; this) -> *const u64 {
         let idle = core(this).idle_words(true, None);
         (*this).lend(&idle)
     }
 
-    fn idle_cpumask_node(node: i32; this) -> *const u64 {
+    fn scx_bpf_get_idle_cpumask_node(node: i32; this) -> *const u64 {
         let idle = core(this).idle_words(false, Some(node));
         (*this).lend(&idle)
     }
 
-    fn idle_smtmask_node(node: i32; this) -> *const u64 {
+    fn scx_bpf_get_idle_smtmask_node(node: i32; this) -> *const u64 {
         let idle = core(this).idle_words(true, Some(node));
         (*this).lend(&idle)
     }
 
-    fn test_and_clear_cpu_idle(cpu: i32; this) -> bool {
+    fn scx_bpf_test_and_clear_cpu_idle(cpu: i32; this) -> bool {
         core(this).test_and_clear_cpu_idle(cpu)
     }
 
-    fn pick_idle_cpu(cpus: *const u64, flags: u64; this) -> i32 {
+    fn scx_bpf_pick_idle_cpu(cpus: *const u64, flags: u64; this) -> i32 {
         let cpus = mask(this, cpus, "scx_bpf_pick_idle_cpu");
         pick(this, cpus, |core, cpus| core.pick_idle_cpu(cpus, flags))
     }
 
-    fn pick_any_cpu(cpus: *const u64, flags: u64; this) -> i32 {
+    fn scx_bpf_pick_any_cpu(cpus: *const u64, flags: u64; this) -> i32 {
         let cpus = mask(this, cpus, "scx_bpf_pick_any_cpu");
         pick(this, cpus, |core, cpus| core.pick_any_cpu(cpus, flags))
     }
 
-    fn pick_idle_cpu_node(cpus: *const u64, node: i32, flags: u64; this) -> i32 {
+    fn scx_bpf_pick_idle_cpu_node(cpus: *const u64, node: i32, flags: u64; this) -> i32 {
         let cpus = mask(this, cpus, "scx_bpf_pick_idle_cpu_node");
         pick(this, cpus, |core, cpus| core.pick_idle_cpu_node(cpus, node, flags))
     }
 
-    fn pick_any_cpu_node(cpus: *const u64, node: i32, flags: u64; this) -> i32 {
+    fn scx_bpf_pick_any_cpu_node(cpus: *const u64, node: i32, flags: u64; this) -> i32 {
         let cpus = mask(this, cpus, "scx_bpf_pick_any_cpu_node");
         pick(this, cpus, |core, cpus| core.pick_any_cpu_node(cpus, node, flags))
     }
 
-    fn task_running(p: Task; this) -> bool {
+    fn scx_bpf_task_running(p: Task; this) -> bool {
         task(this, p, "scx_bpf_task_running").is_some_and(|task| core(this).task_running(task))
     }
 
-    fn task_cpu(p: Task; this) -> i32 {
+    fn scx_bpf_task_cpu(p: Task; this) -> i32 {
         task(this, p, "scx_bpf_task_cpu").map_or(0, |task| core(this).task_cpu(task))
     }
 
-    fn cpu_curr(cpu: i32; this) -> Task {
+    fn scx_bpf_cpu_curr(cpu: i32; this) -> Task {
         let core = core(this);
         let current = if core.cpu_valid(cpu, "") { core.cpu_curr(cpu) } else { None };
         memory(core, current)
     }
 
-    fn now(; this) -> u64 {
+    fn scx_bpf_now(; this) -> u64 {
         core(this).now()
     }
 
-    fn task_set_slice(p: Task, slice: u64; this) -> bool {
+    fn scx_bpf_task_set_slice(p: Task, slice: u64; this) -> bool {
         let task = task(this, p, "scx_bpf_task_set_slice");
         task.is_some_and(|task| core(this).task_set_slice(task, slice))
     }
 
-    fn task_set_dsq_vtime(p: Task, vtime: u64; this) -> bool {
+    fn scx_bpf_task_set_dsq_vtime(p: Task, vtime: u64; this) -> bool {
         let task = task(this, p, "scx_bpf_task_set_dsq_vtime");
         task.is_some_and(|task| core(this).task_set_dsq_vtime(task, vtime))
     }
 
-    fn cpumask_any_distribute(cpus: *const u64; this) -> u32 {
+    fn bpf_cpumask_any_distribute(cpus: *const u64; this) -> u32 {
         let cpus = mask(this, cpus, "bpf_cpumask_any_distribute").unwrap_or_default();
         core(this).distribute(cpus, cpus)
     }
 
-    fn cpumask_any_and_distribute(a: *const u64, b: *const u64; this) -> u32 {
+    fn bpf_cpumask_any_and_distribute(a: *const u64, b: *const u64; this) -> u32 {
         let a = mask(this, a, "bpf_cpumask_any_and_distribute").unwrap_or_default();
         let b = mask(this, b, "bpf_cpumask_any_and_distribute").unwrap_or_default();
         core(this).distribute(a, b)

@@ -3,9 +3,8 @@
 //!
 //! `object` loads the object that `compile::native` made (`elf` maps it) into a [`NativeScheduler`]
 //! (`scheduler`).
-//! The engine calls it through [`crate::Ops`] (`bridge`), and it calls kfuncs and helpers: `table`
-//! maps their names to functions; `kfuncs`, `arguments`, `helpers`, `bpf_timers` and `maps` are
-//! these functions; `simulator` is their state; `abi` is the memory that the object shares with
+//! The engine calls it through [`crate::Ops`] (`bridge`), and it calls kfuncs and helpers: `kfuncs`,
+//! `arguments`, `helpers`, `bpf_timers` and `maps`; `simulator` is their state; `abi` is the memory that the object shares with
 //! this crate. `isolate` runs each trial in a process of its own, in the sandbox of `cell`;
 //! `fork_server` makes these processes for a large program; `fault` reports crashes and forbidden
 //! system calls.
@@ -36,9 +35,7 @@ mod registers;
 mod scheduler;
 mod simulator;
 mod supervision;
-mod table;
 
-pub use bridge::layout;
 pub use cell::parts as sandbox_parts;
 pub use fork_server::start_fork_server;
 pub use object::knobs;

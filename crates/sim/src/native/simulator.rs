@@ -42,8 +42,6 @@ pub struct Simulator {
     pub timers: Vec<Timer>,
     /// What the scheduler printed.
     pub notes: Vec<String>,
-    /// What the scheduler's `dump` callbacks wrote.
-    pub dump: String,
     /// `bpf_get_prandom_u32`.
     pub random: Seed,
     /// Every CPU of the machine.
@@ -65,7 +63,6 @@ impl Simulator {
             maps: Vec::new(),
             timers: Vec::new(),
             notes: Vec::new(),
-            dump: String::new(),
             random: seed,
             possible,
             idle: (0..MASKS).map(|_| Box::new([0; NR_CPUS as usize / 64])).collect(),

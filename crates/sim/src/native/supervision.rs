@@ -11,7 +11,6 @@ use compile::native::Native;
 use model::{ActiveScheduler, KnobValue, Measured, Outcome, Record, SchedulerChoice, Trace, Trial};
 use serde::{Deserialize, Serialize};
 
-use super::bridge::layout;
 use super::isolate::{Ending, isolated};
 use super::scheduler::{Host, NativeScheduler};
 use super::{cell, fork_server};
@@ -34,8 +33,7 @@ pub fn run(trial: &Trial, scheduler: Option<&Native>) -> Record {
         Ok(scheduler) => Rc::new(scheduler),
         Err(reason) => return without(trial, Outcome::Unsupported { reason }),
     };
-    let layout = layout(&scheduler);
-    let mut record = run_ops(trial, Some(scheduler.clone()), layout);
+    let mut record = run_ops(trial, Some(scheduler.clone()), scheduler.layout());
     record.provenance.printed = scheduler.notes();
     record
 }

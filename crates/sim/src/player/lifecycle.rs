@@ -75,10 +75,10 @@ impl Core {
             2 => {
                 self.fork_one(cpu, task, group);
                 if is_thread {
-                    self.leave_fork(cpu);
+                    self.unlock(cpu, self.workload.script.locks);
                 }
             }
-            _ if is_thread && !self.enter_fork(cpu, task, phase == 3) => {
+            _ if is_thread && !self.acquire(cpu, task, self.workload.script.locks, phase == 3) => {
                 self.workload.progress[task.0 as usize].phase = 3;
                 return Flow::Sleep(State::Sleeping);
             }

@@ -115,8 +115,9 @@ impl Pipe {
 /// Everything that tasks share.
 #[derive(Default)]
 pub struct Objects {
+    /// The workload's, and then that of `fork`: threads of one process fork one at a time. The C
+    /// library holds its locks meanwhile, so that the child gets them in a known state.
     pub locks: Vec<Lock>,
-    pub forking: Lock,
     pub conditions: Vec<Waiters>,
     pub barriers: Vec<Barrier>,
     pub semaphores: Vec<Semaphore>,
@@ -133,8 +134,7 @@ impl Objects {
     /// What a script names, in its state at the common start.
     pub fn new(script: &Script) -> Objects {
         Objects {
-            locks: fresh(script.locks),
-            forking: Lock::default(),
+            locks: fresh(script.locks + 1),
             conditions: fresh(script.conditions),
             barriers: fresh(script.barriers.len()),
             semaphores: fresh(script.semaphores),

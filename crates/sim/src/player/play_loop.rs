@@ -124,14 +124,9 @@ impl Core {
         if play.rounds.is_multiple_of(1024) {
             self.machine.charge(self.machine.this_cpu, 1);
         }
-        self.step_again(task)
-    }
-
-    /// Goes on with the first step of the next round without counting it as a step.
-    fn step_again(&mut self, task: TaskId) -> Flow {
-        let cpu = self.machine.this_cpu;
+        // The first step of the next round does not count as a step here.
         match self.op(task) {
-            Some(op) => self.perform(cpu, task, op),
+            Some(op) => self.perform(self.machine.this_cpu, task, op),
             None => Flow::Again,
         }
     }

@@ -89,32 +89,16 @@ impl Core {
     /// do, so its release is a system call too. Phase 2: woken.
     fn lock(&mut self, cpu: u32, task: TaskId, lock: usize) -> Flow {
         let slept = *self.phase(task) == 2;
-        let here = &mut self.workload.objects.locks[lock];
-        if !here.taken {
-            (here.taken, here.wanted) = (true, slept);
+        if self.acquire(cpu, task, lock, slept) {
             return Flow::Next;
         }
-        here.wanted = true;
-        here.waiters.push_back(task);
         *self.phase(task) = 2;
-        self.machine.charge(cpu, self.machine.costs.syscall_ns);
         Flow::Sleep(State::Sleeping)
     }
 
-    fn unlock(&mut self, cpu: u32, lock: usize) -> Flow {
+    /// Takes a lock, or goes to its waiters: then the task has to sleep.
+    pub(super) fn acquire(&mut self, cpu: u32, task: TaskId, lock: usize, slept: bool) -> bool {
         let here = &mut self.workload.objects.locks[lock];
-        here.taken = false;
-        if std::mem::take(&mut here.wanted) {
-            self.call_waiters(cpu, 1, |objects| &mut objects.locks[lock].waiters);
-        }
-        Flow::Next
-    }
-
-    /// Threads of one process fork one at a time: the C library holds its locks meanwhile, so that
-    /// the child gets them in a known state. Returns whether it is this task's turn; else it has to
-    /// sleep.
-    pub(super) fn enter_fork(&mut self, cpu: u32, task: TaskId, slept: bool) -> bool {
-        let here = &mut self.workload.objects.forking;
         if !here.taken {
             (here.taken, here.wanted) = (true, slept);
             return true;
@@ -125,13 +109,13 @@ impl Core {
         false
     }
 
-    /// The next thread may fork.
-    pub(super) fn leave_fork(&mut self, cpu: u32) {
-        let here = &mut self.workload.objects.forking;
+    pub(super) fn unlock(&mut self, cpu: u32, lock: usize) -> Flow {
+        let here = &mut self.workload.objects.locks[lock];
         here.taken = false;
         if std::mem::take(&mut here.wanted) {
-            self.call_waiters(cpu, 1, |objects| &mut objects.forking.waiters);
+            self.call_waiters(cpu, 1, |objects| &mut objects.locks[lock].waiters);
         }
+        Flow::Next
     }
 
     pub(super) fn post(&mut self, cpu: u32, number: usize) -> Flow {

@@ -9,7 +9,7 @@ use model::play::{Group, Script, Setting};
 use super::objects::Objects;
 use super::progress::{Ending, Progress};
 use super::start_up::Starter;
-use crate::core::room;
+use crate::core::memory::reserve_room;
 use crate::core::task::{NO_TASK, TaskId};
 use crate::measure::recorder::GroupTally;
 
@@ -88,7 +88,7 @@ impl WorkloadState {
     }
 
     pub(crate) fn reserve_tasks(&mut self, tasks: usize) {
-        room::reserve(&mut self.progress, tasks);
+        reserve_room(&mut self.progress, tasks);
     }
 
     pub(crate) fn add_task(&mut self) {

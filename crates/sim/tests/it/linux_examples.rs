@@ -9,11 +9,11 @@
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use compile::native::Native;
-use model::{KnobValue, Outcome, Seed, Trial};
+use model::{KnobValue, Outcome};
+
+use crate::common::{compiled, hogs_and_sleepers, supervise, trial_of};
 
 /// What is to happen.
 enum Expected {
@@ -161,39 +161,12 @@ fn source() -> Result<PathBuf, &'static str> {
     folder.ok_or("FAIRGROUND_LINUX does not name the kernel's examples")
 }
 
-fn trial(file: &str, knobs: &[(&str, KnobValue)]) -> Trial {
-    let worker = |name: &str, steps: serde_json::Value| {
-        let count = 5;
-        serde_json::json!({ "name": name, "count": count, "steps": steps })
-    };
-    let sleeper = serde_json::json!([{ "run_us": 200 }, { "sleep_us": 1000 }]);
-    let hog = serde_json::json!([{ "run_us": 1000 }]);
-    let knobs: serde_json::Map<String, serde_json::Value> =
-        knobs.iter().map(|(name, value)| ((*name).into(), serde_json::json!(value))).collect();
-    serde_json::from_value(serde_json::json!({
-        "schema": model::trial::SCHEMA, "experiment": "examples", "backend": "sim",
-        "contestant": { "name": file, "scheduler": {
-            "kind": "file", "file": file, "sha256": "", "knobs": knobs } },
-        "workload": { "name": "mixed", "duration_us": 300_000,
-            "task": [worker("hog", hog), worker("sleeper", sleeper)] },
-        "machine": { "name": "four", "cpus": 4 },
-        "seed": Seed(1), "block": 0, "boot": 0, "position": 0, "timeout_ms": 10_000,
-    }))
-    .expect("a trial")
-}
-
-/// The native form, or what is wrong with the file.
-fn compiled(path: &Path) -> Result<Native, String> {
-    let source = compile::resolve(&path.display().to_string(), Path::new("."));
-    let native = source.and_then(|source| compile::native::native(&source));
-    native.map_err(|error| error.to_string())
-}
-
 /// Clang takes most of the time, so two of them run at once; the forks of the trials come later.
 fn compiled_all(paths: &[PathBuf]) -> Vec<Result<Native, String>> {
     let half = paths.len().div_ceil(2);
     std::thread::scope(|scope| {
-        let work = |part: &[PathBuf]| part.iter().map(|path| compiled(path)).collect::<Vec<_>>();
+        let compile = |path: &PathBuf| compiled(path).map_err(|error| error.to_string());
+        let work = move |part: &[PathBuf]| part.iter().map(compile).collect::<Vec<_>>();
         let first = scope.spawn(move || work(&paths[..half]));
         let second = work(&paths[half..]);
         let mut all = first.join().expect("compiling gives errors, not panics");
@@ -208,14 +181,8 @@ fn ending(native: Result<Native, String>, knobs: &[(&str, KnobValue)]) -> String
         Ok(native) => native,
         Err(error) => return error,
     };
-    let trial = trial(&native.name, knobs);
-    let record = sim::native::supervise(
-        &trial,
-        Some(&native),
-        Duration::from_secs(20),
-        &AtomicBool::new(false),
-    );
-    match record.unwrap_or_else(|error| panic!("{error}")).outcome {
+    let trial = trial_of(&native.name, knobs, 4, 300, hogs_and_sleepers(5));
+    match supervise(&trial, &native).unwrap_or_else(|error| panic!("{error}")).outcome {
         Outcome::Ok => String::new(),
         other => format!("{}: {}", other.word(), other.reason()),
     }

@@ -3,68 +3,34 @@
 
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use compile::native::Native;
-use model::*;
+use model::{KnobValue, Outcome, Record, Seed, Trial};
 
 use crate::common::reference::Fifo;
+use crate::common::{builtin, compiled, compiled_text, hogs_and_sleepers, trial_of};
 use sim::native::{Host, NativeScheduler, run};
 use sim::{TaskLayout, run_ops};
 
-const SECOND: Duration = Duration::from_secs(1);
-
-/// Six tasks on two CPUs: hogs and sleepers.
+/// Six tasks on two CPUs.
 fn trial(file: &str, knobs: &[(&str, KnobValue)]) -> Trial {
-    let group = |name: &str, steps: serde_json::Value| {
-        let count = 3;
-        serde_json::json!({ "name": name, "count": count, "steps": steps })
-    };
-    let steps = serde_json::json!([{ "run_us": 200 }, { "sleep_us": 1000 }]);
-    let workload = serde_json::json!({
-        "name": "mixed",
-        "duration_us": 200_000,
-        "task": [group("hog", serde_json::json!([{ "run_us": 1000 }])), group("sleeper", steps)],
-    });
-    let knobs = knobs.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-    let scheduler = SchedulerChoice::File { file: file.into(), sha256: String::new(), knobs };
-    Trial {
-        contestant: Contestant { name: file.into(), kernel: None, scheduler },
-        workload: serde_json::from_value(workload).expect("a workload"),
-        machine: serde_json::from_value(serde_json::json!({ "name": "two", "cpus": 2 }))
-            .expect("a machine"),
-        timeout_ms: 10_000,
-        ..Trial::default()
-    }
+    trial_of(file, knobs, 2, 200, hogs_and_sleepers(3))
 }
 
-fn supervise(
-    trial: &Trial,
-    scheduler: Option<&Native>,
-    timeout: Duration,
-    stop: &AtomicBool,
-) -> Record {
-    sim::native::supervise(trial, scheduler, timeout, stop)
-        .unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn builtin(name: &str) -> Native {
-    let source = compile::resolve(name, Path::new(".")).expect("it is built in");
-    compile::native::native(&source).expect("it is compiled")
+fn supervise(trial: &Trial, scheduler: &Native) -> Record {
+    crate::common::supervise(trial, scheduler).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A scheduler that is fifo, but for what is given: functions, and lines of the table.
 fn scheduler(name: &str, code: &str, ops: &str) -> Native {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join(format!("{name}.bpf.c"));
-    let text = format!(
-        "#include <scx/common.bpf.h>\nchar _license[] SEC(\"license\") = \"GPL\";\n{code}\n\
-         SCX_OPS_DEFINE({name}_ops, {ops} .name = \"{name}\");\n"
-    );
-    std::fs::write(&path, text).expect("the temporary folder can be written");
-    let source = compile::resolve(&path.display().to_string(), Path::new(".")).expect("a file");
-    compile::native::native(&source).unwrap_or_else(|error| panic!("{error}"))
+    compiled_text(
+        name,
+        &format!(
+            "#include <scx/common.bpf.h>\nchar _license[] SEC(\"license\") = \"GPL\";\n{code}\n\
+             SCX_OPS_DEFINE({name}_ops, {ops} .name = \"{name}\");\n"
+        ),
+    )
 }
 
 /// A scheduler with a body of `enqueue`, which stands in line 3.
@@ -78,39 +44,33 @@ fn with_enqueue(name: &str, body: &str) -> Native {
 /// What a broken scheduler's record says. It must not take long.
 fn ending(native: &Native) -> Outcome {
     let begin = Instant::now();
-    let record =
-        supervise(&trial(&native.name, &[]), Some(native), 20 * SECOND, &AtomicBool::new(false));
+    let record = supervise(&trial(&native.name, &[]), native);
     // A fifth of it where nothing else runs; tests have company.
-    assert!(begin.elapsed() < 5 * SECOND, "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
     record.outcome
 }
 
 /// One of the schedulers in the folder `native`, next to this file.
 fn in_file(name: &str) -> Native {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native");
-    let source = compile::resolve(&format!("./{name}.bpf.c"), &folder).expect("the file is there");
-    compile::native::native(&source).unwrap_or_else(|error| panic!("{error}"))
+    compiled(&folder.join(format!("{name}.bpf.c"))).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What it prints while a trial runs.
 fn printed(name: &str) -> Vec<String> {
-    let record =
-        supervise(&trial(name, &[]), Some(&in_file(name)), 20 * SECOND, &AtomicBool::new(false));
+    let record = supervise(&trial(name, &[]), &in_file(name));
     assert!(record.outcome.is_ok(), "{:?}", record.outcome);
     record.provenance.printed
 }
 
 #[test]
 fn a_policy_in_c_does_what_it_does_in_rust() {
-    let policies: [(&str, Rc<dyn sim::Ops>); 1] = [("fifo", Rc::new(Fifo::default()))];
-    for (name, rust) in policies {
-        let trial = trial(name, &[]);
-        let native = supervise(&trial, Some(&builtin(name)), 20 * SECOND, &AtomicBool::new(false));
-        let expected = run_ops(&trial, Some(rust), TaskLayout::compact());
-        assert!(native.outcome.is_ok(), "{:?}", native.outcome);
-        assert!(!native.measured.metrics.is_empty());
-        assert_eq!(native.measured, expected.measured, "{name}");
-    }
+    let trial = trial("fifo", &[]);
+    let native = supervise(&trial, &builtin("fifo"));
+    let expected = run_ops(&trial, Some(Rc::new(Fifo::default())), TaskLayout::compact());
+    assert!(native.outcome.is_ok(), "{:?}", native.outcome);
+    assert!(!native.measured.metrics.is_empty());
+    assert_eq!(native.measured, expected.measured);
 }
 
 #[test]
@@ -118,9 +78,9 @@ fn every_builtin_scheduler_runs() {
     for source in compile::builtin() {
         let native = builtin(&source.name);
         let trial = trial(&source.name, &[]);
-        let first = supervise(&trial, Some(&native), 20 * SECOND, &AtomicBool::new(false));
+        let first = supervise(&trial, &native);
         assert!(first.outcome.is_ok(), "{}: {:?}", source.name, first.outcome);
-        let again = supervise(&trial, Some(&native), 20 * SECOND, &AtomicBool::new(false));
+        let again = supervise(&trial, &native);
         assert_eq!(first.measured, again.measured, "{}: not the same twice", source.name);
     }
 }
@@ -160,35 +120,61 @@ fn knobs_are_set_and_unknown_ones_named() {
 }
 
 #[test]
-fn a_null_pointer_is_a_record() {
-    let Outcome::Crashed { text } = ending(&with_enqueue("null", "*(volatile int *)0 = 1;")) else {
-        panic!("it crashes")
-    };
-    assert!(
-        text.starts_with("null: enqueue uses a null pointer (") && text.contains(":3)"),
-        "{text}"
-    );
-}
-
-#[test]
-fn a_null_pointer_for_a_kfunc_is_a_record() {
-    let body = "scx_bpf_dsq_insert(NULL, SCX_DSQ_GLOBAL, 0, flags);";
-    let Outcome::Ejected { reason, .. } = ending(&with_enqueue("none", body)) else {
-        panic!("it is thrown out")
-    };
-    assert!(reason.contains("scx_bpf_dsq_insert() was given 0x0, which is no task"), "{reason}");
-}
-
-#[test]
-fn an_endless_loop_is_a_record() {
-    let Outcome::Hung { reason } = ending(&with_enqueue("spin", "for (volatile int i = 0;; i++);"))
-    else {
-        panic!("it hangs")
-    };
-    assert!(
-        reason.starts_with("spin: enqueue does not end (") && reason.contains(":3)"),
-        "{reason}"
-    );
+fn a_broken_scheduler_is_a_record_with_the_reason_and_the_line() {
+    let twice = "scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, 0, flags);\
+        scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, 0, flags);";
+    // Name and body; how it ends, the reason's beginning, a part of it, its end.
+    for (name, body, word, begin, part, end) in [
+        (
+            "null",
+            "*(volatile int *)0 = 1;",
+            "crashed",
+            "null: enqueue uses a null pointer (",
+            ":3)",
+            "",
+        ),
+        (
+            "spin",
+            "for (volatile int i = 0;; i++);",
+            "hung",
+            "spin: enqueue does not end (",
+            ":3)",
+            "",
+        ),
+        (
+            "none",
+            "scx_bpf_dsq_insert(NULL, SCX_DSQ_GLOBAL, 0, flags);",
+            "ejected",
+            "",
+            "scx_bpf_dsq_insert() was given 0x0, which is no task",
+            "",
+        ),
+        // The core finds it out after the callback.
+        (
+            "bad",
+            "scx_bpf_dsq_insert(p, 0xbad, 0, flags);",
+            "ejected",
+            "",
+            "non-existent DSQ 0xbad",
+            ":3)",
+        ),
+        ("twice", twice, "ejected", "", "already direct-dispatched", ":3)"),
+        (
+            "own",
+            "scx_bpf_error(\"no room for %s (%d)\", \"hogs\", -7);",
+            "ejected",
+            "",
+            "own.bpf.c:3: no room for hogs (-7)",
+            "",
+        ),
+    ] {
+        let outcome = ending(&with_enqueue(name, body));
+        let reason = outcome.reason();
+        assert_eq!(outcome.word(), word, "{name}: {reason}");
+        assert!(reason.starts_with(begin) && reason.contains(part), "{name}: {reason}");
+        assert!(reason.ends_with(end), "{name}: {reason}");
+        assert!(end.is_empty() || reason.contains(", in enqueue ("), "{name}: {reason}");
+    }
 }
 
 #[test]
@@ -201,35 +187,6 @@ fn a_full_stack_is_a_record() {
 }
 
 #[test]
-fn a_queue_that_does_not_exist_is_a_record() {
-    let native = with_enqueue("bad", "scx_bpf_dsq_insert(p, 0xbad, 0, flags);");
-    let Outcome::Ejected { reason, .. } = ending(&native) else { panic!("it is thrown out") };
-    assert!(reason.contains("non-existent DSQ 0xbad"), "{reason}");
-    // The core finds it out after the callback.
-    assert!(reason.contains(", in enqueue (") && reason.ends_with(":3)"), "{reason}");
-}
-
-#[test]
-fn a_second_dispatch_is_a_record() {
-    let body = "scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, 0, flags);\
-        scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, 0, flags);";
-    let Outcome::Ejected { reason, .. } = ending(&with_enqueue("twice", body)) else {
-        panic!("it is thrown out")
-    };
-    assert!(reason.contains("already direct-dispatched"), "{reason}");
-    assert!(reason.contains(", in enqueue (") && reason.ends_with(":3)"), "{reason}");
-}
-
-#[test]
-fn a_schedulers_own_error_has_its_words() {
-    let body = "scx_bpf_error(\"no room for %s (%d)\", \"hogs\", -7);";
-    let Outcome::Ejected { reason, .. } = ending(&with_enqueue("own", body)) else {
-        panic!("it leaves")
-    };
-    assert!(reason.contains("own.bpf.c:3: no room for hogs (-7)"), "{reason}");
-}
-
-#[test]
 fn callbacks_that_are_never_made_are_refused() {
     let code = "s32 BPF_STRUCT_OPS_SLEEPABLE(groups_init, struct cgroup *c) { return 0; }";
     let native = scheduler("groups", code, ".cgroup_init = (void *)groups_init,");
@@ -238,28 +195,19 @@ fn callbacks_that_are_never_made_are_refused() {
 }
 
 #[test]
-fn a_division_by_zero_is_bpfs() {
-    assert_eq!(printed("zero"), ["0 100 0", "50 0 25", "0 50 0", "0 100 14"]);
-}
-
-#[test]
-fn loops_and_iterators_go_round() {
-    assert_eq!(printed("loops"), ["310 5 21", "8388608", "6", "15", "cpu 0", "cpu 1"]);
-}
-
-#[test]
-fn masks_are_the_kernels() {
-    assert_eq!(printed("masks"), ["1 1 0", "0 1 1", "1 2 0", "0 0", "0 2 0"]);
-}
-
-#[test]
-fn maps_are_reached_from_c() {
-    assert_eq!(printed("mapping"), ["7 8 1", "5 1 1", "420 -17", "1", "2 0"]);
-}
-
-#[test]
-fn trees_and_lists_keep_order() {
-    assert_eq!(printed("trees"), ["1000 0", "3", "1", "0", "2"]);
+fn programs_print_what_they_print_in_a_kernel() {
+    for (name, expected) in [
+        // A division by zero gives 0, its remainder the dividend.
+        ("zero", &["0 100 0", "50 0 25", "0 50 0", "0 100 14"][..]),
+        ("loops", &["310 5 21", "8388608", "6", "15", "cpu 0", "cpu 1"]),
+        ("masks", &["1 1 0", "0 1 1", "1 2 0", "0 0", "0 2 0"]),
+        ("mapping", &["7 8 1", "5 1 1", "420 -17", "1", "2 0"]),
+        // Trees and lists keep their order.
+        ("trees", &["1000 0", "3", "1", "0", "2"]),
+        ("tasks", &["1 0 unregistered from user space"]),
+    ] {
+        assert_eq!(printed(name), expected, "{name}");
+    }
 }
 
 #[test]
@@ -272,11 +220,6 @@ fn timers_expire_in_virtual_time() {
     // unloaded from user space.
     assert!((230..=240).contains(&words[0]), "{last}");
     assert_eq!(words[1..], [64, 1], "{last}");
-}
-
-#[test]
-fn tasks_are_what_they_are() {
-    assert_eq!(printed("tasks"), ["1 0 unregistered from user space"]);
 }
 
 #[test]

@@ -3,20 +3,13 @@
 //! promise. Ticks come every millisecond; their phase depends on the seed, so pieces are compared
 //! within one.
 
-use crate::common::{cpu_ms, ran, trial};
+use crate::common::{cpu_ms, ran, run_fifo, trial};
 use model::{Record, Trial};
 use serde_json::{Value, json};
 use sim::TaskLayout;
 
 fn run(trial: &Trial) -> Record {
     let record = sim::run_ops(trial, None, TaskLayout::compact());
-    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
-    record
-}
-
-fn with_fifo(trial: &Trial) -> Record {
-    let record =
-        crate::common::run(trial, std::rc::Rc::new(crate::common::reference::Fifo::default()));
     assert!(record.outcome.is_ok(), "{:?}", record.outcome);
     record
 }
@@ -134,7 +127,7 @@ fn lowering_keeps_the_head_and_raising_joins_the_tail() {
 #[test]
 fn the_ext_server_gives_five_percent_and_only_when_starved() {
     let normal = json!({"name": "normal", "steps": [{"run_us": 10_000_000}]});
-    let record = with_fifo(&trial(1, 4_000, json!([hog("rt", 0, rt("fifo", 10)), normal])));
+    let record = run_fifo(&trial(1, 4_000, json!([hog("rt", 0, rt("fifo", 10)), normal])));
     let share = cpu_ms(&record, "normal");
     assert!((195..=210).contains(&share), "{share} ms of 4 s");
     assert_eq!(cpu_ms(&record, "rt") + share, 4_000);
@@ -142,7 +135,7 @@ fn the_ext_server_gives_five_percent_and_only_when_starved() {
     let half = json!({"name": "rt", "policy": rt("fifo", 10),
                       "steps": [{"run_us": 10_000}, {"sleep_us": 10_000}]});
     let normal = json!({"name": "normal", "steps": [{"run_us": 10_000_000}]});
-    let record = with_fifo(&trial(1, 4_000, json!([half, normal])));
+    let record = run_fifo(&trial(1, 4_000, json!([half, normal])));
     assert_eq!(record.measured.value("longest_wait_ns", "rt"), Some(0.0));
 }
 
@@ -180,7 +173,7 @@ fn deadline_goes_before_real_time_and_everybody() {
     let normal = json!({"name": "normal", "steps": [{"run_us": 10_000_000}]});
     let tasks =
         json!([hog("rt", 0, rt("fifo", 98)), normal, job("dl", 5_000, 2_000, deadline(4, 50))]);
-    let record = with_fifo(&trial(1, 20, tasks));
+    let record = run_fifo(&trial(1, 20, tasks));
     assert_eq!(pieces(&record, "dl"), [(5, 7)]);
     assert_eq!(cpu_ms(&record, "rt"), 18);
 }

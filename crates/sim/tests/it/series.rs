@@ -4,19 +4,15 @@
 use std::rc::Rc;
 
 use crate::common::reference::Fifo;
-use crate::common::{run, trial};
+use crate::common::{run, run_fifo, trial};
 use serde_json::json;
-
-fn fifo() -> Rc<Fifo> {
-    Rc::new(Fifo::default())
-}
 
 #[test]
 fn a_duty_cycle_is_seen_as_one() {
     // Two tasks on one CPU, each for 1.5 of 5 ms: the second waits for the first.
     let steps = json!([{"run_us": 1500}, {"timer": {"period_us": 5_000}}]);
     let tasks = json!([{"name": "worker", "count": 2, "steps": steps}]);
-    let record = run(&trial(1, 200, tasks), fifo());
+    let record = run_fifo(&trial(1, 200, tasks));
     let series = |name: &str| record.measured.series(name).expect("it is measured");
     assert_eq!(
         (series("busy_share").interval_ns, series("busy_share").values.len()),
@@ -51,7 +47,7 @@ fn forks_are_seen_when_they_happen() {
             {"fork": {"task": "job", "count": 3}}, "wait_children"]},
         {"name": "job", "template": true, "steps": [{"run_us": 100}]},
         {"name": "idler", "steps": [{"sleep_us": 1_000}]}]);
-    let record = run(&trial(2, 60, tasks), fifo());
+    let record = run_fifo(&trial(2, 60, tasks));
     let forks = &record.measured.series("forks_per_second").expect("it is measured").values;
     assert_eq!(forks, &[0.0, 0.0, 0.0, 300.0, 0.0, 0.0]);
 }

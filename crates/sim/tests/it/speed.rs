@@ -1,22 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How fast CPUs work that share a core, or boost while others idle.
 
-use std::rc::Rc;
-
-use crate::common::reference::Fifo;
-use crate::common::trial;
-use model::{Record, Trial};
+use crate::common::{run_fifo as run, trial, value};
+use model::Trial;
 use serde_json::{Value, json};
-
-fn run(trial: &Trial) -> Record {
-    let record = crate::common::run(trial, Rc::new(Fifo::default()));
-    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
-    record
-}
-
-fn value(record: &Record, name: &str, group: &str) -> f64 {
-    record.measured.value(name, group).unwrap_or_else(|| panic!("{name} {group} is missing"))
-}
 
 /// Threads of two, each of which has half of the core while both are busy.
 fn cores(cpus: u32, duration_ms: u64, tasks: Value) -> Trial {

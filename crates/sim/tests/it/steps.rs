@@ -4,20 +4,9 @@
 use std::rc::Rc;
 
 use crate::common::reference::{Fifo, Vtime};
-use crate::common::{cpu_ms, ran, trial};
+use crate::common::{cpu_ms, ran, run_fifo as run, trial, value};
 use model::trace::What;
-use model::{Record, Trial};
 use serde_json::json;
-
-fn run(trial: &Trial) -> Record {
-    let record = crate::common::run(trial, Rc::new(Fifo::default()));
-    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
-    record
-}
-
-fn value(record: &Record, name: &str, group: &str) -> f64 {
-    record.measured.value(name, group).unwrap_or_else(|| panic!("{name} {group} is missing"))
-}
 
 #[test]
 fn runs_and_sleeps_take_their_time() {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Tasks that the tape of another one makes.
 
-use std::rc::Rc;
-
-use crate::common::reference::Fifo;
-use crate::common::{ran, run, trial};
+use crate::common::{ran, run_fifo, trial};
 use model::tape::{Recorded, TapesText};
 use model::trace::What;
 use model::{Costs, Record, Trace};
@@ -21,9 +18,7 @@ fn play(duration_ms: u64, costs: Costs, policies: [Value; 2], tapes: &str) -> Re
     trial.machine.costs = costs;
     let text = TapesText(Some(tapes.into()));
     trial.workload.recording = Some(Recorded { text, ..Recorded::default() });
-    let record = run(&trial, Rc::new(Fifo::default()));
-    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
-    record
+    run_fifo(&trial)
 }
 
 fn pid_of(trace: &Trace, group: &str) -> u32 {
@@ -137,9 +132,7 @@ fn a_reader_goes_on_with_whatever_message_comes_first() {
         trial.machine.costs = Costs::FREE;
         trial.workload.recording =
             Some(Recorded { text: TapesText(Some(text.into())), ..Recorded::default() });
-        let record = run(&trial, Rc::new(Fifo::default()));
-        assert!(record.outcome.is_ok(), "{:?}", record.outcome);
-        ran(&record, "c")
+        ran(&run_fifo(&trial), "c")
     };
     assert_eq!(play(0, 6_000), [(100, 3_100), (6_100, 11_100)]);
     assert_eq!(play(6_000, 0), play(0, 6_000));

@@ -6,7 +6,7 @@
 //! task, so that inserting allocates nothing. The tree is a treap whose priorities are hashes of
 //! the task's number: balanced in expectation, and the same in every trial.
 
-use crate::core::room;
+use crate::core::memory::reserve_room;
 
 /// "No task", "no queue".
 pub const NONE: u32 = u32::MAX;
@@ -81,7 +81,7 @@ pub struct Queues {
 impl Queues {
     /// Makes room for the nodes of this many tasks.
     pub fn reserve_tasks(&mut self, tasks: usize) {
-        room::reserve(&mut self.nodes, tasks);
+        reserve_room(&mut self.nodes, tasks);
     }
 
     /// Adds the node of the next task.

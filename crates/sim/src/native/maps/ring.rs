@@ -1,66 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! RINGBUF: records for user space.
+//! RINGBUF: records for user space. The model's user space reads each record at once and keeps
+//! nothing, so a record's memory ends with its submission.
 
-/// Limit of the kept bytes, so that a verbose scheduler does not fill the memory.
+/// Limit of the reserved bytes, so that a scheduler that submits nothing does not fill the memory.
 const MOST_BYTES: usize = 256 << 20;
 
-/// Records in order of submission. The model assumes that user space reads at once, so there is
-/// always space for a record.
+/// The records that are reserved and not yet submitted.
 #[derive(Default)]
 pub struct Ring {
     reserved: Vec<Box<[u64]>>,
-    submitted: Vec<Vec<u8>>,
-    bytes: usize,
+    words: usize,
 }
-
-/// Before each record: its length.
-const HEADER_WORDS: usize = 1;
 
 impl Ring {
     /// Memory for a record; null when the record would be too much.
     pub fn reserve(&mut self, size: u64) -> *mut u8 {
-        let bytes = size as usize;
-        if size > MOST_BYTES as u64 || self.bytes + bytes > MOST_BYTES {
+        let words = usize::try_from(size).unwrap_or(usize::MAX).div_ceil(8).max(1);
+        if words > MOST_BYTES / 8 - self.words {
             return std::ptr::null_mut();
         }
-        self.bytes += bytes;
-        let mut record = vec![0u64; HEADER_WORDS + bytes.div_ceil(8)].into_boxed_slice();
-        record[0] = size;
-        let data = record[HEADER_WORDS..].as_mut_ptr();
+        self.words += words;
+        let mut record = vec![0; words].into_boxed_slice();
+        let data = record.as_mut_ptr();
         self.reserved.push(record);
         data.cast()
     }
 
     /// Ends the reservation of `data`; whether it is ours.
-    pub fn settle(&mut self, data: *const u8, submit: bool) -> bool {
-        let is_it = |record: &[u64]| record[HEADER_WORDS..].as_ptr().cast() == data;
-        let Some(index) = self.reserved.iter().position(|record| is_it(record)) else {
-            return false;
-        };
-        let record = self.reserved.swap_remove(index);
-        let size = record[0] as usize;
-        if submit {
-            let bytes = record[HEADER_WORDS..].iter().flat_map(|word| word.to_ne_bytes());
-            self.submitted.push(bytes.take(size).collect());
-        } else {
-            self.bytes -= size;
+    pub fn settle(&mut self, data: *const u8) -> bool {
+        let found = self.reserved.iter().position(|record| record.as_ptr().cast() == data);
+        if let Some(index) = found {
+            self.words -= self.reserved.swap_remove(index).len();
         }
-        true
-    }
-
-    /// Adds a whole record.
-    pub fn output(&mut self, record: &[u8]) -> bool {
-        let fits = self.bytes + record.len() <= MOST_BYTES;
-        if fits {
-            self.bytes += record.len();
-            self.submitted.push(record.to_vec());
-        }
-        fits
-    }
-
-    /// What user space has read so far; it is forgotten here.
-    pub fn take(&mut self) -> Vec<Vec<u8>> {
-        self.bytes = 0;
-        std::mem::take(&mut self.submitted)
+        found.is_some()
     }
 }

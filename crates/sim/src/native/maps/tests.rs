@@ -6,17 +6,20 @@ use compile::native::{Map as Fact, SymbolRange};
 use super::EXIST;
 use super::*;
 
-fn map(kind: u32, max_entries: u32) -> Box<Map> {
-    let fact = Fact {
-        name: "tested".into(),
+fn fact(name: &str, kind: u32, max_entries: u32) -> Fact {
+    Fact {
+        name: name.into(),
         place: SymbolRange::default(),
         kind,
         key_size: 4,
         value_size: 8,
         max_entries,
         flags: 0,
-    };
-    Map::new(&fact, 3).expect("the model has it")
+    }
+}
+
+fn map(kind: u32, max_entries: u32) -> Box<Map> {
+    Map::new(&fact("tested", kind, max_entries), 3).expect("the model has it")
 }
 
 fn update(map: &mut Map, key: u32, value: u64, flags: u64) -> i64 {
@@ -116,29 +119,19 @@ fn storage_is_made_found_and_forgotten() {
 }
 
 #[test]
-fn ring_buffers_keep_submitted_records() {
+fn ring_buffers_give_memory_until_it_is_settled() {
     let mut map = map(kinds::RINGBUF, 4096);
     let ring = map.ring().expect("it is one");
-    let (kept, dropped) = (ring.reserve(12), ring.reserve(8));
+    let (first, second) = (ring.reserve(12), ring.reserve(8));
     // SAFETY: twelve bytes are reserved.
-    unsafe { kept.write_bytes(7, 12) };
-    assert!(ring.settle(dropped, false) && ring.settle(kept, true) && !ring.settle(kept, true));
-    assert!(ring.output(b"whole"));
-    assert_eq!(ring.take(), [vec![7; 12], b"whole".to_vec()]);
+    unsafe { first.write_bytes(7, 12) };
+    assert!(ring.settle(second) && ring.settle(first) && !ring.settle(first));
     assert!(ring.reserve(u64::MAX).is_null());
 }
 
 #[test]
 fn a_kind_that_the_model_lacks_is_named() {
-    let fact = Fact {
-        name: "groups".into(),
-        place: SymbolRange::default(),
-        kind: 32,
-        key_size: 4,
-        value_size: 8,
-        max_entries: 0,
-        flags: 0,
-    };
-    let refusal = Map::new(&fact, 1).err().expect("cgroup storage is not modelled");
+    let refusal =
+        Map::new(&fact("groups", 32, 0), 1).err().expect("cgroup storage is not modelled");
     assert!(refusal.contains("groups") && refusal.contains("32"), "{refusal}");
 }

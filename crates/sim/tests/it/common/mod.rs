@@ -5,36 +5,96 @@
 pub mod reference;
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
+use compile::CompileError;
+use compile::native::Native;
 use model::trace::What;
-use model::{Contestant, Costs, Machine, Record, SchedulerChoice, Trial};
+use model::{Costs, KnobValue, Record, Trial};
 use serde_json::{Value, json};
 use sim::flags::*;
+use sim::native::LabFault;
 use sim::{Core, Ops, OpsPresent, TaskId, TaskLayout};
 
 pub const MS: u64 = 1_000_000;
 
 /// A trial on a machine where everything but the tasks' own work is free.
 pub fn trial(cpus: u32, duration_ms: u64, tasks: Value) -> Trial {
-    let workload = json!({"name": "test", "duration_us": duration_ms * 1_000, "task": tasks});
-    let machine = Machine { cpus, costs: Costs::FREE, hz: 1_000, ..Machine::default() };
-    let scheduler = SchedulerChoice::File {
-        file: "x".into(),
-        sha256: String::new(),
-        knobs: Default::default(),
-    };
-    Trial {
-        contestant: Contestant { name: "x".into(), kernel: None, scheduler },
-        workload: serde_json::from_value(workload).expect("a workload"),
-        machine,
-        trace: true,
-        ..Trial::default()
-    }
+    let mut trial = trial_of("x", &[], cpus, duration_ms, tasks);
+    trial.machine.costs = Costs::FREE;
+    trial.machine.hz = 1_000;
+    trial.trace = true;
+    trial
+}
+
+/// A trial of a scheduler's file, on a usual machine.
+pub fn trial_of(
+    file: &str,
+    knobs: &[(&str, KnobValue)],
+    cpus: u32,
+    duration_ms: u64,
+    tasks: Value,
+) -> Trial {
+    let knobs: BTreeMap<&str, KnobValue> = knobs.iter().copied().collect();
+    serde_json::from_value(json!({
+        "schema": model::trial::SCHEMA, "experiment": "test", "backend": "sim",
+        "contestant": { "name": file, "scheduler": {
+            "kind": "file", "file": file, "sha256": "", "knobs": knobs } },
+        "workload": { "name": "test", "duration_us": duration_ms * 1_000, "task": tasks },
+        "machine": { "name": "test", "cpus": cpus },
+        "seed": 1, "block": 0, "boot": 0, "position": 0, "timeout_ms": 60_000,
+    }))
+    .expect("a trial")
+}
+
+/// Some hogs, and as many sleepers.
+pub fn hogs_and_sleepers(count: u32) -> Value {
+    let sleeper = json!([{"run_us": 200}, {"sleep_us": 1000}]);
+    json!([
+        {"name": "hog", "count": count, "steps": [{"run_us": 1000}]},
+        {"name": "sleeper", "count": count, "steps": sleeper}])
 }
 
 pub fn run(trial: &Trial, ops: Rc<dyn Ops>) -> Record {
     sim::run_ops(trial, Some(ops), TaskLayout::compact())
+}
+
+/// Runs a trial to its end under a FIFO scheduler.
+pub fn run_fifo(trial: &Trial) -> Record {
+    let record = run(trial, Rc::new(reference::Fifo::default()));
+    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+    record
+}
+
+pub fn value(record: &Record, name: &str, group: &str) -> f64 {
+    record.measured.value(name, group).unwrap_or_else(|| panic!("{name} {group} is missing"))
+}
+
+pub fn builtin(name: &str) -> Native {
+    let source = compile::resolve(name, Path::new(".")).expect("it is built in");
+    compile::native::native(&source).expect("it is compiled")
+}
+
+/// The native form of a file, or what is wrong with it.
+pub fn compiled(path: &Path) -> Result<Native, CompileError> {
+    compile::native::native(&compile::resolve(&path.display().to_string(), Path::new("."))?)
+}
+
+pub fn compiled_text(name: &str, text: &str) -> Native {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join(format!("{name}.bpf.c"));
+    std::fs::write(&path, text).expect("the folder can be written");
+    compiled(&path).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs a trial in a process of its own.
+pub fn supervise(trial: &Trial, scheduler: &Native) -> Result<Record, LabFault> {
+    const LIMIT: Duration = Duration::from_secs(20);
+    sim::native::supervise(trial, Some(scheduler), LIMIT, &AtomicBool::new(false))
 }
 
 /// A FIFO scheduler that writes every callback down.
@@ -218,6 +278,5 @@ pub fn ran(record: &Record, group: &str) -> Vec<(u64, u64)> {
 
 /// CPU time of a group in ms, rounded.
 pub fn cpu_ms(record: &Record, group: &str) -> u64 {
-    let ns = record.measured.value("cpu_time_ns", group).expect("a CPU time");
-    (ns / 1e6).round() as u64
+    (value(record, "cpu_time_ns", group) / 1e6).round() as u64
 }

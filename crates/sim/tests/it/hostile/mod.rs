@@ -8,19 +8,18 @@
 
 mod attacks;
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Once, OnceLock, mpsc};
-use std::time::Duration;
 
 use compile::native::Native;
 use model::{KnobValue, Outcome, Record, Trial};
+use serde_json::json;
 use sim::native::{LabFault, sandbox_parts, start_fork_server};
 
+use crate::common::{builtin, compiled_text, trial_of};
+
 const SOURCE: &str = include_str!("../../hostile/scheduler.c");
-const LIMIT: Duration = Duration::from_secs(20);
 /// What the attacks would leave behind.
 const TRACES: [&str; 3] = ["constructor", "destructor", "library"];
 
@@ -33,15 +32,6 @@ fn all() -> Vec<(String, String)> {
     attacks::OTHERS.iter().map(other).chain(attacks::CALLS.iter().map(call)).collect()
 }
 
-fn compiled(text: &str) -> Native {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("hostile.bpf.c");
-    std::fs::write(&path, text).expect("the folder can be written");
-    let source = compile::resolve(&path.display().to_string(), Path::new(""));
-    let native = source.and_then(|source| compile::native::native(&source));
-    native.unwrap_or_else(|error| panic!("{error}"))
-}
-
 fn hostile() -> &'static Native {
     static HOSTILE: OnceLock<Native> = OnceLock::new();
     HOSTILE.get_or_init(|| {
@@ -49,22 +39,13 @@ fn hostile() -> &'static Native {
             all().into_iter().enumerate().fold(String::new(), |text, (number, (_, code))| {
                 format!("{text}\tcase {number}: {{ {code} break; }}\n")
             });
-        compiled(&SOURCE.replace("@ATTACKS@", &cases))
+        compiled_text("hostile", &SOURCE.replace("@ATTACKS@", &cases))
     })
 }
 
-fn trial(scheduler: &str, knobs: BTreeMap<String, KnobValue>) -> Trial {
-    let steps = serde_json::json!([{ "run_us": 200 }, { "sleep_us": 1000 }]);
-    serde_json::from_value(serde_json::json!({
-        "schema": model::trial::SCHEMA, "experiment": "hostile", "backend": "sim",
-        "contestant": { "name": scheduler, "scheduler": {
-            "kind": "file", "file": scheduler, "sha256": "", "knobs": knobs } },
-        "workload": { "name": "sleepers", "duration_us": 20_000,
-            "task": [{ "name": "sleeper", "count": 6, "steps": steps }] },
-        "machine": { "name": "two", "cpus": 2 },
-        "seed": 1, "block": 0, "boot": 0, "position": 0, "timeout_ms": 10_000,
-    }))
-    .expect("a trial")
+fn trial(scheduler: &str, knobs: &[(&str, KnobValue)]) -> Trial {
+    let steps = json!([{ "run_us": 200 }, { "sleep_us": 1000 }]);
+    trial_of(scheduler, knobs, 2, 20, json!([{ "name": "sleeper", "count": 6, "steps": steps }]))
 }
 
 /// As in the program: a fork server makes the processes. It dies with the thread that starts it.
@@ -80,19 +61,15 @@ fn supervise(trial: &Trial, scheduler: &Native) -> Result<Record, LabFault> {
         });
         told.recv().expect("an answer").expect("a server");
     });
-    sim::native::supervise(trial, Some(scheduler), LIMIT, &AtomicBool::new(false))
+    crate::common::supervise(trial, scheduler)
 }
 
 fn attacked(number: usize) -> Result<Record, LabFault> {
-    let knobs = BTreeMap::from([("attack".to_owned(), KnobValue::Int(number as i64))]);
-    supervise(&trial("hostile", knobs), hostile())
+    supervise(&trial("hostile", &[("attack", KnobValue::Int(number as i64))]), hostile())
 }
 
 fn honest() -> Record {
-    let source = compile::resolve("fifo", Path::new("")).expect("it is built in");
-    let native = compile::native::native(&source).expect("it is compiled");
-    let trial = trial("fifo", BTreeMap::new());
-    supervise(&trial, &native).expect("a record")
+    supervise(&trial("fifo", &[]), &builtin("fifo")).expect("a record")
 }
 
 /// The outcome in words, without what differs from build to build: addresses and lines.
@@ -187,10 +164,8 @@ fn a_function_that_is_chosen_at_loading_is_refused() {
          static void *choose(void) { call(2, (long)\"ifunc\", 02101, 0644, 0, 0, 0); return one; }\n\
          void chosen(void) __attribute__((ifunc(\"choose\")));\n#endif\nstatic void attack_now",
     );
-    let native = compiled(&text);
-    let knobs = BTreeMap::new();
-    let record = supervise(&trial("hostile", knobs), &native);
-    let outcome = record.expect("a record").outcome;
+    let native = compiled_text("hostile", &text);
+    let outcome = supervise(&trial("hostile", &[]), &native).expect("a record").outcome;
     assert!(matches!(outcome, Outcome::Unsupported { .. }), "{outcome:?}");
     assert!(!Path::new("ifunc").exists());
 }
