@@ -13,7 +13,7 @@ use crate::fields::table;
 use crate::{files, project};
 
 fn expect_generated(document: &str, name: &str, expected: &str) {
-    project::expect_generated(&format!("docs/src/{document}"), name, "book", expected);
+    project::expect_generated(&format!("docs/src/{document}"), name, "--test book", expected);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn the_method_has_the_numbers_of_the_book() {
          (docs/src/method/counterparts.md), and {originals} of all files with those of\n  [patched \
          kernels](docs/src/method/originals.md).\n"
     );
-    project::expect_generated("METHOD.md", "agreement", "book", &text);
+    project::expect_generated("METHOD.md", "agreement", "--test book", &text);
 }
 
 /// `90.1 % of 949 figures`, from the first row of a chapter's tables that begins like this.

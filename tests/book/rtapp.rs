@@ -23,7 +23,7 @@ fn the_chapter_on_rtapp_lists_its_examples() {
     for file in &files {
         table += &row(file);
     }
-    project::expect_generated("docs/src/reference/rt-app.md", "examples", "book", &table);
+    project::expect_generated("docs/src/reference/rt-app.md", "examples", "--test book", &table);
 }
 
 fn row(file: &Path) -> String {

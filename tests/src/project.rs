@@ -56,9 +56,9 @@ pub fn is_blessing() -> bool {
 }
 
 /// The part of a document between `<!-- generated: NAME; COMMAND -->` and `<!-- end -->` must equal
-/// `expected`. COMMAND rewrites it; `test` is the name of its test program.
-pub fn expect_generated(document: &str, name: &str, test: &str, expected: &str) {
-    let bless = format!("FAIRGROUND_BLESS=1 cargo test --release --test {test}");
+/// `expected`. COMMAND rewrites it; `tests` chooses its test: `--test book`.
+pub fn expect_generated(document: &str, name: &str, tests: &str, expected: &str) {
+    let bless = format!("FAIRGROUND_BLESS=1 cargo test --release {tests}");
     let path = root().join(document);
     let text = std::fs::read_to_string(&path).expect("the document exists");
     let opening = format!("<!-- generated: {name}; {bless} -->\n");

@@ -78,10 +78,7 @@ pub fn files(source: &Source) -> Vec<(String, String)> {
     let own = (format!("{}{ENDING}", source.name), source.text.clone());
     let is_builtin = embedded::BUILTINS.iter().any(|entry| entry.sha256 == source.sha256);
     let folder = Path::new(&source.path).parent().unwrap_or(Path::new("."));
-    let read = |name: &str| match is_builtin {
-        true => brought(name),
-        false => read_included(folder, name),
-    };
+    let read = |name: &str| if is_builtin { brought(name) } else { read_included(folder, name) };
     std::iter::once(own).chain(included(&source.text, &read)).collect()
 }
 
@@ -167,9 +164,10 @@ fn read_text(path: &Path, longest: u64) -> Result<String, String> {
     }
     let mut text = String::new();
     file.take(longest + 1).read_to_string(&mut text).map_err(wrong)?;
-    match text.len() as u64 > longest {
-        true => Err(format!("it has more than {} MiB; a scheduler is shorter", longest >> 20)),
-        false => Ok(text),
+    if text.len() as u64 > longest {
+        Err(format!("it has more than {} MiB; a scheduler is shorter", longest >> 20))
+    } else {
+        Ok(text)
     }
 }
 

@@ -263,7 +263,7 @@ impl Expectation {
     pub fn other(&self) -> Option<Place<'_>> {
         let over = [&self.over, &self.over_cell, &self.over_machine, &self.over_measure];
         let ours = self.place();
-        over.iter().any(|one| one.is_some()).then(|| Place {
+        over.iter().any(|field| field.is_some()).then(|| Place {
             measure: self.over_measure.as_deref().unwrap_or(ours.measure),
             contestant: self.over.as_deref().unwrap_or(ours.contestant),
             cell: self.over_cell.as_deref().or(ours.cell),

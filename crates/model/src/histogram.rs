@@ -67,7 +67,7 @@ impl Histogram {
         let kept: u64 = self.buckets.iter().map(|&(_, samples)| samples).sum();
         let rank = (quantile * self.count as f64).ceil() as u64;
         let enough = (1.0 - quantile) * self.count as f64 >= 4.0;
-        self.quantile(quantile).filter(|_| enough && rank <= kept && kept <= self.count)
+        if enough && rank <= kept && kept <= self.count { self.quantile(quantile) } else { None }
     }
 
     /// The mean of the bucket values, in the samples' unit; `None` when empty.

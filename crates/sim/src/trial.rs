@@ -66,12 +66,11 @@ impl Core {
     fn outcome(&self, is_refused: bool) -> Outcome {
         if let Some(info) = self.ext.exit() {
             let reason = self.exit_reason(info);
-            return match is_refused {
-                true => Outcome::Failed {
-                    reason: format!("the kernel does not enable the scheduler: {reason}"),
-                },
-                false => Outcome::Ejected { reason, dump: self.dump() },
-            };
+            if is_refused {
+                let reason = format!("the kernel does not enable the scheduler: {reason}");
+                return Outcome::Failed { reason };
+            }
+            return Outcome::Ejected { reason, dump: self.dump() };
         }
         if let Some(reason) = &self.recorder.refusal {
             return Outcome::Failed { reason: reason.clone() };

@@ -219,13 +219,14 @@ mod tests {
 
     #[test]
     fn turns_are_those_of_several_counted_cpus() {
-        let counted = Machine { quantum_ns: 200, cpus: 2, clock: Clock::Virtual, ..one("counted") };
+        let counted =
+            Machine { quantum_ns: 200, cpus: 2, clock: Clock::Virtual, ..machine("counted") };
         assert!(said(&[Backend::Sim, Backend::Vm], counted.clone()).is_empty());
         let notes = said(&[Backend::Vm], Machine { cpus: 1, ..counted });
         assert!(notes[0].starts_with("quantum_ns and pause_ns of counted are ignored by vm"));
     }
 
-    fn one(name: &str) -> Machine {
+    fn machine(name: &str) -> Machine {
         Machine { name: name.into(), ..Machine::default() }
     }
 }

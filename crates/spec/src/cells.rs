@@ -195,10 +195,8 @@ fn unknown_workload(choice: &Choice, error: SpecError) -> SpecError {
     }
     let message = format!("{} '{}'", error.message, choice.name);
     let in_a_file = choice.origin.line.is_some();
-    let hint = error.hint.map(|hint| match in_a_file {
-        true => format!("{hint}; {}", mentions::HINT),
-        false => hint,
-    });
+    let hint =
+        error.hint.map(|hint| if in_a_file { format!("{hint}; {}", mentions::HINT) } else { hint });
     SpecError { message, hint, ..choice.origin.clone() }
 }
 
@@ -238,12 +236,12 @@ fn grid(choice: &Choice) -> Result<Vec<Names>, SpecError> {
     let mut grid = vec![Names::new()];
     for (name, values) in &choice.values {
         let with = |names: &Names| {
-            let one = |value: &i64| {
+            let with_value = |value: &i64| {
                 let mut names = names.clone();
                 names.insert(name.clone(), *value);
                 names
             };
-            values.iter().map(one).collect::<Vec<_>>()
+            values.iter().map(with_value).collect::<Vec<_>>()
         };
         grid = grid.iter().flat_map(with).collect();
     }

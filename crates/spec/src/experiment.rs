@@ -178,7 +178,10 @@ fn resolve(
 fn common_baseline(experiment: &mut Experiment) -> Option<String> {
     let everywhere = capability::on_every_backend(experiment);
     let wanted = &experiment.baseline;
-    let new = everywhere.first().filter(|_| !everywhere.contains(wanted))?.clone();
+    if everywhere.contains(wanted) {
+        return None;
+    }
+    let new = everywhere.first()?.clone();
     let note = format!("{wanted} does not run on all backends, so the baseline is {new}");
     experiment.baseline = new;
     Some(note)

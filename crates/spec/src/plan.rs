@@ -111,7 +111,7 @@ fn drafts(experiment: &Experiment) -> Vec<Draft<'_>> {
 /// The properties that need a boot of their own. A backend that boots no kernels cannot change
 /// them.
 fn kernel(contestant: &Contestant, backend: Backend) -> Option<&str> {
-    contestant.kernel.as_deref().filter(|_| backend.boots_kernels())
+    if backend.boots_kernels() { contestant.kernel.as_deref() } else { None }
 }
 
 /// The position of a trial.

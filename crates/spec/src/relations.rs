@@ -26,12 +26,14 @@ impl Relations {
         contestants: &[Contestant],
         places: &Places,
     ) -> Result<(), SpecError> {
-        let names: Vec<&str> = contestants.iter().map(|one| one.name.as_str()).collect();
+        let names: Vec<&str> =
+            contestants.iter().map(|contestant| contestant.name.as_str()).collect();
         for (table, pairs) in [("pairs", &self.counterparts), ("bases", &self.bases)] {
-            for (one, other) in pairs {
-                let unknown = [one, other].into_iter().find(|name| !names.contains(&name.as_str()));
+            for (changed, base) in pairs {
+                let unknown =
+                    [changed, base].into_iter().find(|name| !names.contains(&name.as_str()));
                 if let Some(name) = unknown {
-                    let path = format!("{table}.{one}");
+                    let path = format!("{table}.{changed}");
                     return Err(unknown_name(places, &path, "scheduler", name, &names));
                 }
             }

@@ -124,7 +124,10 @@ impl<'a> Document<'a> {
         let (places, evaluated) = (&self.places, &mut self.evaluated);
         let mut failed = None;
         walk_table("", self.table.get_mut(), &mut |path, _, _, value| {
-            let Some(text) = expression(value).filter(|_| is_chosen(path)) else { return };
+            let Some(text) = expression(value) else { return };
+            if !is_chosen(path) {
+                return;
+            }
             let span = value.span();
             match evaluate(text, names) {
                 Ok(number) => {
@@ -150,14 +153,14 @@ impl<'a> Document<'a> {
         let mut table = self.table.clone();
         walk_table("", table.get_mut(), &mut |path, _, _, value| {
             let known = self.evaluated.get(&value.span().start);
-            let Some(Evaluated { value: text, .. }) = known.filter(|_| expression(value).is_some())
-            else {
+            let (Some(Evaluated { value: text, .. }), Some(_)) = (known, expression(value)) else {
                 return;
             };
             // A program's arguments are strings even when they are numbers.
-            let number = DeValue::parse(text).ok().filter(|_| !path.starts_with("program."));
-            *value.get_mut() =
-                number.map_or(DeValue::String(text.into()), |number| number.into_inner());
+            *value.get_mut() = match DeValue::parse(text) {
+                Ok(number) if !path.starts_with("program.") => number.into_inner(),
+                _ => DeValue::String(text.into()),
+            };
         });
         T::deserialize(toml::Deserializer::from(table)).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);

@@ -184,8 +184,10 @@ impl Script {
     /// The tape of a group's task; none where its tasks do other things.
     pub fn tape(&self, group: usize, number: u32) -> &[TapeOp] {
         let plan = &self.groups[group];
-        let tape = self.tapes.get(plan.first_tape + number as usize).filter(|_| plan.has_tape());
-        tape.map_or(&[], Vec::as_slice)
+        if !plan.has_tape() {
+            return &[];
+        }
+        self.tapes.get(plan.first_tape + number as usize).map_or(&[], Vec::as_slice)
     }
 
     /// The semaphore on which a task's tape begins with a wait. The task waits there for the common

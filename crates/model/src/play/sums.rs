@@ -114,9 +114,10 @@ fn pool(measured: &mut Measured, total: &Total, name: &str) {
 pub fn jain_index(group: &str, cpu_ns: &[u64]) -> Metric {
     let sum: f64 = cpu_ns.iter().map(|&ns| ns as f64).sum();
     let squares: f64 = cpu_ns.iter().map(|&ns| ns as f64 * ns as f64).sum();
-    match squares > 0.0 {
-        true => Metric::number("jain_index", group, sum * sum / (cpu_ns.len() as f64 * squares)),
-        false => Metric::missing("jain_index", group, "no task of the group has run"),
+    if squares > 0.0 {
+        Metric::number("jain_index", group, sum * sum / (cpu_ns.len() as f64 * squares))
+    } else {
+        Metric::missing("jain_index", group, "no task of the group has run")
     }
 }
 

@@ -90,7 +90,9 @@ impl TimerState {
             self.owed = Some((deadline_ns, now_ns > deadline_ns));
         }
         let (release_ns, skipped) = plan.release_after(last_ns, now_ns);
-        if let Some(tally) = tally.filter(|_| skipped > 0) {
+        if skipped > 0
+            && let Some(tally) = tally
+        {
             tally.deadlines(skipped, skipped);
         }
         (self.release_ns, self.period_ns) = (release_ns, plan.period_ns);

@@ -80,7 +80,7 @@ fn values_have_their_units() {
     counts.forked(29 * MS);
     let series = counts.series(30 * MS, 2);
     assert_eq!(
-        series.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(),
+        series.iter().map(|series| series.name.as_str()).collect::<Vec<_>>(),
         ["busy_share", "waiting_tasks", "switches_per_second", "forks_per_second"]
     );
     assert_eq!(series[0].values, [0.15; 3]);

@@ -71,9 +71,10 @@ impl Core {
             }
         }
         if new == Class::Ext && self.ext.is_loaded() {
-            match old == Class::Ext {
-                true => self.reweight(task),
-                false => self.enable_task_with_mask(task),
+            if old == Class::Ext {
+                self.reweight(task);
+            } else {
+                self.enable_task_with_mask(task);
             }
         }
         // Lower goes to the head of its new list, higher to the tail, equal stays where it is.

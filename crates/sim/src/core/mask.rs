@@ -25,7 +25,9 @@ impl CpuMask {
     pub fn from_words(cpus: u32, words: &[u64]) -> CpuMask {
         let mut words = words.to_vec();
         words.resize(cpus.div_ceil(64) as usize, 0);
-        if let Some(last) = words.last_mut().filter(|_| !cpus.is_multiple_of(64)) {
+        if !cpus.is_multiple_of(64)
+            && let Some(last) = words.last_mut()
+        {
             *last &= (1 << (cpus % 64)) - 1;
         }
         CpuMask { words }

@@ -189,9 +189,10 @@ impl Arena {
 
     fn grow(&mut self) {
         let few = FEW * self.stride;
-        self.take(match self.chunks.is_empty() {
-            true => (Chunk::new(few), few),
-            false => Chunk::of_huge_pages(few),
+        self.take(if self.chunks.is_empty() {
+            (Chunk::new(few), few)
+        } else {
+            Chunk::of_huge_pages(few)
         });
     }
 

@@ -203,9 +203,12 @@ impl Core {
         let found = self
             .select_synchronous(previous, wake_flags, &usable)
             .or_else(|| self.select_core(previous, &places, &usable))
-            .or_else(|| match self.ext.idle.smt && flags & PICK_IDLE_CORE != 0 {
-                true => None,
-                false => self.select_any(previous, &places, flags, &usable),
+            .or_else(|| {
+                if self.ext.idle.smt && flags & PICK_IDLE_CORE != 0 {
+                    None
+                } else {
+                    self.select_any(previous, &places, flags, &usable)
+                }
             });
         (self.machine.masks, self.machine.topology.llcs, self.machine.topology.nodes) =
             (masks, llcs, nodes);

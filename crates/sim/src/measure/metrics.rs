@@ -102,9 +102,10 @@ impl Core {
         let (seconds, share) = (run_ns / 1e9, cpu_ns as f64 / (run_ns * cpus));
         let rate = tally.rounds as f64 / seconds;
         let mut add = |metric: &str, value: f64| {
-            measured.metrics.push(match value.is_finite() {
-                true => Metric::number(metric, name, value),
-                false => Metric::missing(metric, name, "the trial took no time"),
+            measured.metrics.push(if value.is_finite() {
+                Metric::number(metric, name, value)
+            } else {
+                Metric::missing(metric, name, "the trial took no time")
             });
         };
         add("cpu_time_ns", cpu_ns as f64);
@@ -144,10 +145,11 @@ impl Core {
             self.workload.groups().iter().map(|group| group.name.as_str()).collect();
         sums::add_all(measured, &groups);
         if self.workload.groups().iter().any(|group| group.finite) {
-            let done = self.recorder.completion_ns().filter(|_| self.workload.finite_tasks_ended());
-            measured.metrics.push(match done {
-                Some(end_ns) => Metric::number("completion_ns", ALL, end_ns as f64),
-                None => Metric::missing("completion_ns", ALL, "finite tasks were still running"),
+            measured.metrics.push(match self.recorder.completion_ns() {
+                Some(end_ns) if self.workload.finite_tasks_ended() => {
+                    Metric::number("completion_ns", ALL, end_ns as f64)
+                }
+                _ => Metric::missing("completion_ns", ALL, "finite tasks were still running"),
             });
         }
     }

@@ -104,9 +104,10 @@ unsafe fn decode(registers: &[i64; 23]) -> Option<Division> {
     if mode == 3 {
         let register = REGISTERS[usize::from(rm | (rex & 1) << 3)] as usize;
         let high_byte = bits == 8 && rex == 0 && rm >= 4;
-        let value = match high_byte {
-            true => registers[REGISTERS[usize::from(rm - 4)] as usize] as u64 >> 8,
-            false => registers[register] as u64,
+        let value = if high_byte {
+            registers[REGISTERS[usize::from(rm - 4)] as usize] as u64 >> 8
+        } else {
+            registers[register] as u64
         };
         return Some(Division { length: at - begin, bits, divisor: value & ones(bits) });
     }

@@ -113,8 +113,10 @@ impl SchedulerFault {
     }
 
     fn line(&self, native: Option<&Native>) -> String {
-        let found = native.filter(|_| self.place > 0);
-        let line = found.and_then(|native| find_line(&native.object, self.place));
+        if self.place == 0 {
+            return String::new();
+        }
+        let line = native.and_then(|native| find_line(&native.object, self.place));
         line.map(|line| format!(" ({}:{})", line.file, line.line)).unwrap_or_default()
     }
 
@@ -316,10 +318,12 @@ fn report(signal: c_int, address: u64, context: *mut c_void) -> ! {
     // The search may itself fault beyond the end of a short stack. The nested report does not
     // search again.
     let is_first = REPORTS.fetch_add(1, Relaxed) == 0;
-    let place = match in_kfunc {
-        true if is_first => caller(stack),
-        true => 0,
-        false => instruction,
+    let place = if !in_kfunc {
+        instruction
+    } else if is_first {
+        caller(stack)
+    } else {
+        0
     };
     let fault = SchedulerFault {
         signal,

@@ -83,10 +83,11 @@ fn skip_pointer_kind(rest: &mut std::iter::Peekable<std::str::Chars>) {
 
 unsafe fn string(conversion: &Conversion, argument: u64) -> String {
     let pointer = argument as *const c_char;
-    let whole = match pointer.is_null() {
-        true => "(null)".into(),
+    let whole = if pointer.is_null() {
+        "(null)".into()
+    } else {
         // SAFETY: the caller guarantees a C string.
-        false => unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned(),
+        unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
     };
     let kept: String = whole.chars().take(conversion.precision.unwrap_or(usize::MAX)).collect();
     padded(conversion, kept, ' ')
@@ -115,10 +116,10 @@ fn number(conversion: &Conversion, kind: char, argument: u64) -> String {
 fn padded(conversion: &Conversion, text: String, fill: char) -> String {
     let missing = conversion.width.saturating_sub(text.chars().count());
     let padding: String = std::iter::repeat_n(fill, missing).collect();
-    match (conversion.left, text.strip_prefix('-').filter(|_| fill == '0')) {
-        (true, _) => text + &padding,
-        (false, Some(digits)) => format!("-{padding}{digits}"),
-        (false, None) => padding + &text,
+    match text.strip_prefix('-') {
+        _ if conversion.left => text + &padding,
+        Some(digits) if fill == '0' => format!("-{padding}{digits}"),
+        _ => padding + &text,
     }
 }
 

@@ -145,18 +145,24 @@ impl Core {
                 self.create_one(place);
                 self.nap(cpu, task, WAY_TO_GATE_NS, Step::Await(place))
             }
-            Step::Await((group, number)) => match self.last_is(cpu, State::Sleeping) {
-                true => self.make_next(cpu, (group, number + 1)),
-                false => self.nap(cpu, task, PAUSE_NS, Step::Await((group, number))),
-            },
+            Step::Await((group, number)) => {
+                if self.last_is(cpu, State::Sleeping) {
+                    self.make_next(cpu, (group, number + 1))
+                } else {
+                    self.nap(cpu, task, PAUSE_NS, Step::Await((group, number)))
+                }
+            }
             Step::MakeExtra => {
                 self.create_extra();
                 self.nap(cpu, task, WAY_TO_GATE_NS, Step::AwaitExtra)
             }
-            Step::AwaitExtra => match self.last_is(cpu, State::Dead) {
-                true => self.end_starter(cpu, task),
-                false => self.nap(cpu, task, PAUSE_NS, Step::AwaitExtra),
-            },
+            Step::AwaitExtra => {
+                if self.last_is(cpu, State::Dead) {
+                    self.end_starter(cpu, task)
+                } else {
+                    self.nap(cpu, task, PAUSE_NS, Step::AwaitExtra)
+                }
+            }
         };
         match flow {
             Flow::Sleep(state) => self.schedule(cpu, Some(state)),

@@ -111,7 +111,7 @@ fn sums_agree(record: &Record) -> Result<(), TestCaseError> {
     let seen = sum("switches_per_second");
     prop_assert!((seen - switches).abs() <= 1e-3 * seconds, "{seen} of {switches} switches");
     let trace = record.trace.as_ref().expect("a trace");
-    let forks = trace.events.iter().filter(|it| matches!(it.what, What::Fork { .. })).count();
+    let forks = trace.events.iter().filter(|event| matches!(event.what, What::Fork { .. })).count();
     let seen = sum("forks_per_second");
     prop_assert!((seen - forks as f64).abs() <= 1e-3 * seconds, "{seen} of {forks} forks");
     Ok(())

@@ -37,7 +37,7 @@ fn decisions(record: &Record, group: &str) -> Vec<String> {
     trace.events.iter().filter_map(|event| ours(&event.what)).collect()
 }
 
-fn told(tracer: Tracer, cpus: u32, tasks: Value, group: &str) -> Vec<String> {
+fn decided(tracer: Tracer, cpus: u32, tasks: Value, group: &str) -> Vec<String> {
     let record = run(&trial(cpus, 30, tasks), Rc::new(tracer));
     assert!(record.outcome.is_ok(), "{:?}", record.outcome);
     decisions(&record, group)
@@ -48,7 +48,7 @@ fn a_wake_up_through_a_shared_queue_and_the_end_of_a_slice() {
     let hogs = json!([
         {"name": "a", "steps": [{"run_us": 100_000}]},
         {"name": "b", "delay_us": 1, "steps": [{"run_us": 100_000}]}]);
-    let log = told(Tracer::default(), 1, hogs, "a");
+    let log = decided(Tracer::default(), 1, hogs, "a");
     let expected = [
         "enqueue Shared(0) ahead 0 slice 5 direct",
         "enqueue Local(0) ahead 0 slice 5 from Shared(0)",
@@ -67,7 +67,7 @@ fn a_wake_up_through_a_shared_queue_and_the_end_of_a_slice() {
 #[test]
 fn a_direct_dispatch_and_a_task_that_may_run_on() {
     let tracer = Tracer { direct: true, ..Tracer::default() };
-    let log = told(tracer, 2, json!([{"name": "a", "steps": [{"run_us": 8_000}]}]), "a");
+    let log = decided(tracer, 2, json!([{"name": "a", "steps": [{"run_us": 8_000}]}]), "a");
     assert!(log[0].starts_with("enqueue Local(") && log[0].ends_with(" direct"), "{log:#?}");
     assert_eq!(log[1..3], ["choose", "on"], "{log:#?}");
     // Its slice ends, nobody else waits, and it is chosen again without a switch.
@@ -81,11 +81,11 @@ fn a_real_time_task_takes_the_cpu_and_the_other_keeps_its_place() {
         {"name": "a", "steps": [{"run_us": 100_000}]},
         {"name": "rt", "delay_us": 2_000, "policy": {"class": "fifo", "priority": 5},
          "steps": [{"run_us": 1_000}, {"sleep_us": 100_000}]}]);
-    let log = told(Tracer::default(), 1, tasks.clone(), "a");
+    let log = decided(Tracer::default(), 1, tasks.clone(), "a");
     let at = log.iter().position(|line| line.starts_with("preempt")).expect("a preemption");
     assert_eq!(log[at], "preempt for rt");
     assert!(log[at + 1].starts_with("enqueue Local(0) ahead 0"), "{log:#?}");
-    let rt = told(Tracer::default(), 1, tasks, "rt");
+    let rt = decided(Tracer::default(), 1, tasks, "rt");
     let wake_up = ["enqueue RealTime(0) ahead 0 slice -", "choose", "on"];
     assert!(rt.windows(3).any(|lines| lines == wake_up), "{rt:#?}");
 }
@@ -95,7 +95,7 @@ fn a_yield_and_a_preempting_insertion_are_told_apart() {
     let tasks = json!([
         {"name": "a", "steps": [{"run_us": 1_000}, "yield"]},
         {"name": "b", "delay_us": 1, "steps": [{"run_us": 100_000}]}]);
-    let log = told(Tracer::default(), 1, tasks, "a");
+    let log = decided(Tracer::default(), 1, tasks, "a");
     assert!(log.contains(&"preempt Yield".to_owned()), "{log:#?}");
     let tasks = json!([
         {"name": "a", "steps": [{"run_us": 100_000}]},
@@ -103,7 +103,7 @@ fn a_yield_and_a_preempting_insertion_are_told_apart() {
     let inserts = |core: &mut sim::Core, task| {
         core.dsq_insert(task, DSQ_LOCAL, MS, ENQ_PREEMPT);
     };
-    let log = told(Tracer { misdeed: Some(inserts), ..Tracer::default() }, 1, tasks, "a");
+    let log = decided(Tracer { misdeed: Some(inserts), ..Tracer::default() }, 1, tasks, "a");
     assert!(log.contains(&"preempt inserted b".to_owned()), "{log:#?}");
 }
 

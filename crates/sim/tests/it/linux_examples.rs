@@ -8,7 +8,7 @@
 //! list in the book's chapter on the simulator.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use compile::native::Native;
 use model::{KnobValue, Outcome};
@@ -238,38 +238,23 @@ fn list() -> String {
 /// Lines that fit the document.
 fn wrapped(words: &str) -> String {
     const WIDTH: usize = 100;
-    let mut text = String::new();
-    let mut column = 0;
+    let mut lines = vec![String::new()];
     for word in words.split(' ') {
-        let breaks = column + word.len() >= WIDTH;
-        text.push_str(if column == 0 {
-            ""
-        } else if breaks {
-            "\n"
+        let line = lines.last_mut().expect("a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.len() + word.len() < WIDTH {
+            *line += &format!(" {word}");
         } else {
-            " "
-        });
-        column = word.len() + if breaks { 0 } else { column + 1 };
-        text.push_str(word);
+            lines.push(word.to_owned());
+        }
     }
-    text
+    lines.join("\n")
 }
-
-const BLESS: &str =
-    "FAIRGROUND_BLESS=1 cargo test --release -p fairground-sim --test it linux_examples";
 
 #[test]
 fn the_list_in_the_method_is_this_one() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/method/simulator.md");
-    let text = std::fs::read_to_string(&path).expect("the method exists");
-    let opening = format!("<!-- generated: kernel examples; {BLESS} -->\n");
-    let (head, rest) = text.split_once(&opening).expect("the method has the opening mark");
-    let (part, tail) = rest.split_once("<!-- end -->").expect("the method has the closing mark");
-    let expected = list();
-    if std::env::var_os("FAIRGROUND_BLESS").is_some() {
-        let text = format!("{head}{opening}{expected}<!-- end -->{tail}");
-        std::fs::write(&path, text).expect("the method can be written");
-    } else {
-        assert_eq!(part, expected, "docs/src/method/simulator.md is out of date: {BLESS}");
-    }
+    let document = "docs/src/method/simulator.md";
+    let tests = "-p fairground-sim --test it linux_examples";
+    testing::project::expect_generated(document, "kernel examples", tests, &list());
 }

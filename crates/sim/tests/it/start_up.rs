@@ -55,7 +55,8 @@ fn the_starter_s_cpu_is_the_only_one_on_which_none_has_run() {
 fn very_many_tasks_have_no_past() {
     let tasks =
         |count| json!([{"name": "a", "count": count, "repeat": 1, "steps": [{"run_us": 1}]}]);
-    let with_past = |count| before(4, tasks(count)).1.iter().filter(|one| one.0 == "a").count();
+    let with_past =
+        |count| before(4, tasks(count)).1.iter().filter(|(comm, ..)| comm == "a").count();
     assert_eq!((with_past(512), with_past(513)), (512, 0));
 }
 

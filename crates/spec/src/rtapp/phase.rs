@@ -63,14 +63,14 @@ pub fn all(
 ) -> Result<Vec<Phase>, SpecError> {
     let (mut phases, mut class) = (Vec::new(), class);
     while let Some(((_, at), value)) = fields.next() {
-        let phase = one(task, fields.inner(value, "a phase")?, global, class)?;
+        let phase = read(task, fields.inner(value, "a phase")?, global, class)?;
         class = phase.policy.map_or(class, |policy| policy.class);
         phases.push(Phase { at, ..phase });
     }
     Ok(phases)
 }
 
-fn one(
+fn read(
     task: &str,
     mut fields: Fields,
     global: &Global,

@@ -164,7 +164,9 @@ fn rename_forks(steps: &mut [Step], names: &BTreeMap<String, String>) {
 
 impl Task<'_> {
     fn has_late_phases(&self) -> bool {
-        self.phases.split_last().is_some_and(|(_, all)| all.iter().any(|it| it.rounds.is_none()))
+        self.phases
+            .split_last()
+            .is_some_and(|(_, all)| all.iter().any(|phase| phase.rounds.is_none()))
     }
 
     /// Its group, which will be the workload's with that number.
@@ -182,9 +184,10 @@ impl Task<'_> {
         places.insert(path.clone(), self.at);
         let delayed = usize::from(template && self.delay_us > 0);
         let looped = template && self.rounds != Some(1);
-        let path = match looped {
-            true => format!("{path}.steps[{delayed}].loop.steps"),
-            false => format!("{path}.steps"),
+        let path = if looped {
+            format!("{path}.steps[{delayed}].loop.steps")
+        } else {
+            format!("{path}.steps")
         };
         let before = if looped { 0 } else { delayed };
         let mut assembled = Assembled { steps: Vec::new(), path, before, places };

@@ -170,7 +170,7 @@ fn quick_is_what_the_readme_promises() {
     let trials = crate::plan::plan(&quick, model::Seed(1));
     assert!(trials.len() <= 600, "{}", trials.len());
     let on = |cpus, cell: &str| {
-        trials.iter().any(|it| it.machine.cpus == cpus && it.workload.cell() == cell)
+        trials.iter().any(|trial| trial.machine.cpus == cpus && trial.workload.cell() == cell)
     };
     assert!(on(1, &cells[0]) && on(4, &cells[0]) && on(1, &cells[1]) && !on(4, &cells[1]));
 }

@@ -225,9 +225,10 @@ impl Queues {
             }
         }
         self.nodes[task as usize].parent = at;
-        match follows == at {
-            true => self.nodes[at as usize].right = task,
-            false => self.nodes[at as usize].left = task,
+        if follows == at {
+            self.nodes[at as usize].right = task;
+        } else {
+            self.nodes[at as usize].left = task;
         }
         while self.nodes[task as usize].parent != NONE
             && weight(task) < weight(self.nodes[task as usize].parent)

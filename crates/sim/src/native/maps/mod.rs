@@ -243,10 +243,13 @@ impl Map {
     /// Forgets a task's storage.
     pub fn storage_delete(&mut self, task: u32) -> i64 {
         match &mut self.form {
-            Form::Storage(storage) => match storage.delete(task) {
-                true => 0,
-                false => errno::ENOENT,
-            },
+            Form::Storage(storage) => {
+                if storage.delete(task) {
+                    0
+                } else {
+                    errno::ENOENT
+                }
+            }
             _ => errno::EOPNOTSUPP,
         }
     }

@@ -37,9 +37,10 @@ impl Queue {
         let Some(value) = next else { return false };
         to[..self.value_size].copy_from_slice(value);
         if !stay {
-            match self.last_first {
-                true => drop(self.values.pop_back()),
-                false => drop(self.values.pop_front()),
+            if self.last_first {
+                self.values.pop_back();
+            } else {
+                self.values.pop_front();
             }
         }
         true

@@ -80,10 +80,8 @@ fn words(result: &Result<Record, LabFault>) -> String {
         Ok(record) => format!("{}: {}", record.outcome.word(), record.outcome.reason()),
     };
     let is_place = |word: &&str| word.starts_with('(') && word.contains("hostile.bpf.c:");
-    let plain = |word: &str| match word.starts_with("0x") {
-        true => "0x…".to_owned(),
-        false => word.to_owned(),
-    };
+    let plain =
+        |word: &str| if word.starts_with("0x") { "0x…".to_owned() } else { word.to_owned() };
     let words = text.split(' ').filter(|word| !is_place(word));
     words.map(plain).collect::<Vec<_>>().join(" ")
 }
@@ -97,12 +95,12 @@ fn outcomes() -> &'static [(String, String)] {
         let attacks: Vec<(usize, String)> =
             all().into_iter().map(|(what, _)| what).enumerate().collect();
         let half = |part: &[(usize, String)]| -> Vec<(String, String)> {
-            let one = |(number, what): &(usize, String)| {
+            let attack = |(number, what): &(usize, String)| {
                 let result = attacked(*number);
                 assert_eq!(honest(), alone, "beside: {what}");
                 (what.clone(), words(&result))
             };
-            part.iter().map(one).collect()
+            part.iter().map(attack).collect()
         };
         let (first, second) = attacks.split_at(attacks.len() / 2);
         let (mut outcomes, rest) = std::thread::scope(|scope| {
@@ -190,21 +188,9 @@ fn table() -> String {
     text
 }
 
-const BLESS: &str = "FAIRGROUND_BLESS=1 cargo test --release -p fairground-sim --test it hostile";
-
 #[test]
 fn the_table_in_the_book_is_this_one() {
     testing::need!(sandbox_parts().missing().map_or(Ok(()), |_| Err(sandbox_parts().to_string())));
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/method/hostile.md");
-    let text = std::fs::read_to_string(&path).expect("the chapter exists");
-    let opening = format!("<!-- generated: hostile; {BLESS} -->\n");
-    let (head, rest) = text.split_once(&opening).expect("the chapter has the opening mark");
-    let (part, tail) = rest.split_once("<!-- end -->").expect("the chapter has the closing mark");
-    let expected = table();
-    if std::env::var_os("FAIRGROUND_BLESS").is_some() {
-        let text = format!("{head}{opening}{expected}<!-- end -->{tail}");
-        std::fs::write(&path, text).expect("the chapter can be written");
-    } else {
-        assert_eq!(part, expected, "docs/src/method/hostile.md is out of date: {BLESS}");
-    }
+    let tests = "-p fairground-sim --test it hostile";
+    testing::project::expect_generated("docs/src/method/hostile.md", "hostile", tests, &table());
 }
