@@ -18,7 +18,6 @@ pub struct Contestant {
     /// the running kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
-    /// The scheduler under test.
     pub scheduler: SchedulerChoice,
 }
 
@@ -60,7 +59,6 @@ impl SchedulerChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum KnobValue {
-    /// For `bool` knobs.
     Bool(bool),
     /// For integer knobs of any width and sign.
     Int(i64),

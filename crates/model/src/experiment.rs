@@ -155,9 +155,6 @@ pub enum Progress<'a> {
 }
 
 /// Reads `"sim"` as well as `["sim", "vm"]`, each backend once.
-///
-/// # Errors
-/// If the list is empty, or a backend is unknown or named twice.
 pub fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Backend>, D::Error> {
     let backends = from.deserialize_any(OneOrMore)?;
     let twice = |(index, backend): (usize, &Backend)| backends[..index].contains(backend);

@@ -23,13 +23,9 @@ pub struct MeasureKey {
 /// A number of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Statistic {
-    /// The median.
     P50,
-    /// The 90 % quantile.
     P90,
-    /// The 99 % quantile.
     P99,
-    /// The 99.9 % quantile.
     P999,
     /// The largest sample. It grows with the number of samples: look at it, do not rank by it.
     Max,

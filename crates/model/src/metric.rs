@@ -38,9 +38,7 @@ impl Metric {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// Less is better.
     Lower,
-    /// More is better.
     Higher,
     /// Neither direction is better: the measure explains and does not judge.
     Neutral,

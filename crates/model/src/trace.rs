@@ -59,7 +59,6 @@ pub enum What {
     },
     /// A sleeping task is being woken (`sched_waking`); `target` is the CPU that it last ran on.
     Waking {
-        /// The woken task.
         pid: u32,
         /// Its kernel priority.
         prio: u32,
@@ -120,11 +119,7 @@ pub enum What {
         slice_ns: Option<u64>,
     },
     /// A decision: the running task is preempted although it could run on; the switch follows.
-    Preempt {
-        /// The preempted task.
-        pid: u32,
-        why: Preemption,
-    },
+    Preempt { pid: u32, why: Preemption },
 }
 
 impl What {
@@ -156,7 +151,6 @@ pub enum SleepsFor {
     Any,
     /// The same, and an event or a signal has woken it.
     Signal,
-    /// Something else.
     Other,
     /// Nothing: it lets others run (`sched_yield`).
     Yield,
@@ -227,7 +221,6 @@ pub enum Preemption {
     Moved,
     /// The reserved time of lower classes began or ended.
     Reservation,
-    /// None of these.
     Other,
 }
 

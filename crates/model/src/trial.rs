@@ -19,7 +19,6 @@ pub struct Trial {
     pub schema: u32,
     pub experiment: String,
     pub backend: Backend,
-    /// The scheduler under test.
     pub contestant: Contestant,
     /// The workload, with every parameter resolved.
     pub workload: Workload,

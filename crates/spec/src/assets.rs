@@ -82,10 +82,6 @@ impl Asset {
 
 /// Finds a file. `name` is a path (it holds a `/` or ends in `.toml` or `.json`), relative to
 /// `base` or to the current directory, or the stem of a file in the kind's folder.
-///
-/// # Errors
-/// If there is no such file (the error has similar names and the places searched), or it cannot be
-/// read.
 pub fn find(kind: Kind, name: &str, base: &Path) -> Result<Asset, SpecError> {
     if is_path(name) {
         return at_path(kind, name, base);

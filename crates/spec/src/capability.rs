@@ -180,23 +180,9 @@ mod tests {
 
     fn said(backends: &[Backend], machine: Machine) -> Vec<String> {
         ignored_fields(&Experiment {
-            name: String::new(),
-            question: String::new(),
             backends: backends.to_vec(),
-            baseline: String::new(),
-            contestants: Vec::new(),
-            workloads: Vec::new(),
-            scaled: Vec::new(),
-            only_on: Default::default(),
-            cells_on: Default::default(),
             machines: vec![machine],
-            blocks: 1,
-            trials_per_boot: 1,
-            timeout_ms: 1,
-            trace: Vec::new(),
-            trace_every_trial: false,
-            probes: true,
-            design: Default::default(),
+            ..Experiment::default()
         })
     }
 

@@ -68,9 +68,6 @@ struct Written {
 }
 
 /// Reads a care by name or path, for a machine with that many CPUs.
-///
-/// # Errors
-/// If there is no such file, or it is wrong.
 pub fn read(name: &str, base: &Path, cpus: u32) -> Result<Care, SpecError> {
     let asset = assets::find(Kind::Care, name, base)?;
     let mut document = Document::parse(&asset.label, &asset.text)?;

@@ -64,9 +64,6 @@ const MACHINES: &str = "machines";
 
 /// A `[[workload]]` table: `name`, the `machines` that it is for, and parameters with one value or
 /// a list of values.
-///
-/// # Errors
-/// No name, values that are not whole numbers.
 pub fn from_table(
     table: &toml::Table,
     index: usize,
@@ -115,9 +112,6 @@ fn numbers(value: &toml::Value) -> Option<Vec<i64>> {
 }
 
 /// `--workload "NAME [param=value[,value …] …]"`.
-///
-/// # Errors
-/// Words that are not `param=value`.
 pub fn from_option(text: &str) -> Result<Choice, SpecError> {
     let origin = SpecError::new(format!("--workload {text}"), "");
     let mut words = text.split_whitespace();
@@ -153,10 +147,6 @@ pub struct Cells {
 }
 
 /// Every cell on every machine.
-///
-/// # Errors
-/// Unknown workloads and parameters, the same cell twice, and whatever is wrong in a workload's
-/// file.
 pub fn all(
     choices: &[Choice],
     machines: &[Machine],

@@ -35,9 +35,6 @@ pub struct Entry {
 
 /// The contestant that a table describes; `path` is the table's, paths in it are relative to
 /// `base`.
-///
-/// # Errors
-/// Not exactly one kind, a scheduler that cannot be found, a wrong policy.
 pub fn from_entry(
     entry: Entry,
     path: &str,
@@ -128,9 +125,6 @@ pub fn kernel_name(kernel: &str) -> String {
 }
 
 /// The contestant that a `--scheduler` option describes; see [`super::Overrides::schedulers`].
-///
-/// # Errors
-/// Unknown form, a scheduler that cannot be found, a wrong policy or knob.
 pub fn from_option(text: &str, host: &Host) -> Result<Contestant, SpecError> {
     let (text, kernel) = split_kernel(text);
     let fail = |message: String| SpecError::new(format!("{OPTION} {text}"), message);

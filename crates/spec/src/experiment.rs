@@ -66,9 +66,6 @@ struct ExperimentFile {
 }
 
 /// Reads an experiment by name or path and changes it as the command line says.
-///
-/// # Errors
-/// Everything that is wrong with the file, the files that it names, or the options.
 pub fn experiment(
     name: &str,
     over: &Overrides,
@@ -85,9 +82,6 @@ pub fn experiment(
 }
 
 /// An experiment from the command line alone.
-///
-/// # Errors
-/// No scheduler or no workload; what is wrong with the options.
 pub fn adhoc(over: &Overrides, host: &Host) -> Result<ResolvedExperiment, SpecError> {
     let places = Places::new("command line", "");
     let file = ExperimentFile { question: Some(ADHOC.1.into()), ..ExperimentFile::default() };

@@ -29,9 +29,6 @@ pub struct Fault {
 }
 
 /// The value of an expression.
-///
-/// # Errors
-/// Syntax, unknown names, overflow, division by zero; each with its place.
 pub fn evaluate(text: &str, names: &Names) -> Result<i64, Fault> {
     let mut parser = Parser { text, at: 0, depth: 0, names };
     let value = parser.sum()?;

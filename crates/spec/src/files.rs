@@ -62,33 +62,21 @@ impl Fault {
 }
 
 /// The content of a file.
-///
-/// # Errors
-/// It cannot be read, is no regular file, or is too large.
 pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, Fault> {
     limited(&mut open(path)?, kind)
 }
 
 /// The text of a file.
-///
-/// # Errors
-/// As for [`read`], and when it is not text.
 pub fn text(path: &Path, kind: Kind) -> Result<String, Fault> {
     as_text(read(path, kind)?)
 }
 
 /// The text that comes from standard input or another stream.
-///
-/// # Errors
-/// It cannot be read, is too large, or is not text.
 pub fn stream_text(stream: &mut impl Read, kind: Kind) -> Result<String, Fault> {
     as_text(limited(stream, kind)?)
 }
 
 /// The first bytes of a file; fewer if it is shorter.
-///
-/// # Errors
-/// It cannot be read, or is no regular file.
 pub fn beginning(path: &Path, bytes: u64) -> Result<Vec<u8>, Fault> {
     let mut start = Vec::new();
     open(path)?.take(bytes).read_to_end(&mut start)?;
@@ -97,9 +85,6 @@ pub fn beginning(path: &Path, bytes: u64) -> Result<Vec<u8>, Fault> {
 
 /// Refuses what is there and is no regular file, for libraries that open files themselves. What is
 /// not there is theirs to judge.
-///
-/// # Errors
-/// It is a folder, a pipe, a device or a socket.
 pub fn refuse_special(path: &Path) -> Result<(), Fault> {
     match std::fs::metadata(path) {
         Ok(facts) => special(facts.file_type()).map_or(Ok(()), |what| Err(Fault::Special(what))),

@@ -105,7 +105,6 @@ pub type Resolve<'a> = dyn Fn(&str, &Path) -> Result<(String, String), String> +
 pub struct Host<'a> {
     /// Logical CPUs of this machine: what `cpus = 0` in a machine file stands for.
     pub cpus: u32,
-    /// Finds schedulers.
     pub resolve: &'a Resolve<'a>,
 }
 

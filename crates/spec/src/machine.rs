@@ -29,17 +29,11 @@ const SPEED_PERCENT: RangeInclusive<u32> = 1..=1000;
 const RT_RUNTIME: &str = "write 0 … 1000000, or -1 for no limit";
 
 /// Reads a machine by name or path; `cpus = 0` stands for `host_cpus`.
-///
-/// # Errors
-/// No such file, syntax, numbers out of range.
 pub fn load(name: &str, base: &Path, host_cpus: u32) -> Result<Machine, SpecError> {
     read(&assets::find(Kind::Machine, name, base)?, host_cpus)
 }
 
 /// Reads a machine's file.
-///
-/// # Errors
-/// Syntax, numbers out of range.
 pub fn read(asset: &Asset, host_cpus: u32) -> Result<Machine, SpecError> {
     let mut document = Document::parse(&asset.label, &asset.text)?;
     document.set_name(&asset.stem)?;

@@ -180,23 +180,17 @@ mod tests {
             ..Machine::default()
         });
         Experiment {
-            name: "test".into(),
-            question: "?".into(),
             backends: backends.to_vec(),
             baseline: "contestant0".into(),
             contestants: contestants.collect(),
             workloads: workloads.collect(),
-            scaled: Vec::new(),
-            only_on: BTreeMap::new(),
-            cells_on: BTreeMap::new(),
             machines: machines.collect(),
             blocks: repeats.0,
             trials_per_boot: repeats.1,
             timeout_ms: 1000,
             trace: vec!["workload0".into()],
-            trace_every_trial: false,
             probes: true,
-            design: Default::default(),
+            ..Experiment::default()
         }
     }
 

@@ -11,18 +11,12 @@ use super::near::advice;
 pub type Advice = (String, Option<String>);
 
 /// Checks a policy's parameters as [`model::play::policy::check`].
-///
-/// # Errors
-/// Out of range, missing, or of another class.
 pub fn check(policy: &Policy) -> Result<(), Advice> {
     model::play::policy::check(policy).map_err(|refusal| (refusal.message, Some(refusal.hint)))
 }
 
 /// Reads `rr:50`, `fifo:98`, `other`, `other:-5` (nice), `deadline:1000:5000:10000` (runtime,
 /// deadline, period in µs).
-///
-/// # Errors
-/// Unknown class, missing or extra numbers, and what [`check`] refuses.
 pub fn parse(text: &str) -> Result<Policy, Advice> {
     let mut words = text.split(':');
     let name = words.next().unwrap_or_default();

@@ -85,9 +85,6 @@ struct Evaluated {
 
 impl<'a> Document<'a> {
     /// Reads the text's structure.
-    ///
-    /// # Errors
-    /// Syntax errors.
     pub fn parse(file: &str, text: &'a str) -> Result<Document<'a>, SpecError> {
         let mut places = Places::new(file, text);
         let mut table = DeTable::parse(text).map_err(|error| {
@@ -99,9 +96,6 @@ impl<'a> Document<'a> {
     }
 
     /// Adds the name: the file's stem.
-    ///
-    /// # Errors
-    /// The file has a `name` of its own.
     pub fn set_name(&mut self, stem: &str) -> Result<(), SpecError> {
         if self.places.has("name") {
             let hint = format!("delete the line: the file's name is the name, '{stem}'");
@@ -113,9 +107,6 @@ impl<'a> Document<'a> {
     }
 
     /// Evaluates every expression whose path `is_chosen` accepts.
-    ///
-    /// # Errors
-    /// What [`evaluate`] refuses.
     pub fn evaluate(
         &mut self,
         names: &Names,
@@ -146,9 +137,6 @@ impl<'a> Document<'a> {
     }
 
     /// Deserialises the file, with the values of what was evaluated.
-    ///
-    /// # Errors
-    /// Unknown and missing fields, wrong types, numbers out of range.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, SpecError> {
         let mut table = self.table.clone();
         walk_table("", table.get_mut(), &mut |path, _, _, value| {

@@ -41,9 +41,6 @@ struct Declared {
 }
 
 /// The parameters that a file declares, by name. rt-app files have none.
-///
-/// # Errors
-/// Syntax, values that are not whole numbers, a parameter named `cpus`.
 pub fn parameters(asset: &Asset, cpus: u32) -> Result<Vec<Parameter>, SpecError> {
     if asset.is_json() {
         return Ok(Vec::new());
@@ -58,9 +55,6 @@ pub fn parameters(asset: &Asset, cpus: u32) -> Result<Vec<Parameter>, SpecError>
 
 /// The workload with the given parameters (the others keep their defaults) on a machine with that
 /// many CPUs.
-///
-/// # Errors
-/// A mistake in the file, with its place; unknown parameters.
 pub fn resolve(asset: &Asset, given: &Names, cpus: u32) -> Result<ResolvedWorkload, SpecError> {
     if asset.is_json() {
         known(asset, given, &Names::new())?;

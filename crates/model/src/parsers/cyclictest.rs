@@ -22,9 +22,6 @@ pub fn parse(stdout: &str, _stderr: &str) -> Result<Reported, String> {
 }
 
 /// As [`parse`], for an imported result, which cannot be measured again: a truncated tail is kept.
-///
-/// # Errors
-/// The text is not cyclictest's output.
 pub fn parse_cut(text: &str) -> Result<Reported, String> {
     let (threads, version) = threads(text)?;
     reported(&threads, version)

@@ -20,9 +20,6 @@ pub const CPUS_MAX: u32 = 1024;
 const NS_PER_US: u64 = 1_000;
 
 /// Refuses a value outside `least ..= most`; `what` names it in the message.
-///
-/// # Errors
-/// The value is out of range.
 pub fn range(what: &str, value: u64, least: u64, most: u64) -> Result<u64, Refusal> {
     if (least..=most).contains(&value) {
         return Ok(value);
@@ -34,17 +31,11 @@ pub fn range(what: &str, value: u64, least: u64, most: u64) -> Result<u64, Refus
 }
 
 /// A time in nanoseconds.
-///
-/// # Errors
-/// It is longer than [`TIME_US_MAX`].
 pub fn time_ns(us: u64) -> Result<u64, Refusal> {
     Ok(range("time in µs", us, 0, TIME_US_MAX)? * NS_PER_US)
 }
 
 /// Checks a list of CPUs for a machine with `cpus` CPUs; an empty list is allowed.
-///
-/// # Errors
-/// A CPU is not there, or named twice.
 pub fn affinity(list: &[u32], cpus: u32) -> Result<(), Refusal> {
     let cpus = cpus.min(CPUS_MAX);
     for (index, cpu) in list.iter().enumerate() {

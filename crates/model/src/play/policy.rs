@@ -26,9 +26,6 @@ pub fn class_name(class: PolicyClass) -> &'static str {
 }
 
 /// Checks a policy's parameters.
-///
-/// # Errors
-/// One is out of range, missing, or belongs to another class.
 pub fn check(policy: &Policy) -> Result<(), Refusal> {
     let Policy { class, nice, priority, runtime_us, deadline_us, period_us, reclaim } = *policy;
     let name = class_name(class);

@@ -108,9 +108,6 @@ impl Setting {
 
 impl Script {
     /// Resolves a workload.
-    ///
-    /// # Errors
-    /// The first value that cannot be played, with its place and what to write instead.
     pub fn new(workload: &Workload, setting: Setting) -> Result<Script, Refusal> {
         let tasks: Vec<&TaskGroup> =
             workload.tasks.iter().filter(|group| is_played(group)).collect();

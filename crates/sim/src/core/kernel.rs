@@ -33,9 +33,6 @@ pub struct Core {
 
 impl Core {
     /// A machine that is about to start the trial's workload, without a scheduler yet.
-    ///
-    /// # Errors
-    /// The reason why the workload cannot be played, as a sentence.
     pub fn new(trial: &Trial, layout: TaskLayout) -> Result<Core, String> {
         let workload = WorkloadState::new(trial)?;
         let machine = MachineState::new(trial, layout);
@@ -64,7 +61,6 @@ impl Core {
 /// `dequeue`. A scheduler keeps its state in its own memory (or in cells).
 #[allow(unused_variables)]
 pub trait Ops {
-    /// Which callbacks exist.
     fn present(&self) -> OpsPresent;
     /// `ops.name`.
     fn name(&self) -> String {

@@ -31,7 +31,6 @@ pub enum State {
     New,
     /// Running or waiting to run.
     Runnable,
-    /// Waiting for something.
     Sleeping,
     DiskSleep,
     Dead,
@@ -65,7 +64,6 @@ pub struct Task {
     pub memory: *mut u8,
     /// The CPU of its run queue, or of its last one.
     pub cpu: u32,
-    /// Running, sleeping, ended, ….
     pub state: State,
     pub class: Class,
     /// Flags: [`QUEUED`] and those after it.
@@ -83,7 +81,6 @@ pub struct Task {
     pub selected_cpu: i32,
     /// The watchdog's list.
     pub watch_next: u32,
-    /// See above.
     pub watch_previous: u32,
     /// Time since which it is runnable without having run.
     pub runnable_at: u64,

@@ -36,7 +36,6 @@ pub enum Distance {
 }
 
 impl Topology {
-    /// Derives the shape.
     pub fn new(machine: &Machine) -> Topology {
         let cpus = machine.cpus.max(1);
         let part = |cpu: u32, parts: u32| {

@@ -126,7 +126,6 @@ pub struct Dispatch {
     pub task: TaskId,
     /// The task's `qseq` at the insertion; it is stale if the task was enqueued again.
     pub qseq: u64,
-    /// The target queue.
     pub dsq_id: u64,
     /// `SCX_ENQ_*`.
     pub flags: u64,

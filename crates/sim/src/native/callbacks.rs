@@ -128,9 +128,6 @@ const LACKING: &[&str] = &[
 
 /// Reads a table.
 ///
-/// # Errors
-/// The table has callbacks that the model lacks; the message names them.
-///
 /// # Safety
 /// `ops` must be a `struct sched_ext_ops` of the object that exports `export`.
 pub unsafe fn read(ops: *const u8, export: &Export) -> Result<(Callbacks, Settings), String> {

@@ -31,9 +31,6 @@ pub fn parts() -> Parts {
 }
 
 /// The sandbox of all trials, made once.
-///
-/// # Errors
-/// The kernel refuses it; the sentence says why.
 pub fn shared() -> Result<&'static Cell, String> {
     static SHARED: OnceLock<Result<Cell, String>> = OnceLock::new();
     let make = || Cell::new(parts(), &[NOWHERE[2], ANSWER, FAULT]).map_err(|why| why.to_string());
@@ -54,9 +51,6 @@ pub fn limits(trial: &Trial, timeout: Duration) -> Limits {
 
 /// Leaves this process with two descriptors of use, in a session of its own, without files and
 /// without the user's environment, whose text a scheduler could print into its record.
-///
-/// # Errors
-/// The kernel refuses.
 pub fn leave_the_world(cell: Option<&Cell>, answer: OwnedFd, fault: OwnedFd) -> io::Result<()> {
     // SAFETY: a plain system call; it fails only if this is done already.
     unsafe { libc::setsid() };

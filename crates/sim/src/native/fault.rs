@@ -134,9 +134,6 @@ impl SchedulerFault {
 
 /// Installs the handlers: from now on a fault is written to the descriptor `report` and ends this
 /// process.
-///
-/// # Errors
-/// When a system call fails.
 pub fn watch(report: c_int) -> std::io::Result<()> {
     REPORT.store(report, Relaxed);
     use_own_stack()?;

@@ -27,9 +27,6 @@ static SERVER: OnceLock<Server> = OnceLock::new();
 /// Starts the process that forks all later trials' processes. A program that will hold many trials
 /// calls this while it is small, from a thread that lives as long as trials run. Without it each
 /// trial's process is forked from this one, which is as right, and slower the larger this one is.
-///
-/// # Errors
-/// There can be no further process.
 pub fn start_fork_server() -> io::Result<()> {
     // Made here, the sandbox is there in all processes; `supervise` reports that it cannot be made.
     let _ = cell::shared();
@@ -57,9 +54,6 @@ impl Server {
 
     /// Runs a trial in a process of its own, in the sandbox, as
     /// [`isolated`](super::isolate::isolated) does.
-    ///
-    /// # Errors
-    /// There can be no further process, or the server is gone.
     pub fn isolated(
         &self,
         trial: &Trial,

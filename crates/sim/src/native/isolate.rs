@@ -58,9 +58,6 @@ pub type Confinement<'a> = Option<(&'a Cell, Limits)>;
 
 /// Does work in a process of its own, confined or not. The process ends with the work, after
 /// `timeout`, or when `stop` becomes true.
-///
-/// # Errors
-/// There can be no further process or pipe.
 pub fn isolated(
     timeout: Duration,
     stop: &AtomicBool,
@@ -77,9 +74,6 @@ pub fn isolated(
 }
 
 /// Like [`isolated`], but a server forks the process, whose work must be [`be_isolated`].
-///
-/// # Errors
-/// There can be no further process or pipe, or the server is gone.
 pub fn isolated_by(
     server: &ForkServer,
     order: &[u8],

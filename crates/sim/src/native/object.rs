@@ -19,9 +19,6 @@ pub struct Loaded {
 
 impl Loaded {
     /// Loads an object from memory.
-    ///
-    /// # Errors
-    /// The reason as a sentence, when the object is refused.
     pub fn new(object: &[u8]) -> Result<Loaded, String> {
         let refused = |why| format!("the native object cannot be loaded: {why}");
         let image = Image::map(object).map_err(refused)?;
@@ -46,10 +43,6 @@ impl Loaded {
     }
 
     /// Sets a `const volatile` global.
-    ///
-    /// # Errors
-    /// When the scheduler has no such knob, or when the value does not fit; the sentence lists the
-    /// knobs or the type.
     pub fn set_knob(&self, native: &Native, name: &str, value: KnobValue) -> Result<(), String> {
         let knobs = knobs(native);
         let Some(knob) = knobs.get(name) else {

@@ -45,10 +45,6 @@ pub struct NativeScheduler {
 
 impl NativeScheduler {
     /// Loads a scheduler with fresh globals, sets its knobs and makes its maps.
-    ///
-    /// # Errors
-    /// A knob or flag is unknown, a map or callback is not modelled, or the system refuses the
-    /// object. The sentence names it.
     pub fn load(
         native: &Native,
         knobs: &BTreeMap<String, KnobValue>,

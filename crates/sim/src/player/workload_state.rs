@@ -55,9 +55,6 @@ const FIRST_PID: i32 = 1000;
 
 impl WorkloadState {
     /// The trial's workload, of which nothing has been played.
-    ///
-    /// # Errors
-    /// The reason why it cannot be played, as a sentence.
     pub(crate) fn new(trial: &Trial) -> Result<WorkloadState, String> {
         if trial.workload.program.is_some() {
             return Err("a real program cannot run in the simulator; use the vm backend".into());

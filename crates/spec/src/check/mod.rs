@@ -25,17 +25,11 @@ pub use numbers::{NAME_BYTES_MAX, TASKS_MAX};
 type Checked = Result<(), Refusal>;
 
 /// Checks a workload for a machine with that many CPUs.
-///
-/// # Errors
-/// The first rule that it breaks, with its place.
 pub fn check(workload: &Workload, cpus: u32, places: &Places) -> Result<(), SpecError> {
     rules(workload, cpus).map_err(|fault| places.error(&fault.path, fault.message).hint(fault.hint))
 }
 
 /// Checks that a workload has the measure that is written at `path` of another file.
-///
-/// # Errors
-/// No such measure, statistic or task group.
 pub fn measure(
     path: &str,
     workload: &Workload,

@@ -87,9 +87,6 @@ impl Default for Global {
 }
 
 /// Reads an rt-app file for a machine with `cpus` CPUs.
-///
-/// # Errors
-/// Syntax, unknown keys, what is not supported; each with line and column.
 pub fn load(asset: &Asset, cpus: u32) -> Result<ResolvedWorkload, SpecError> {
     let json = Json::new(&asset.label, &asset.text);
     let completed = Completed::new(&asset.text, &json::WORDS);

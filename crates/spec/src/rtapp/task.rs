@@ -31,7 +31,6 @@ pub struct Task<'v> {
     pub phases: Vec<Phase>,
 }
 
-/// Reads every task.
 pub fn tasks(
     mut fields: Fields,
     global: &Global,

@@ -6,7 +6,7 @@ use std::fs;
 use expect_test::{Expect, expect};
 use model::Backend;
 
-use super::{host, refused};
+use super::{host, list, refused};
 use crate::{Overrides, SpecError, adhoc, experiment};
 
 /// A small good experiment; tests break one line of it.
@@ -49,10 +49,6 @@ fn bad(old: &str, new: &str, message: Expect) {
 #[track_caller]
 fn bad_options(over: Overrides, message: Expect) {
     refused(read(GOOD, &over), &message);
-}
-
-fn list(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 #[test]

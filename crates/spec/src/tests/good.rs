@@ -6,7 +6,7 @@ use std::path::Path;
 use model::workload::Timer;
 use model::{Backend, Machine, PolicyClass, SchedulerChoice, Step};
 
-use super::{asset, host, json, toml};
+use super::{asset, host, json, list, toml};
 use crate::assets::{self, Kind};
 use crate::capability::runnable;
 use crate::experiment::ResolvedExperiment;
@@ -190,7 +190,6 @@ fn a_workload_follows_the_machines_and_its_cells_do_not() {
 
 #[test]
 fn the_command_line_changes_an_experiment() {
-    let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     let over = Overrides {
         schedulers: list(&["vtime slice_us=5", "vtime", "kernel:6.12"]),
         workloads: list(&["messaging groups=1,2"]),
@@ -218,7 +217,6 @@ fn the_command_line_changes_an_experiment() {
 
 #[test]
 fn the_simulator_answers_unless_somebody_else_is_asked() {
-    let list = |words: &[&str]| -> Vec<String> { words.iter().map(|&w| w.to_owned()).collect() };
     let over = Overrides {
         schedulers: list(&["kernel:7", "vtime", "policy:fifo:3"]),
         workloads: list(&["messaging", "hackbench"]),
@@ -244,7 +242,6 @@ fn the_simulator_answers_unless_somebody_else_is_asked() {
 
 #[test]
 fn a_machine_may_belong_to_one_backend() {
-    let list = |words: &[&str]| -> Vec<String> { words.iter().map(|&w| w.to_owned()).collect() };
     let over = Overrides {
         on: vec![Backend::Sim, Backend::Vm],
         schedulers: list(&["vtime"]),

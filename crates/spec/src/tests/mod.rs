@@ -58,6 +58,10 @@ fn bad_steps(steps: &str, message: Expect) {
     bad(&format!("[[task]]\nname = \"t\"\nrepeat = 1\nsteps = [{steps}]\n"), message);
 }
 
+fn list(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
 /// Schedulers that exist for the tests.
 fn resolve(file: &str, _: &Path) -> Result<(String, String), String> {
     match file {

@@ -123,9 +123,6 @@ impl Queues {
     }
 
     /// Adds a task in order of arrival, at the head or the tail.
-    ///
-    /// # Errors
-    /// When the queue holds tasks ordered by virtual time.
     #[inline]
     pub fn insert(&mut self, queue: u32, task: u32, head: bool) -> Result<(), Mixed> {
         if self.queues[queue as usize].root != NONE {
@@ -137,9 +134,6 @@ impl Queues {
     }
 
     /// Adds a task ordered by virtual time, after all tasks with an equal key.
-    ///
-    /// # Errors
-    /// When the queue holds tasks in order of arrival.
     pub fn insert_ordered(&mut self, queue: u32, task: u32, key: u64) -> Result<(), Mixed> {
         let Queue { root, tail, .. } = self.queues[queue as usize];
         if root == NONE && tail != NONE {
@@ -314,7 +308,6 @@ impl Queues {
         next
     }
 
-    /// Ends an iterator.
     pub fn close_cursor(&mut self, cursor: u32) {
         if let Some(cursor) = self.cursors.get_mut(cursor as usize).filter(|cursor| cursor.open) {
             cursor.open = false;

@@ -84,9 +84,6 @@ mod kinds {
 
 impl Map {
     /// An empty map of a scheduler on a machine with so many CPUs.
-    ///
-    /// # Errors
-    /// When the model has no map of this kind, or no memory for it.
     pub fn new(fact: &Fact, cpus: u32) -> Result<Box<Map>, String> {
         let per_cpu = [kinds::PERCPU_ARRAY, kinds::PERCPU_HASH, kinds::LRU_PERCPU_HASH];
         let cpus = if per_cpu.contains(&fact.kind) { cpus } else { 1 };
