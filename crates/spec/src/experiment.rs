@@ -17,8 +17,8 @@ use crate::capability;
 use crate::mentions;
 use crate::plan;
 
-/// The default time limit of a trial, seconds.
 const BLOCKS: u32 = 10;
+/// The default time limit of a trial.
 const TIMEOUT_S: u64 = 60;
 /// A replay may take this many times as long as its recording, and [`TIMEOUT_S`].
 const REPLAY_FACTOR: u64 = 4;

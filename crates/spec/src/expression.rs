@@ -20,7 +20,7 @@ const DEPTH_MAX: u32 = 64;
 
 /// What is wrong with an expression, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct Mistake {
     /// The byte that it begins at.
     pub at: usize,
     pub message: String,
@@ -29,7 +29,7 @@ pub struct Fault {
 }
 
 /// The value of an expression.
-pub fn evaluate(text: &str, names: &Names) -> Result<i64, Fault> {
+pub fn evaluate(text: &str, names: &Names) -> Result<i64, Mistake> {
     let mut parser = Parser { text, at: 0, depth: 0, names };
     let value = parser.sum()?;
     match parser.peek() {
@@ -46,7 +46,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn sum(&mut self) -> Result<i64, Fault> {
+    fn sum(&mut self) -> Result<i64, Mistake> {
         let mut left = self.product()?;
         while let Some(sign @ ('+' | '-')) = self.peek() {
             let at = self.take(sign);
@@ -58,7 +58,7 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    fn product(&mut self) -> Result<i64, Fault> {
+    fn product(&mut self) -> Result<i64, Mistake> {
         let mut left = self.unary()?;
         while let Some(sign @ ('*' | '/')) = self.peek() {
             let at = self.take(sign);
@@ -73,7 +73,7 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    fn unary(&mut self) -> Result<i64, Fault> {
+    fn unary(&mut self) -> Result<i64, Mistake> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return Err(self.fault("nested too deeply".into()));
@@ -94,7 +94,7 @@ impl<'a> Parser<'a> {
         value
     }
 
-    fn parenthesis(&mut self) -> Result<i64, Fault> {
+    fn parenthesis(&mut self) -> Result<i64, Mistake> {
         let open = self.take('(');
         let value = self.sum()?;
         match self.peek() {
@@ -106,16 +106,16 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn number(&mut self) -> Result<i64, Fault> {
+    fn number(&mut self) -> Result<i64, Mistake> {
         let at = self.at;
         let digits = self.word(|letter| letter.is_ascii_digit() || letter == '_').replace('_', "");
         digits.parse().map_err(|_| fault(at, format!("{digits} is too large")))
     }
 
-    fn name(&mut self) -> Result<i64, Fault> {
+    fn name(&mut self) -> Result<i64, Mistake> {
         let at = self.at;
         let name = self.word(|letter| letter.is_alphanumeric() || letter == '_');
-        self.names.get(name).copied().ok_or_else(|| Fault {
+        self.names.get(name).copied().ok_or_else(|| Mistake {
             at,
             message: format!("unknown parameter '{name}'"),
             hint: advice(name, self.names.keys().map(String::as_str)),
@@ -143,16 +143,16 @@ impl<'a> Parser<'a> {
         at
     }
 
-    fn fault(&self, message: String) -> Fault {
+    fn fault(&self, message: String) -> Mistake {
         fault(self.at, message)
     }
 }
 
-fn fault(at: usize, message: String) -> Fault {
-    Fault { at, message, hint: None }
+fn fault(at: usize, message: String) -> Mistake {
+    Mistake { at, message, hint: None }
 }
 
-fn overflow(at: usize, left: i64, sign: char, right: i64) -> Fault {
+fn overflow(at: usize, left: i64, sign: char, right: i64) -> Mistake {
     fault(at, format!("{left} {sign} {right} is too large for a 64-bit number"))
 }
 

@@ -15,7 +15,7 @@ use nix::fcntl::OFlag;
 
 /// A kind of file, and the most bytes that one may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct FileKind {
     /// What it is called: `a definition`.
     pub noun: &'static str,
     /// The most bytes.
@@ -23,21 +23,21 @@ pub struct Kind {
 }
 
 /// Experiments, workloads, machines, cares, claims, rt-app's files.
-pub const DEFINITION: Kind = Kind { noun: "a definition", most: 4 << 20 };
-pub const TAPES: Kind = Kind { noun: "a file of tapes", most: 128 << 20 };
+pub const DEFINITION: FileKind = FileKind { noun: "a definition", most: 4 << 20 };
+pub const TAPES: FileKind = FileKind { noun: "a file of tapes", most: 128 << 20 };
 /// Traces of schedulers.
-pub const TRACE: Kind = Kind { noun: "a trace", most: 2 << 30 };
-pub const RESULT: Kind = Kind { noun: "a result", most: 64 << 20 };
+pub const TRACE: FileKind = FileKind { noun: "a trace", most: 2 << 30 };
+pub const RESULT: FileKind = FileKind { noun: "a result", most: 64 << 20 };
 /// Shared files, packed.
-pub const SHARED: Kind = Kind { noun: "a shared file", most: 128 << 20 };
+pub const SHARED: FileKind = FileKind { noun: "a shared file", most: 128 << 20 };
 /// A trial as JSON.
-pub const TRIAL: Kind = Kind { noun: "a trial", most: 16 << 20 };
+pub const TRIAL: FileKind = FileKind { noun: "a trial", most: 16 << 20 };
 /// Trials of a plan with their schedulers' texts.
-pub const CHUNK: Kind = Kind { noun: "a chunk", most: 1 << 30 };
+pub const CHUNK: FileKind = FileKind { noun: "a chunk", most: 1 << 30 };
 /// Records of a chunk; one with a trace has megabytes.
-pub const RECORDS: Kind = Kind { noun: "a file of records", most: 8 << 30 };
+pub const RECORDS: FileKind = FileKind { noun: "a file of records", most: 8 << 30 };
 /// A list of files of a source tree.
-pub const LIST: Kind = Kind { noun: "a list", most: 16 << 20 };
+pub const LIST: FileKind = FileKind { noun: "a list", most: 16 << 20 };
 
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +50,7 @@ pub enum Fault {
     Special(&'static str),
     /// It has more bytes than its kind may have.
     #[error("has more than {} MiB, which {} never has", .0.most >> 20, .0.noun)]
-    TooLarge(Kind),
+    TooLarge(FileKind),
     #[error("is not UTF-8 text (byte {0} is none)")]
     NotText(usize),
 }
@@ -62,17 +62,17 @@ impl Fault {
 }
 
 /// The content of a file.
-pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, Fault> {
+pub fn read(path: &Path, kind: FileKind) -> Result<Vec<u8>, Fault> {
     limited(&mut open(path)?, kind)
 }
 
 /// The text of a file.
-pub fn text(path: &Path, kind: Kind) -> Result<String, Fault> {
+pub fn text(path: &Path, kind: FileKind) -> Result<String, Fault> {
     as_text(read(path, kind)?)
 }
 
 /// The text that comes from standard input or another stream.
-pub fn stream_text(stream: &mut impl Read, kind: Kind) -> Result<String, Fault> {
+pub fn stream_text(stream: &mut impl Read, kind: FileKind) -> Result<String, Fault> {
     as_text(limited(stream, kind)?)
 }
 
@@ -114,7 +114,7 @@ fn special(kind: std::fs::FileType) -> Option<&'static str> {
     kinds.into_iter().find(|(is, _)| *is).map(|(_, what)| what)
 }
 
-fn limited(stream: &mut impl Read, kind: Kind) -> Result<Vec<u8>, Fault> {
+fn limited(stream: &mut impl Read, kind: FileKind) -> Result<Vec<u8>, Fault> {
     let mut bytes = Vec::new();
     stream.take(kind.most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > kind.most { Err(Fault::TooLarge(kind)) } else { Ok(bytes) }
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn sizes_are_limited_by_kind() {
-        let small = Kind { noun: "a word", most: 3 };
+        let small = FileKind { noun: "a word", most: 3 };
         assert_eq!(stream_text(&mut &b"abc"[..], small).expect("three bytes"), "abc");
         let fault = stream_text(&mut io::repeat(b'x'), small).expect_err("too many");
         assert!(matches!(fault, Fault::TooLarge(_)), "{fault}");

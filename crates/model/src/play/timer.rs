@@ -156,16 +156,16 @@ mod tests {
     const START: u64 = 1_000;
     const PERIOD: u64 = 100;
 
-    /// Counts and the largest times.
+    /// Tallied and the largest times.
     #[derive(Default)]
-    struct Counts {
+    struct Tallied {
         deadlines: u64,
         missed: u64,
         longest_response: u64,
         largest_lateness: u64,
     }
 
-    impl Tally for Counts {
+    impl Tally for Tallied {
         fn response(&mut self, ns: u64) {
             self.longest_response = self.longest_response.max(ns);
         }
@@ -184,7 +184,7 @@ mod tests {
     /// the arrival, if that is later), stops at `end_ns`; returns the releases, deadlines and
     /// misses.
     fn play(plan: TimerPlan, arrivals: &[u64], end_ns: u64) -> (Vec<u64>, u64, u64) {
-        let (mut timer, mut tally) = (TimerState::new(START), Counts::default());
+        let (mut timer, mut tally) = (TimerState::new(START), Tallied::default());
         let mut releases = Vec::new();
         for &arrival in arrivals {
             let release = timer.arrive(plan, timer.last_ns(), arrival, Some(&mut tally));
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn each_use_of_a_timer_has_its_own_period() {
-        let (mut timer, mut tally) = (TimerState::new(START), Counts::default());
+        let (mut timer, mut tally) = (TimerState::new(START), Tallied::default());
         let short = plan(false, false);
         let long = TimerPlan { period_ns: 4 * PERIOD, ..short };
         assert_eq!(timer.arrive(short, START, 1_000, Some(&mut tally)), 1_100);
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn tasks_take_the_releases_of_a_shared_timer_in_turns() {
         let (mut one, mut two) = (TimerState::new(START), TimerState::new(START));
-        let (mut tally, plan) = (Counts::default(), plan(false, false));
+        let (mut tally, plan) = (Tallied::default(), plan(false, false));
         assert_eq!(one.arrive(plan, START, 1_000, Some(&mut tally)), 1_100);
         assert_eq!(two.arrive(plan, 1_100, 1_001, Some(&mut tally)), 1_200);
         one.release(1_100, 1, Some(&mut tally));
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn a_task_that_ends_ends_its_jobs() {
         let (mut timer, mut tally, plan) =
-            (TimerState::new(START), Counts::default(), plan(false, false));
+            (TimerState::new(START), Tallied::default(), plan(false, false));
         timer.arrive(plan, START, 1_000, Some(&mut tally));
         timer.release(1_101, 5, Some(&mut tally));
         timer.finish(plan, 1_150, None, 6, &mut tally);
@@ -282,11 +282,11 @@ mod tests {
     #[test]
     fn what_happens_after_the_run_is_counted_when_the_task_stops() {
         let (mut timer, mut tally, plan) =
-            (TimerState::new(START), Counts::default(), plan(false, false));
+            (TimerState::new(START), Tallied::default(), plan(false, false));
         timer.arrive(plan, START, 1_000, Some(&mut tally));
         timer.release(1_100, 0, Some(&mut tally));
-        timer.arrive(plan, 1_100, 1_250, None::<&mut Counts>);
-        timer.release(1_300, 0, None::<&mut Counts>);
+        timer.arrive(plan, 1_100, 1_250, None::<&mut Tallied>);
+        timer.release(1_300, 0, None::<&mut Tallied>);
         assert_eq!((tally.deadlines, tally.longest_response), (0, 0));
         timer.stop(plan, 1_240, &mut tally);
         assert_eq!((tally.deadlines, tally.missed), (1, 1));

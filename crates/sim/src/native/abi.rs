@@ -15,7 +15,7 @@ pub struct Named {
 #[repr(C)]
 pub struct Export {
     /// The object's `fairground`.
-    pub state: *mut State,
+    pub state: *mut SharedState,
     task_fields: *const Named,
     ops_fields: *const Named,
     flags: *const Named,
@@ -58,7 +58,7 @@ fn named<'a>(list: *const Named) -> impl Iterator<Item = (&'a str, u64)> {
 
 /// The beginning of `struct fairground_state`.
 #[repr(C)]
-pub struct State {
+pub struct SharedState {
     /// Handed back with every call.
     pub simulator: *mut c_void,
     /// The CPU that the callback runs on.
@@ -74,7 +74,7 @@ pub const MAX_LOOPS: i64 = 8 * 1024 * 1024;
 
 /// `struct scx_exit_info`.
 #[repr(C)]
-pub struct ExitInfo {
+pub struct KernelExitInfo {
     /// `SCX_EXIT_*`.
     pub kind: u32,
     /// The CPU, or -1.

@@ -78,7 +78,7 @@ impl Ops for NativeScheduler {
         let text = |text: &str| CString::new(text.replace('\0', " ")).unwrap_or_default();
         let reason = text(&info.reason);
         let message = text(&info.message);
-        let mut info = abi::ExitInfo {
+        let mut info = abi::KernelExitInfo {
             kind: info.kind as u32,
             exit_cpu: -1,
             exit_code: info.code,

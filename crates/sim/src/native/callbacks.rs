@@ -39,7 +39,7 @@ macro_rules! callbacks {
 
 callbacks! {
     init: fn() -> i32,
-    exit: fn(*mut abi::ExitInfo),
+    exit: fn(*mut abi::KernelExitInfo),
     init_task: fn(Task, *mut abi::InitTask) -> i32,
     exit_task: fn(Task, *mut abi::ExitTask),
     enable: fn(Task),

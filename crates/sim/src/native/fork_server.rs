@@ -19,10 +19,10 @@ use process::sandbox::{Cell, Limits};
 use serde::{Deserialize, Serialize};
 
 use super::cell;
-use super::isolate::{Ending, be_isolated, isolated_by};
+use super::isolate::{ProcessEnd, be_isolated, isolated_by};
 use super::supervision::answer;
 
-static SERVER: OnceLock<Server> = OnceLock::new();
+static SERVER: OnceLock<TrialServer> = OnceLock::new();
 
 /// Starts the process that forks all later trials' processes. A program that will hold many trials
 /// calls this while it is small, from a thread that lives as long as trials run. Without it each
@@ -32,24 +32,24 @@ pub fn start_fork_server() -> io::Result<()> {
     let _ = cell::shared();
     // The first hash asks the processor what it can do, which takes long in a virtual machine.
     let _ = model::trial::sha256_hex(&[]);
-    let _ = SERVER.set(Server::start()?);
+    let _ = SERVER.set(TrialServer::start()?);
     Ok(())
 }
 
-pub fn started() -> Option<&'static Server> {
+pub fn started() -> Option<&'static TrialServer> {
     SERVER.get()
 }
 
 /// The fork server, and what it has been taught.
-pub struct Server {
+pub struct TrialServer {
     server: ForkServer,
     taught: Mutex<BTreeSet<String>>,
 }
 
-impl Server {
-    fn start() -> io::Result<Server> {
+impl TrialServer {
+    fn start() -> io::Result<TrialServer> {
         let server = ForkServer::start(Known::default())?;
-        Ok(Server { server, taught: Mutex::default() })
+        Ok(TrialServer { server, taught: Mutex::default() })
     }
 
     /// Runs a trial in a process of its own, in the sandbox, as
@@ -60,7 +60,7 @@ impl Server {
         scheduler: Option<&Native>,
         timeout: Duration,
         stop: &AtomicBool,
-    ) -> io::Result<Ending> {
+    ) -> io::Result<ProcessEnd> {
         if let Some(native) = scheduler {
             self.teach(&native.sha256, || Lesson::scheduler(native))?;
         }
@@ -211,17 +211,17 @@ mod tests {
         trial
     }
 
-    fn server() -> Server {
-        Server::start().expect("a server")
+    fn server() -> TrialServer {
+        TrialServer::start().expect("a server")
     }
 
-    fn served(server: &Server, trial: &Trial, scheduler: Option<&Native>) -> Ending {
+    fn served(server: &TrialServer, trial: &Trial, scheduler: Option<&Native>) -> ProcessEnd {
         let stop = AtomicBool::new(false);
         server.isolated(trial, scheduler, LIMIT, &stop).expect("a process")
     }
 
     /// What a process says that is forked from this one.
-    fn forked(trial: &Trial, scheduler: Option<&Native>) -> Ending {
+    fn forked(trial: &Trial, scheduler: Option<&Native>) -> ProcessEnd {
         let stop = AtomicBool::new(false);
         isolated(LIMIT, &stop, None, || answer(trial, scheduler)).expect("a process")
     }
@@ -230,8 +230,8 @@ mod tests {
     fn the_answer_is_the_same_to_the_byte() {
         let (server, fifo) = (server(), scheduler("fifo"));
         let first = served(&server, &trial(1), Some(&fifo));
-        let text = |ending: &Ending| match ending {
-            Ending::Answer(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        let text = |ending: &ProcessEnd| match ending {
+            ProcessEnd::Answer(bytes) => String::from_utf8_lossy(bytes).into_owned(),
             other => panic!("{other:?}"),
         };
         assert!(text(&first).contains(OK), "{}", text(&first));
@@ -255,7 +255,7 @@ mod tests {
         let path = folder.path().join("bad.bpf.c");
         std::fs::write(&path, text).expect("the folder can be written");
         let (server, bad) = (server(), scheduler(&path.display().to_string()));
-        let Ending::Fault(fault) = served(&server, &trial(1), Some(&bad)) else {
+        let ProcessEnd::Fault(fault) = served(&server, &trial(1), Some(&bad)) else {
             panic!("it does not crash");
         };
         let outcome = fault.outcome(Some(&bad));
@@ -272,8 +272,8 @@ mod tests {
         let ending = |timeout, stop| {
             server.isolated(&long, Some(&fifo), timeout, &AtomicBool::new(stop)).expect("a process")
         };
-        assert_eq!(ending(Duration::from_millis(200), false), Ending::TimedOut);
-        assert_eq!(ending(LIMIT, true), Ending::Stopped);
+        assert_eq!(ending(Duration::from_millis(200), false), ProcessEnd::TimedOut);
+        assert_eq!(ending(LIMIT, true), ProcessEnd::Stopped);
     }
 
     #[test]
@@ -284,8 +284,8 @@ mod tests {
             isolated_by(&server.server, order, LIMIT, &stop).expect("a process")
         };
         let order = serde_json::to_vec(&(trial(1), LIMIT, Some("abc"))).expect("plain data");
-        assert_eq!(ending(&order), Ending::Panic("no order: nobody taught abc".into()));
-        let Ending::Panic(why) = ending(b"{}") else { panic!("it was understood") };
+        assert_eq!(ending(&order), ProcessEnd::Panic("no order: nobody taught abc".into()));
+        let ProcessEnd::Panic(why) = ending(b"{}") else { panic!("it was understood") };
         assert!(why.starts_with("no order: "), "{why}");
     }
 }

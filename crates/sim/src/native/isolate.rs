@@ -19,7 +19,7 @@ use super::fault::{self, SchedulerFault};
 
 /// How the work in the other process ended.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ProcessEnd {
     /// The work's answer.
     Answer(Vec<u8>),
     /// The scheduler's code crashed or did not end.
@@ -63,7 +63,7 @@ pub fn isolated(
     stop: &AtomicBool,
     confinement: Confinement<'_>,
     work: impl FnOnce() -> Vec<u8>,
-) -> std::io::Result<Ending> {
+) -> std::io::Result<ProcessEnd> {
     let forking = FORKING.lock().unwrap_or_else(PoisonError::into_inner);
     let (answer, fault) = (process::pipe()?, process::pipe()?);
     let (answer_to, fault_to) = (answer.write, fault.write);
@@ -79,7 +79,7 @@ pub fn isolated_by(
     order: &[u8],
     timeout: Duration,
     stop: &AtomicBool,
-) -> std::io::Result<Ending> {
+) -> std::io::Result<ProcessEnd> {
     let (answer, fault) = (process::pipe()?, process::pipe()?);
     let process = server.fork(order, [answer.write, fault.write])?;
     Ok(wait(process, &answer.read, fault.read, timeout, stop))
@@ -128,7 +128,7 @@ fn wait(
     fault: OwnedFd,
     timeout: Duration,
     stop: &AtomicBool,
-) -> Ending {
+) -> ProcessEnd {
     let (bytes, given_up) = read_all(answer, timeout, stop);
     if given_up.is_some() {
         process.kill(libc::SIGKILL);
@@ -136,20 +136,20 @@ fn wait(
     let status = process.wait();
     let mut report = [0; SchedulerFault::SIZE];
     if File::from(fault).read_exact(&mut report).is_ok() {
-        return Ending::Fault(SchedulerFault::from_bytes(&report));
+        return ProcessEnd::Fault(SchedulerFault::from_bytes(&report));
     }
     match bytes.split_first() {
-        _ if given_up.is_some() => given_up.unwrap_or(Ending::TimedOut),
-        Some((&ANSWER, rest)) if libc::WIFEXITED(status) => Ending::Answer(rest.to_vec()),
-        Some((&PANIC, rest)) => Ending::Panic(String::from_utf8_lossy(rest).into_owned()),
-        _ if libc::WIFSIGNALED(status) => Ending::Killed(libc::WTERMSIG(status)),
-        _ => Ending::Left,
+        _ if given_up.is_some() => given_up.unwrap_or(ProcessEnd::TimedOut),
+        Some((&ANSWER, rest)) if libc::WIFEXITED(status) => ProcessEnd::Answer(rest.to_vec()),
+        Some((&PANIC, rest)) => ProcessEnd::Panic(String::from_utf8_lossy(rest).into_owned()),
+        _ if libc::WIFSIGNALED(status) => ProcessEnd::Killed(libc::WTERMSIG(status)),
+        _ => ProcessEnd::Left,
     }
 }
 
 /// Reads until the other end is closed. The ending is set if the time was over, or a stop was
 /// requested, before that.
-fn read_all(from: &OwnedFd, timeout: Duration, stop: &AtomicBool) -> (Vec<u8>, Option<Ending>) {
+fn read_all(from: &OwnedFd, timeout: Duration, stop: &AtomicBool) -> (Vec<u8>, Option<ProcessEnd>) {
     let end = Instant::now() + timeout;
     let mut bytes = Vec::new();
     let mut piece = [0; 1 << 16];
@@ -157,11 +157,11 @@ fn read_all(from: &OwnedFd, timeout: Duration, stop: &AtomicBool) -> (Vec<u8>, O
         let left = end.saturating_duration_since(Instant::now());
         let is_ready = process::await_readable([Some(from.as_fd())], left.min(LOOK));
         if stop.load(Ordering::Relaxed) {
-            return (bytes, Some(Ending::Stopped));
+            return (bytes, Some(ProcessEnd::Stopped));
         }
         if !is_ready {
             if left.is_zero() {
-                return (bytes, Some(Ending::TimedOut));
+                return (bytes, Some(ProcessEnd::TimedOut));
             }
             continue;
         }
@@ -169,7 +169,7 @@ fn read_all(from: &OwnedFd, timeout: Duration, stop: &AtomicBool) -> (Vec<u8>, O
         let count = unsafe { libc::read(from.as_raw_fd(), piece.as_mut_ptr().cast(), piece.len()) };
         match count {
             1.. if bytes.len() + count as usize > LONGEST => {
-                return (Vec::new(), Some(Ending::Endless));
+                return (Vec::new(), Some(ProcessEnd::Endless));
             }
             1.. => bytes.extend_from_slice(&piece[..count as usize]),
             0 => return (bytes, None),
@@ -185,15 +185,15 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(20);
 
-    fn check(work: impl FnOnce() -> Vec<u8>) -> Ending {
+    fn check(work: impl FnOnce() -> Vec<u8>) -> ProcessEnd {
         isolated(LONG, &AtomicBool::new(false), None, work).expect("a process can be made")
     }
 
     #[test]
     fn an_answer_comes_back_whole() {
         let long: Vec<u8> = (0..300_000u32).map(|index| index as u8).collect();
-        assert_eq!(check(|| long.clone()), Ending::Answer(long.clone()));
-        assert_eq!(check(Vec::new), Ending::Answer(Vec::new()));
+        assert_eq!(check(|| long.clone()), ProcessEnd::Answer(long.clone()));
+        assert_eq!(check(Vec::new), ProcessEnd::Answer(Vec::new()));
     }
 
     #[test]
@@ -209,12 +209,12 @@ mod tests {
         drop(to);
         let (rest, ending) = read_all(&from, Duration::from_secs(2), &AtomicBool::new(false));
         assert_eq!((rest, ending), (Vec::new(), None));
-        assert_eq!(patient.join().expect("the thread"), Ending::Answer(Vec::new()));
+        assert_eq!(patient.join().expect("the thread"), ProcessEnd::Answer(Vec::new()));
     }
 
     #[test]
     fn a_panic_is_told() {
-        assert_eq!(check(|| panic!("lost {}", 7)), Ending::Panic("lost 7".into()));
+        assert_eq!(check(|| panic!("lost {}", 7)), ProcessEnd::Panic("lost 7".into()));
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
             libc::raise(libc::SIGKILL);
             Vec::new()
         });
-        assert_eq!(ending, Ending::Killed(libc::SIGKILL));
+        assert_eq!(ending, ProcessEnd::Killed(libc::SIGKILL));
     }
 
     #[test]
@@ -235,8 +235,8 @@ mod tests {
         };
         let short = Duration::from_millis(50);
         let ending = isolated(short, &AtomicBool::new(false), None, sleep);
-        assert_eq!(ending.expect("a process can be made"), Ending::TimedOut);
+        assert_eq!(ending.expect("a process can be made"), ProcessEnd::TimedOut);
         let ending = isolated(LONG, &AtomicBool::new(true), None, sleep);
-        assert_eq!(ending.expect("a process can be made"), Ending::Stopped);
+        assert_eq!(ending.expect("a process can be made"), ProcessEnd::Stopped);
     }
 }

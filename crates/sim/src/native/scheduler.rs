@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use compile::native::Native;
 use model::{KnobValue, Seed};
 
-use super::abi::{MAX_LOOPS, State};
+use super::abi::{MAX_LOOPS, SharedState};
 use super::callbacks::{self, Callbacks, Settings};
 use super::fault::{CALLBACK, CALLS};
 use super::maps::Map;
@@ -36,7 +36,7 @@ pub struct NativeScheduler {
     settings: Settings,
     pub(super) layout: TaskLayout,
     pub(super) simulator: This,
-    state: *mut State,
+    state: *mut SharedState,
     /// With debug information about source lines.
     pub(super) object: Vec<u8>,
     // Dropped last, because the fields above point into it.

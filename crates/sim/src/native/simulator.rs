@@ -3,7 +3,7 @@
 
 use model::Seed;
 
-use super::abi::{self, NR_CPUS, State};
+use super::abi::{self, NR_CPUS, SharedState};
 use super::maps::Map;
 use crate::core::{Core, TaskId};
 
@@ -35,7 +35,7 @@ pub struct Simulator {
     /// The kernel, while a callback runs.
     pub core: *mut Core,
     /// The shim's state inside the object.
-    pub state: *mut State,
+    pub state: *mut SharedState,
     /// The scheduler's maps.
     pub maps: Vec<Box<Map>>,
     /// The scheduler's timers, by number.
@@ -52,7 +52,7 @@ pub struct Simulator {
 
 impl Simulator {
     /// The state of a trial on a machine with this number of CPUs.
-    pub fn new(state: *mut State, cpus: u32, seed: Seed) -> Simulator {
+    pub fn new(state: *mut SharedState, cpus: u32, seed: Seed) -> Simulator {
         let mut possible = Box::new([0; NR_CPUS as usize / 64]);
         for cpu in 0..cpus {
             possible[cpu as usize / 64] |= 1 << (cpu % 64);

@@ -11,7 +11,7 @@ use compile::native::Native;
 use model::{ActiveScheduler, KnobValue, Measured, Outcome, Record, SchedulerChoice, Trace, Trial};
 use serde::{Deserialize, Serialize};
 
-use super::isolate::{Ending, isolated};
+use super::isolate::{ProcessEnd, isolated};
 use super::scheduler::{Host, NativeScheduler};
 use super::{cell, fork_server};
 use crate::core::memory::TaskLayout;
@@ -136,14 +136,14 @@ pub(super) fn answer(trial: &Trial, scheduler: Option<&Native>) -> Vec<u8> {
 
 /// The record of a trial whose process has ended.
 fn record(
-    ending: io::Result<Ending>,
+    ending: io::Result<ProcessEnd>,
     trial: &Trial,
     scheduler: Option<&Native>,
     timeout: Duration,
 ) -> Result<Record, LabFault> {
     let fault = |what| LabFault { trial: trial.id(), what };
     let ending = ending.map_err(|error| fault(format!("no process for it: {error}")))?;
-    let Ending::Answer(bytes) = ending else {
+    let ProcessEnd::Answer(bytes) = ending else {
         return Ok(without(trial, outcome(ending, scheduler, timeout)));
     };
     match serde_json::from_slice::<Answer>(&bytes) {
@@ -166,28 +166,28 @@ fn printable(text: &str) -> String {
 }
 
 /// The outcome of a trial whose process has sent no answer.
-fn outcome(ending: Ending, scheduler: Option<&Native>, timeout: Duration) -> Outcome {
+fn outcome(ending: ProcessEnd, scheduler: Option<&Native>, timeout: Duration) -> Outcome {
     match ending {
-        Ending::Fault(fault) => fault.outcome(scheduler),
-        Ending::Panic(text) => {
+        ProcessEnd::Fault(fault) => fault.outcome(scheduler),
+        ProcessEnd::Panic(text) => {
             Outcome::Failed { reason: format!("a mistake of the simulator: {text}") }
         }
         // A call of another architecture does not even raise the signal that is reported.
-        Ending::Killed(libc::SIGSYS) => Outcome::Failed {
+        ProcessEnd::Killed(libc::SIGSYS) => Outcome::Failed {
             reason: "the scheduler made a system call of another architecture, which the sandbox \
                      forbids"
                 .into(),
         },
-        Ending::Killed(signal) => {
+        ProcessEnd::Killed(signal) => {
             Outcome::Crashed { text: format!("the trial's process ended with signal {signal}") }
         }
-        Ending::Stopped => Outcome::Failed { reason: "interrupted".into() },
-        Ending::TimedOut => {
+        ProcessEnd::Stopped => Outcome::Failed { reason: "interrupted".into() },
+        ProcessEnd::TimedOut => {
             Outcome::Hung { reason: format!("still simulating after {} ms", timeout.as_millis()) }
         }
-        Ending::Answer(_) | Ending::Left => {
+        ProcessEnd::Answer(_) | ProcessEnd::Left => {
             Outcome::Failed { reason: "the scheduler ended the trial's process".into() }
         }
-        Ending::Endless => Outcome::Failed { reason: "an answer without end".into() },
+        ProcessEnd::Endless => Outcome::Failed { reason: "an answer without end".into() },
     }
 }

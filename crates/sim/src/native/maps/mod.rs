@@ -11,7 +11,7 @@ mod values;
 use compile::native::Map as Fact;
 
 use hash::Hash;
-use queue::Queue;
+use queue::ValueQueue;
 use ring::Ring;
 use storage::Storage;
 use values::Values;
@@ -60,7 +60,7 @@ pub struct Map {
 enum Form {
     Array(Values),
     Hash(Hash),
-    Queue(Queue),
+    Queue(ValueQueue),
     Ring(Ring),
     /// A ring buffer written by user space, which the model lacks: always empty.
     UserRing,
@@ -304,7 +304,7 @@ fn form(fact: &Fact, cpus: u32) -> Result<Form, String> {
             Form::Hash(Hash::new(entries, key, value, cpus, lru).ok_or_else(no_memory)?)
         }
         kinds::QUEUE | kinds::STACK => {
-            Form::Queue(Queue::new(entries, value, fact.kind == kinds::STACK))
+            Form::Queue(ValueQueue::new(entries, value, fact.kind == kinds::STACK))
         }
         kinds::RINGBUF => Form::Ring(Ring::default()),
         kinds::USER_RINGBUF => Form::UserRing,

@@ -6,17 +6,17 @@ use std::collections::VecDeque;
 use super::{EXIST, errno};
 
 /// Values without keys.
-pub struct Queue {
+pub struct ValueQueue {
     values: VecDeque<Vec<u8>>,
     capacity: usize,
     value_size: usize,
     last_first: bool,
 }
 
-impl Queue {
+impl ValueQueue {
     /// An empty one; stacks give the last value first.
-    pub fn new(capacity: usize, value_size: usize, last_first: bool) -> Queue {
-        Queue { values: VecDeque::new(), capacity, value_size, last_first }
+    pub fn new(capacity: usize, value_size: usize, last_first: bool) -> ValueQueue {
+        ValueQueue { values: VecDeque::new(), capacity, value_size, last_first }
     }
 
     /// Adds a value; with `BPF_EXIST` the oldest makes room.

@@ -13,7 +13,7 @@ use crate::kernels::build::definition::{Patch, Replacement};
 use crate::kernels::build::{BuildEvent, Hear, refused};
 
 /// The largest file that is taken for a patch.
-const PATCH: spec::files::Kind = spec::files::Kind { noun: "a patch", most: 64 << 20 };
+const PATCH: spec::files::FileKind = spec::files::FileKind { noun: "a patch", most: 64 << 20 };
 
 /// A patch's text as its author published it.
 pub fn find(
