@@ -129,7 +129,7 @@ impl CampaignFolder {
     }
 }
 
-fn text(path: &Path, kind: spec::files::Kind) -> Result<String> {
+fn text(path: &Path, kind: spec::files::FileKind) -> Result<String> {
     spec::files::text(path, kind).map_err(|fault| refuse(format!("{}: {fault}", path.display())))
 }
 

@@ -109,18 +109,18 @@ fn series_fault(series: &Series) -> Option<String> {
 }
 
 /// The largest number, in any unit: a second has 10⁹ ns, and the age of the universe 10²⁷.
-const LARGEST: f64 = 1e30;
+pub const LARGEST_NUMBER: f64 = 1e30;
 
-const SMALLEST: f64 = 1e-60;
+pub const SMALLEST_NUMBER: f64 = 1e-60;
 
 /// Why a number cannot be in a record; `None` if it can.
 fn number_fault(value: f64) -> Option<String> {
     match value.abs() {
         size if size.is_nan() => Some("it is not a number".into()),
         size if size.is_infinite() => Some("it is infinite".into()),
-        size if size > LARGEST => Some(format!("{value:e} is beyond ±{LARGEST:e}")),
-        size if size > 0.0 && size < SMALLEST => {
-            Some(format!("{value:e} is not 0 and nearer to it than {SMALLEST:e}"))
+        size if size > LARGEST_NUMBER => Some(format!("{value:e} is beyond ±{LARGEST_NUMBER:e}")),
+        size if size > 0.0 && size < SMALLEST_NUMBER => {
+            Some(format!("{value:e} is not 0 and nearer to it than {SMALLEST_NUMBER:e}"))
         }
         _ => None,
     }
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn zero_loses_its_sign_and_nothing_else_changes() {
         assert!(settled(-0.0).value.is_some_and(f64::is_sign_positive));
-        for value in [0.0, 1.0, -1.0, LARGEST, -LARGEST, SMALLEST] {
+        for value in [0.0, 1.0, -1.0, LARGEST_NUMBER, -LARGEST_NUMBER, SMALLEST_NUMBER] {
             assert_eq!(settled(value), Metric::number("x", "all", value));
         }
     }

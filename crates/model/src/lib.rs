@@ -39,6 +39,7 @@ mod usual;
 pub mod workload;
 
 pub use backend::Backend;
+pub use check::{LARGEST_NUMBER, SMALLEST_NUMBER};
 pub use claim::{Claim, Expectation};
 pub use contestant::{Contestant, KnobValue, Policy, PolicyClass, SchedulerChoice};
 pub use experiment::{Design, Experiment, Progress, Scatter};

@@ -32,7 +32,7 @@ impl Tree {
     pub fn read(name: &str, sources: &Path) -> Result<Tree, String> {
         let folder = sources.join(name);
         if !folder.join(VERSION_FILE).is_file() {
-            return Err(absent(name));
+            return Err(tree_is_absent(name));
         }
         let list = fs::read_to_string(folder.join(LIST)).map_err(|_| {
             format!("the source tree `{name}` is not listed for the VM; use --on live")

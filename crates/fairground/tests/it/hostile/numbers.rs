@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Numbers that are not what statistics expect.
 
-use model::{Metric, number};
+use model::{LARGEST_NUMBER, Metric, SMALLEST_NUMBER};
 use rusqlite::Connection;
 use store::Store;
 
@@ -69,7 +69,7 @@ fn the_largest_and_smallest_numbers_make_no_nonsense() {
     let session = from.sessions().expect("sessions").remove(0);
     let to = Store::open(&bench.path("b.db")).expect("a store");
     let id = to.begin(&session).expect("a session");
-    let edges = [number::LARGEST, -number::LARGEST, number::SMALLEST, 0.0, 1.0];
+    let edges = [LARGEST_NUMBER, -LARGEST_NUMBER, SMALLEST_NUMBER, 0.0, 1.0];
     for (index, mut record) in bench.records("a.db").into_iter().enumerate() {
         for (place, metric) in record.measured.metrics.iter_mut().enumerate() {
             let value = edges[(index + place) % edges.len()];
