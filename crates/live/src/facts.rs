@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Facts about the machine and the kernel that a record keeps: what the caller of a trial knows, and
-//! what can be read from the running system.
+//! Facts about the machine and the kernel that a record keeps: what the caller of a trial knows,
+//! and what can be read from the running system.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the running kernel has: its types (BTF), its flags of `struct sched_ext_ops`, and what keeps
-//! this process from loading a scheduler.
+//! What the running kernel has: its types (BTF), its flags of `struct sched_ext_ops`, and what
+//! keeps this process from loading a scheduler.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -72,8 +72,8 @@ fn parse_trace(text: &str) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The loader that an x86-64 program names (`PT_INTERP`); `Some(None)` for a static one, `None` if it
-/// is no such file.
+/// The loader that an x86-64 program names (`PT_INTERP`); `Some(None)` for a static one, `None` if
+/// it is no such file.
 fn interpreter(bytes: &[u8]) -> Option<Option<String>> {
     let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
     let endian = header.endian().ok()?;

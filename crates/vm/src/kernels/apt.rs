@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Kernels, and the kernel's own example schedulers, from the Debian mirror in the machine's own apt
-//! sources. apt runs with a state in a private folder and does not change the system, so it does
-//! not need root.
+//! Kernels, and the kernel's own example schedulers, from the Debian mirror in the machine's own
+//! apt sources. apt runs with a state in a private folder and does not change the system, so it
+//! does not need root.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Sources, unpacked once: `<home>/kernel-builds/<package>_<version>/{src,obj}`, and the emulator's
-//! in `<home>/emulator-builds`. A kernel's source comes out of Debian's package of it, with Debian's
-//! own changes; any other program's as its authors published it.
+//! in `<home>/emulator-builds`. A kernel's source comes out of Debian's package of it, with
+//! Debian's own changes; any other program's as its authors published it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
