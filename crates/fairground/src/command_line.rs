@@ -1,7 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! This process's command line, quoted so that a person can paste it into a shell.
 
+use model::{Experiment, Seed};
+use store::Session;
 pub use store::exchange::shell::quoted;
+
+use crate::dates;
+use crate::execution::VERSION;
+
+/// A session that this command begins now.
+pub fn session(experiment: Experiment, plan: String, seed: Seed) -> Session {
+    Session {
+        id: 0,
+        campaign: None,
+        experiment,
+        plan,
+        seed,
+        command: command(),
+        started_unix_s: dates::now(),
+        fairground: VERSION.into(),
+        origin: None,
+    }
+}
 
 /// The command that started this process, with the program's bare name.
 pub fn command() -> String {

@@ -4,9 +4,6 @@
 use std::time::Duration;
 
 /// Reads `90s`, `10m`, `2h`, or seconds alone.
-///
-/// # Errors
-/// Anything else, with what to write.
 pub fn parse(text: &str) -> Result<Duration, String> {
     let (number, unit_s) = match text.char_indices().last() {
         Some((at, 's')) => (&text[..at], 1),
@@ -22,9 +19,6 @@ pub fn parse(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads `2%` or `2`.
-///
-/// # Errors
-/// Anything but a number above 0.
 pub fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim_end().parse::<f64>();
     match number {

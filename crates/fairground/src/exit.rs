@@ -42,7 +42,6 @@ pub fn of_records(records: &[Record]) -> ExitCode {
     if all_ok { ExitCode::SUCCESS } else { ExitCode::from(MISBEHAVED) }
 }
 
-/// The exit code after Ctrl-C.
 pub fn interrupted() -> ExitCode {
     ExitCode::from(INTERRUPTED)
 }
@@ -56,7 +55,6 @@ pub fn report(error: &Error) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// The exit code of an error.
 pub fn code(error: &Error) -> u8 {
     if error.chain().any(is_closed_output) {
         return 0;

@@ -8,20 +8,20 @@
 //! Read in this order: [`cmd`] is the table of verbs; [`experiment_options`] and
 //! [`planned_experiment`] turn a command line into trials, with the crate `spec`; [`measure`] is
 //! the service behind every verb that measures, and [`execution`] executes trials on the
-//! backends.
-//! [`records`], [`recordings`], [`stores`], [`sessions`] and [`summary`] are what the reading verbs
-//! share, [`lineage`] tells which scheduler descends from which. [`claims`] tests what others have
-//! published, [`advice`] finds the scheduler for a user, [`abilities`] what this machine can do;
-//! [`smallest`] is the experiment that shows whether something works at all. [`building`],
-//! [`command_line`], [`dates`], [`duration`], [`exit`], [`output`] and [`ui`] are small things that
-//! many verbs need. Other tools' files, and files for other people, are in `store::exchange`.
+//! backends. [`records`], [`selected`], [`recordings`], [`past_campaigns`] and [`comparison`] are
+//! what the reading verbs share, [`lineage`] tells which scheduler descends from which. [`claims`]
+//! tests what others have published, [`advice`] finds the scheduler for a user, [`abilities`] what
+//! this machine can do; [`smallest_experiment`] is the one that shows whether something works at
+//! all. [`build_progress`], [`command_line`], [`dates`], [`duration`], [`exit`], [`output`] and
+//! [`ui`] are small things that many verbs need. Other tools' files, and files for other people, are in `store::exchange`.
 
 pub mod abilities;
 pub mod advice;
-pub mod building;
+pub mod build_progress;
 pub mod claims;
 pub mod cmd;
 pub mod command_line;
+pub mod comparison;
 pub mod dates;
 pub mod duration;
 pub mod execution;
@@ -30,14 +30,13 @@ pub mod experiment_options;
 pub mod lineage;
 pub mod measure;
 pub mod output;
+pub mod past_campaigns;
 pub mod planned_experiment;
 pub mod recordings;
 pub mod records;
-pub mod sessions;
+pub mod selected;
 pub mod size;
-pub mod smallest;
-pub mod stores;
-pub mod summary;
+pub mod smallest_experiment;
 pub mod ui;
 
 use std::panic;

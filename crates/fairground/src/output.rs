@@ -15,7 +15,6 @@ use serde::Serialize;
 /// How to print what is printed for reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Aligned columns.
     #[default]
     Table,
     Json,
@@ -69,9 +68,6 @@ impl Write for Terminal {
 }
 
 /// Writes text to standard output. What it has of strangers is escaped, as in all that goes out.
-///
-/// # Errors
-/// When standard output is closed.
 pub fn print(text: &str) -> Result<()> {
     let own: &[&str] = if colour() { report::terminal::STYLES } else { &[] };
     Stdout.write_all(text::escaped_but(text, own).as_bytes())?;
@@ -101,23 +97,33 @@ pub fn tell_once(text: &str) {
 }
 
 /// Writes a value as indented JSON to standard output.
-///
-/// # Errors
-/// When standard output is closed.
 pub fn print_json<T: Serialize>(value: &T) -> Result<()> {
     print(&(serde_json::to_string_pretty(value)? + "\n"))
 }
 
 /// A file to write to, or standard output when none is named.
-///
-/// # Errors
-/// When the file cannot be created.
-pub fn writer(file: Option<&PathBuf>) -> Result<Box<dyn Write>> {
+pub fn writer(file: Option<&Path>) -> Result<Box<dyn Write>> {
     Ok(match file {
         None if io::stdout().is_terminal() => Box::new(Terminal::default()),
         None => Box::new(BufWriter::new(Stdout)),
-        Some(path) => Box::new(BufWriter::new(Named { file: create(path)?, path: path.clone() })),
+        Some(path) => {
+            Box::new(BufWriter::new(Named { file: create(path)?, path: path.to_owned() }))
+        }
     })
+}
+
+/// Writes a whole file, or to standard output when none is named.
+pub fn write(file: Option<&Path>, text: &[u8]) -> Result<()> {
+    let mut out = writer(file)?;
+    out.write_all(text)?;
+    Ok(out.flush()?)
+}
+
+/// Writes a whole file, and says so.
+pub fn write_and_tell(file: &Path, text: &str) -> Result<()> {
+    write(Some(file), text.as_bytes())?;
+    tell(format_args!("wrote {}", file.display()));
+    Ok(())
 }
 
 /// A file whose errors say its name: "no space left on device" alone helps nobody.

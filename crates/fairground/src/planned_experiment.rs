@@ -113,9 +113,6 @@ pub fn plan_of(experiment: &Experiment, seed: Seed, wanted: &str) -> Option<Vec<
 }
 
 /// The contestant that a `--scheduler` option describes, and the text of its file.
-///
-/// # Errors
-/// Whatever is wrong with the option.
 pub fn contestant(option: &str) -> Result<(Contestant, Sources), SpecError> {
     with_sources(|host| spec::contestant::from_option(option, host))
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The recordings that records play: their tapes, as far as somebody has them, and what these show.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use model::play::{self, Refusal};
@@ -60,9 +59,7 @@ pub fn tapes_name(file: &Path) -> String {
 /// Writes a workload's file. The tapes are there before it names them.
 pub fn write(files: &Files, file: &Path) -> anyhow::Result<()> {
     for (text, file) in [(&files.tapes, tapes_file(file)), (&files.workload, file.to_owned())] {
-        let mut out = output::writer(Some(&file))?;
-        out.write_all(text.as_bytes())?;
-        out.flush()?;
+        output::write(Some(&file), text.as_bytes())?;
     }
     Ok(())
 }

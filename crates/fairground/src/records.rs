@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The records of a store that a reading verb uses.
+//! The records that a reading verb uses, of one store or of several as one set.
 
+use std::collections::BTreeSet;
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use model::Record;
-use store::{Damage, Filter, Session, Store};
+use store::exchange::share::{self, Shared};
+use store::{Damage, Filter, SchedulerSource, Session, Store};
 
-use crate::exit::bad_input;
+use crate::execution::locations;
+use crate::exit::{self, bad_input};
 use crate::output;
+use crate::selected::{Selected, StoreRecords};
+
+/// How every SQLite file begins.
+const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// Reads records; those that are damaged are told about once, and left out.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn read(store: &Store, filter: &Filter) -> Result<Vec<Record>> {
     let read = store.read(filter)?;
     let told = read.damaged.iter().map(|damage| left_out(store.path(), damage));
@@ -26,53 +31,85 @@ fn left_out(store: &Path, damage: &Damage) -> String {
     format!("{}: {damage}; it is left out", store.display())
 }
 
-/// The damaged records of a store, in words for a report.
-///
-/// # Errors
-/// When the store cannot be read.
-pub fn damages(path: &Path) -> Result<Vec<String>> {
-    let read = Store::open_readonly(path)?.read(&Filter::default())?;
-    Ok(read.damaged.iter().map(|damage| left_out(path, damage)).collect())
-}
-
-/// The options that choose records.
-#[derive(clap::Args, Clone, Debug)]
-pub struct Chosen {
-    /// The experiment; without it, the one that ran last
-    pub experiment: Option<String>,
-    /// The store
-    #[arg(long, value_name = "FILE", default_value = crate::execution::locations::STORE)]
-    pub store: PathBuf,
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Selection {
+    /// An experiment, by default the one that ran last; and stores to combine: A.db B.db
+    #[arg(value_name = "EXPERIMENT|STORE")]
+    names: Vec<String>,
+    /// The store, if no other is named [default: fairground.db]
+    #[arg(long = "store", value_name = "FILE")]
+    stores: Vec<PathBuf>,
     /// A session of the store instead of the last one, or `all` sessions of the experiment
     #[arg(long, value_name = "NUMBER|all")]
     session: Option<String>,
 }
 
-impl Chosen {
-    /// The last session of an experiment in a store, as `run` shows it at its end.
-    pub fn session(store: PathBuf, session: i64) -> Chosen {
-        Chosen { experiment: None, store, session: Some(session.to_string()) }
+impl Selection {
+    /// A session of a store, with the sessions that it resumes, as `run` shows it at its end.
+    pub fn session(store: &Path, session: i64) -> Selection {
+        let (stores, session) = (vec![store.to_owned()], Some(session.to_string()));
+        Selection { names: Vec::new(), stores, session }
     }
 
     /// The last session of an experiment in a store.
-    pub fn last_of(store: PathBuf, experiment: &str) -> Chosen {
-        Chosen { experiment: Some(experiment.into()), store, session: None }
+    pub fn last_of(store: &Path, experiment: &str) -> Selection {
+        let (names, stores) = (vec![experiment.to_owned()], vec![store.to_owned()]);
+        Selection { names, stores, session: None }
     }
 
-    /// What one of several stores has of an experiment.
-    pub fn of(store: PathBuf, experiment: Option<String>, session: Option<String>) -> Chosen {
-        Chosen { experiment, store, session }
+    /// The chosen records of all stores, without traces.
+    pub fn open(&self) -> Result<Selected> {
+        self.open_with(false)
     }
 
-    /// The records of the session before the chosen ones, of the same experiment; `None` if there
+    /// The same with traces.
+    pub fn with_traces(&self) -> Result<Selected> {
+        self.open_with(true)
+    }
+
+    fn open_with(&self, traces: bool) -> Result<Selected> {
+        let (_, stores) = self.sorted()?;
+        if stores.len() > 1 && self.session.as_deref().is_some_and(|session| session != "all") {
+            return Err(bad_input(
+                "--session NUMBER: sessions have numbers in one store only; with several stores, \
+                 leave it out for the last one of each, or write --session all",
+            ));
+        }
+        Ok(Selected::new(self.read_stores(self.session.as_deref(), traces)?))
+    }
+
+    /// All sessions of the experiment in each of the stores, unless one is named.
+    pub fn all_sessions(&self) -> Result<Vec<StoreRecords>> {
+        self.read_stores(self.session.as_deref().or(Some("all")), false)
+    }
+
+    fn read_stores(&self, session: Option<&str>, traces: bool) -> Result<Vec<StoreRecords>> {
+        let (experiment, stores) = self.sorted()?;
+        let experiment = match experiment {
+            None if stores.len() > 1 || session == Some("all") => {
+                Some(last_experiment(&stores[0])?)
+            }
+            given => given.map(|name| stem(&name)),
+        };
+        let read = |(store, label): (&PathBuf, String)| -> Result<StoreRecords> {
+            let chosen = InStore { store, experiment: experiment.as_deref(), session };
+            let sessions = if share::is_shared(store) {
+                chosen.shared(traces)
+            } else {
+                chosen.read(traces).map_err(|error| with_what_it_has(error, store))
+            };
+            Ok(StoreRecords { label, sessions: sessions? })
+        };
+        stores.iter().zip(labels(&stores)).map(read).collect()
+    }
+
+    /// The records of the session before the chosen one, of the same experiment; `None` if there
     /// is none.
-    ///
-    /// # Errors
-    /// When the store cannot be read or has no such records.
     pub fn previous(&self) -> Result<Option<Vec<Record>>> {
-        let store = Store::open_readonly(&self.store)?;
-        let last = self.sessions(&store)?.pop().ok_or_else(|| self.nothing())?;
-        let mut earlier = store.sessions()?;
+        let path = self.one_store()?;
+        let selected = self.open()?;
+        let Some(last) = selected.sessions.last() else { return Ok(None) };
+        let mut earlier = Store::open_readonly(&path)?.sessions()?;
         earlier.retain(|session| {
             // An imported session is not the one before a session of this machine.
             session.experiment.name == last.experiment.name
@@ -80,110 +117,199 @@ impl Chosen {
                 && session.first() < last.first()
         });
         let Some(before) = earlier.last() else { return Ok(None) };
-        let session = Chosen::session(self.store.clone(), before.id);
-        session.records().map(Some)
+        Ok(Some(Selection::session(&path, before.id).open()?.records))
     }
 
-    /// The chosen records, without traces.
-    ///
-    /// # Errors
-    /// When the store cannot be read or has no such records.
-    pub fn records(&self) -> Result<Vec<Record>> {
-        Ok(self.open()?.1)
+    /// The sessions of the only store, oldest first, each with its own records.
+    pub fn sessions_of_one_store(&self, traces: bool) -> Result<Vec<(Session, Vec<Record>)>> {
+        self.one_store()?;
+        let stores = self.read_stores(self.session.as_deref(), traces)?;
+        let mut sessions: Vec<_> = stores.into_iter().flat_map(|store| store.sessions).collect();
+        sessions.retain(|(_, records)| !records.is_empty());
+        Ok(sessions)
     }
 
-    /// The sessions that the records belong to, oldest first, and the records, with traces.
-    ///
-    /// # Errors
-    /// When the store cannot be read or has no such records.
-    pub fn with_traces(&self) -> Result<(Vec<Session>, Vec<Record>)> {
-        self.read(true)
+    pub fn one_store(&self) -> Result<PathBuf> {
+        let (_, mut stores) = self.sorted()?;
+        match stores.len() {
+            1 => Ok(stores.remove(0)),
+            _ => Err(bad_input(
+                "several stores are named, and this reads one; `history --gate` finds the earlier \
+                 session in another store by --before FILE",
+            )),
+        }
     }
 
-    /// The sessions that the records belong to, oldest first, and the records.
-    ///
-    /// # Errors
-    /// When the store cannot be read or has no such records.
-    pub fn open(&self) -> Result<(Vec<Session>, Vec<Record>)> {
-        self.read(false)
+    /// The folder of shared files that is named instead of an experiment; `None` if it is an
+    /// experiment. A folder of an experiment's name counts only if it has shared files.
+    pub fn folder(&self) -> Option<&Path> {
+        let [name] = self.names.as_slice() else { return None };
+        let folder = Path::new(name);
+        let is_shared =
+            |file: DirEntry| file.path().extension().is_some_and(|ending| ending == share::ENDING);
+        let has_shared = || folder.read_dir().is_ok_and(|all| all.flatten().any(is_shared));
+        (folder.is_dir() && (name.contains('/') || has_shared())).then_some(folder)
     }
 
-    fn read(&self, traces: bool) -> Result<(Vec<Session>, Vec<Record>)> {
-        let store = Store::open_readonly(&self.store)?;
-        let (sessions, campaign) = self.chosen(&store)?;
-        let experiment = sessions.last().map(|session| session.experiment.name.clone());
-        let filter = Filter { experiment, campaign, traces, ..Filter::default() };
-        let records = read(&store, &filter)?;
-        if records.is_empty() { Err(self.nothing()) } else { Ok((sessions, records)) }
+    /// The texts of schedulers and tapes that the stores have.
+    pub fn texts(&self) -> Result<Vec<SchedulerSource>> {
+        let mut texts = Vec::new();
+        for store in self.sorted()?.1 {
+            if share::is_shared(&store) {
+                texts.extend(Shared::read(&store)?.sources);
+            } else {
+                texts.extend(Store::open_readonly(&store)?.sources()?);
+            }
+        }
+        Ok(texts)
     }
 
+    /// The damaged records of the stores, which are left out, in words for a report.
+    pub fn damages(&self) -> Result<Vec<String>> {
+        let mut damages = Vec::new();
+        for store in self.sorted()?.1.iter().filter(|store| !share::is_shared(store)) {
+            let read = Store::open_readonly(store)?.read(&Filter::default())?;
+            damages.extend(read.damaged.iter().map(|damage| left_out(store, damage)));
+        }
+        Ok(damages)
+    }
+
+    /// The experiment and the stores that the command line names.
+    fn sorted(&self) -> Result<(Option<String>, Vec<PathBuf>)> {
+        let (stores, names): (Vec<&String>, Vec<&String>) =
+            self.names.iter().partition(|name| is_store(Path::new(name)));
+        if let [first, second, ..] = names.as_slice() {
+            return Err(bad_input(format!(
+                "{first}, {second}: neither is a store, and there can be one experiment only"
+            )));
+        }
+        let mut stores: Vec<PathBuf> = stores.into_iter().map(PathBuf::from).collect();
+        stores.extend(self.stores.iter().cloned());
+        if stores.is_empty() {
+            stores.push(locations::STORE.into());
+        }
+        Ok((names.first().map(|name| (*name).clone()), stores))
+    }
+}
+
+/// What is wanted of one store.
+struct InStore<'a> {
+    store: &'a Path,
+    experiment: Option<&'a str>,
+    /// A number or `all`; without it the last session, with those that it resumes.
+    session: Option<&'a str>,
+}
+
+impl InStore<'_> {
     /// The sessions, oldest first, each with its own records.
-    ///
-    /// # Errors
-    /// When the store cannot be read or has no such records.
-    pub fn by_session(&self, traces: bool) -> Result<Vec<(Session, Vec<Record>)>> {
-        let store = Store::open_readonly(&self.store)?;
-        let (sessions, _) = self.chosen(&store)?;
+    fn read(&self, traces: bool) -> Result<Vec<(Session, Vec<Record>)>> {
+        let store = Store::open_readonly(self.store)?;
         let with_records = |session: Session| {
             let filter = Filter { session: Some(session.id), traces, ..Filter::default() };
             Ok((session, read(&store, &filter)?))
         };
-        let mut all: Vec<_> = sessions.into_iter().map(with_records).collect::<Result<_>>()?;
-        all.retain(|(_, records)| !records.is_empty());
-        if all.is_empty() { Err(self.nothing()) } else { Ok(all) }
+        let sessions = self.sessions(&store)?.into_iter();
+        let sessions: Vec<_> = sessions.map(with_records).collect::<Result<_>>()?;
+        let is_empty = sessions.iter().all(|(_, records)| records.is_empty());
+        if is_empty { Err(self.nothing()) } else { Ok(sessions) }
     }
 
-    /// The sessions, oldest first, and their campaign if they are of one.
-    fn chosen(&self, store: &Store) -> Result<(Vec<Session>, Option<i64>)> {
-        let mut sessions = self.sessions(store)?;
-        let last = sessions.last().map(Session::first).ok_or_else(|| self.nothing())?;
-        let campaign_only = self.session.as_deref() != Some("all");
-        if campaign_only {
-            sessions.retain(|session| session.first() == last);
-        }
-        Ok((sessions, campaign_only.then_some(last)))
-    }
-
-    /// The sessions that the options allow, oldest first.
     fn sessions(&self, store: &Store) -> Result<Vec<Session>> {
         let mut sessions = store.sessions()?;
-        if let Some(name) = &self.experiment {
-            let name = stem(name);
+        if let Some(name) = self.experiment {
             sessions.retain(|session| session.experiment.name == name);
         }
-        match self.session.as_deref() {
-            None => {}
-            Some("all") => {
-                let last = sessions.last().map(|session| session.experiment.name.clone());
-                sessions.retain(|session| Some(&session.experiment.name) == last.as_ref());
-            }
+        let wanted = match self.session {
+            Some("all") => return Ok(sessions),
+            None => sessions.last(),
             Some(number) => {
                 let number: i64 = number.parse().map_err(|_| {
                     bad_input(format!("--session {number}: neither a number nor `all`"))
                 })?;
-                let chosen =
-                    sessions.iter().find(|session| session.id == number).map(Session::first);
-                sessions.retain(|session| Some(session.first()) == chosen);
+                sessions.iter().find(|session| session.id == number)
             }
+        };
+        let first = wanted.map(Session::first).ok_or_else(|| self.nothing())?;
+        sessions.retain(|session| session.first() == first);
+        Ok(sessions)
+    }
+
+    /// What a shared file has.
+    fn shared(&self, traces: bool) -> Result<Vec<(Session, Vec<Record>)>> {
+        let mut sessions = Shared::read(self.store)?.sessions;
+        sessions.retain(|(session, _)| {
+            self.experiment.is_none_or(|name| session.experiment.name == name)
+        });
+        if sessions.iter().all(|(_, records)| records.is_empty()) {
+            let name = self.experiment.unwrap_or_default();
+            return Err(bad_input(format!("{}: no records of {name}", self.store.display())));
+        }
+        if !traces {
+            let records = sessions.iter_mut().flat_map(|(_, records)| records);
+            records.for_each(|record| record.trace = None);
         }
         Ok(sessions)
     }
 
     fn nothing(&self) -> anyhow::Error {
-        let what = match (&self.experiment, &self.session) {
+        let what = match (self.experiment, self.session) {
+            (Some(name), None | Some("all")) => format!("of experiment {name}"),
             (_, Some(session)) => format!("of session {session}"),
-            (Some(name), None) => format!("of experiment {name}"),
             (None, None) => String::from("yet"),
         };
-        bad_input(format!(
-            "{}: no records {what}; `fairground run` makes some",
-            self.store.display()
-        ))
+        let store = self.store.display();
+        bad_input(format!("{store}: no records {what}; `fairground run` makes some"))
     }
 }
 
-/// An experiment is named in the store by its file's stem.
-pub fn stem(name: &str) -> String {
-    let file = std::path::Path::new(name).file_name().unwrap_or_default().to_string_lossy();
+/// Whether a name means a store: by its ending, or by the first bytes of the file.
+fn is_store(path: &Path) -> bool {
+    let begins =
+        || spec::files::beginning(path, SQLITE.len() as u64).is_ok_and(|start| start == SQLITE);
+    path.extension().is_some_and(|ending| ending == "db" || ending == share::ENDING)
+        || share::is_shared(path)
+        || begins()
+}
+
+fn last_experiment(store: &Path) -> Result<String> {
+    if share::is_shared(store) {
+        let file = Shared::read(store)?;
+        let last = file.sessions.last().map(|(session, _)| session.experiment.name.clone());
+        return Ok(last.unwrap_or_default());
+    }
+    let sessions = Store::open_readonly(store)?.sessions()?;
+    let last = sessions.last().map(|session| session.experiment.name.clone());
+    last.ok_or_else(|| {
+        bad_input(format!("{}: no records yet; `fairground run` makes some", store.display()))
+    })
+}
+
+/// Adds the experiments that the store has to the error that it lacks the wanted one.
+fn with_what_it_has(error: anyhow::Error, store: &Path) -> anyhow::Error {
+    let sessions = Store::open_readonly(store).and_then(|store| store.sessions());
+    let names = sessions.unwrap_or_default().into_iter().map(|session| session.experiment.name);
+    let names: BTreeSet<String> = names.collect();
+    if names.is_empty() || exit::code(&error) != exit::BAD_INPUT {
+        return error;
+    }
+    let names = names.into_iter().collect::<Vec<_>>().join(", ");
+    bad_input(format!("{error:#}; it has records of {names}"))
+}
+
+/// Short names, all different: the files' names, or their paths if two files have the same name.
+fn labels(stores: &[PathBuf]) -> Vec<String> {
+    let short = |path: &PathBuf| {
+        path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    };
+    let names: Vec<String> = stores.iter().map(short).collect();
+    let alone = |name: &String| names.iter().filter(|another| *another == name).count() == 1;
+    let label = |(name, path): (&String, &PathBuf)| {
+        if alone(name) { name.clone() } else { path.display().to_string() }
+    };
+    names.iter().zip(stores).map(label).collect()
+}
+
+fn stem(name: &str) -> String {
+    let file = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
     file.trim_end_matches(".toml").to_owned()
 }

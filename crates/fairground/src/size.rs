@@ -2,9 +2,6 @@
 //! Amounts of memory as users write them.
 
 /// Reads `64MB`, `1GB`, `500kB`: 10^6, 10^9 and 10^3 bytes.
-///
-/// # Errors
-/// Anything else, with what to write.
 pub fn parse(text: &str) -> Result<u64, String> {
     let split = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);

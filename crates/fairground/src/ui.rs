@@ -22,7 +22,6 @@ pub fn watch<Done>(work: impl FnOnce(&mut Hear<'_>) -> Done) -> Done {
     done
 }
 
-/// Shows progress.
 struct Screen {
     bar: Option<ProgressBar>,
     done: usize,
@@ -56,7 +55,8 @@ impl Screen {
     }
 
     fn planned(&mut self, trials: usize, done: usize) {
-        (self.trials, self.done) = (trials, done);
+        self.trials = trials;
+        self.done = done;
         let noun = if trials == 1 { "trial" } else { "trials" };
         let there = if done > 0 { format!(", {done} already in the store") } else { String::new() };
         self.line(&format!("{trials} {noun}{there}"));
@@ -119,7 +119,6 @@ impl Screen {
         }
     }
 
-    /// Removes the bar.
     fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -149,7 +149,7 @@ pub struct Beside {
 }
 
 /// A comparison of two sides, and which results confirm the finding.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
     /// `measure[.quantile] group`, as reports name it.
@@ -171,9 +171,6 @@ pub struct Expectation {
     /// The machine to compare with, if that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_machine: Option<String>,
-    /// The measure to compare with, if that is another one: two groups of one trial.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub over_measure: Option<String>,
     /// In what form the two sides are compared.
     #[serde(default)]
     pub by: By,
@@ -204,10 +201,11 @@ pub enum By {
 }
 
 /// What the number must be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Is {
     /// Above the neutral value.
+    #[default]
     More,
     /// Below the neutral value.
     Less,
@@ -218,36 +216,13 @@ pub enum Is {
 /// Where the numbers of one side come from; `None` where the experiment has only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
-    /// The measure with its group.
     pub measure: &'a str,
-    /// The contestant.
     pub contestant: &'a str,
-    /// The cell's whole name.
     pub cell: Option<&'a str>,
-    /// The machine.
     pub machine: Option<&'a str>,
 }
 
 impl Expectation {
-    /// The expectation without optional fields: `of` has more of the measure.
-    pub fn more(measure: &str, of: &str) -> Expectation {
-        Expectation {
-            measure: measure.into(),
-            of: of.into(),
-            cell: None,
-            machine: None,
-            over: None,
-            over_cell: None,
-            over_machine: None,
-            over_measure: None,
-            by: By::default(),
-            is: Is::More,
-            than: None,
-            size: None,
-            says: None,
-        }
-    }
-
     /// Our side.
     pub fn place(&self) -> Place<'_> {
         Place {
@@ -261,10 +236,10 @@ impl Expectation {
     /// The side that it is compared with: [`Expectation::place`] with the `over…` fields applied;
     /// `None` without any of them.
     pub fn other(&self) -> Option<Place<'_>> {
-        let over = [&self.over, &self.over_cell, &self.over_machine, &self.over_measure];
+        let over = [&self.over, &self.over_cell, &self.over_machine];
         let ours = self.place();
-        over.iter().any(|field| field.is_some()).then(|| Place {
-            measure: self.over_measure.as_deref().unwrap_or(ours.measure),
+        over.iter().any(|named| named.is_some()).then(|| Place {
+            measure: ours.measure,
             contestant: self.over.as_deref().unwrap_or(ours.contestant),
             cell: self.over_cell.as_deref().or(ours.cell),
             machine: self.over_machine.as_deref().or(ours.machine),
@@ -286,33 +261,5 @@ impl Expectation {
             Some(&[low, high]) => Some((low, high)),
             _ => None,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn expectation() -> Expectation {
-        let cell = Some("messaging groups=1".into());
-        Expectation { cell, ..Expectation::more("completion_ns all", "muqss") }
-    }
-
-    #[test]
-    fn the_other_side_is_ours_but_for_what_is_said() {
-        let alone = expectation();
-        assert_eq!(alone.other(), None);
-        let growth = Expectation { over_cell: Some("messaging groups=8".into()), ..alone.clone() };
-        let expected = Place { cell: Some("messaging groups=8"), ..alone.place() };
-        assert_eq!(growth.other(), Some(expected));
-    }
-
-    #[test]
-    fn neutral_is_one_zero_or_what_is_said() {
-        let by = |by, than| Expectation { by, than, ..expectation() }.neutral();
-        assert_eq!(by(By::Ratio, None), Some(1.0));
-        assert_eq!(by(By::Difference, None), Some(0.0));
-        assert_eq!(by(By::Value, None), None);
-        assert_eq!(by(By::Ratio, Some(10.0)), Some(10.0));
     }
 }

@@ -15,7 +15,6 @@ mod backends_table;
 mod charts_section;
 mod detail_level;
 mod distributions;
-mod expectation_plot;
 mod failures_section;
 mod figure;
 mod frame;

@@ -40,6 +40,7 @@ pub mod workload;
 use std::fmt;
 use std::path::Path;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use model::Backend;
 
 pub use experiment::{adhoc, experiment};
@@ -109,32 +110,53 @@ pub struct Host<'a> {
 }
 
 /// What the command line changes in an experiment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(clap::Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// `--on`; empty: the backends of the file.
+    /// Run only on this backend: sim, vm or live; or on several: sim,vm
+    #[arg(long, value_parser = backend_parser(), hide_possible_values = true)]
+    #[arg(value_name = "BACKEND", value_delimiter = ',')]
     pub on: Vec<Backend>,
-    /// `--scheduler`, each `NAME [knob=value …]`, `FILE.bpf.c [knob=value …]`, `program:COMMAND
-    /// [ARG …]`,
-    /// `kernel:6.12` or `policy:rr:50`; `@KERNEL` at the end chooses the kernel. Added to the
-    /// experiment's contestants; one of the same name is replaced.
+    /// Add a scheduler: NAME, FILE.bpf.c, 'NAME knob=value', 'program:scx_lavd ARG', kernel:6.12,
+    /// policy:rr:50
+    #[arg(long = "scheduler", value_name = "SCHEDULER")]
     pub schedulers: Vec<String>,
-    /// `--workload`, each `NAME [param=value …]` or `FILE`; they take the place of the
-    /// experiment's.
+    /// Use this workload instead of the experiment's: NAME, FILE, 'NAME parameter=value'
+    #[arg(long = "workload", value_name = "WORKLOAD")]
     pub workloads: Vec<String>,
-    /// `--machine`; they take the place of the experiment's.
+    /// Use this machine instead of the experiment's: NAME, FILE, or sim:NAME for the simulator
+    /// alone
+    #[arg(long = "machine", value_name = "MACHINE")]
     pub machines: Vec<String>,
-    /// `--baseline`.
+    /// The contestant that the others are compared with
+    #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
-    /// `--blocks`.
+    /// Number of blocks: a block runs every contestant in every cell, with fresh boots
+    #[arg(long, value_name = "N")]
     pub blocks: Option<u32>,
-    /// `--trials-per-boot`.
+    /// Trials of each cell inside one boot
+    #[arg(long, value_name = "N", alias = "runs")]
     pub trials_per_boot: Option<u32>,
-    /// `--timeout`, seconds.
+    /// Time limit of a trial, seconds
+    #[arg(long = "timeout", value_name = "SECONDS")]
     pub timeout_s: Option<u64>,
-    /// `--trace`: cells to trace; `all` traces every cell.
+    /// Keep an event trace of this cell's trials in the first block; of every cell's without a
+    /// value
+    #[arg(long, value_name = "CELL", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "all")]
     pub trace: Vec<String>,
-    /// `--no-probes`.
+    /// Measure without probes, to see what the probes cost
+    #[arg(long)]
     pub no_probes: bool,
-    /// `--exploratory`: the plan may be too short to prove anything.
+    /// Run a plan that may be too short to prove anything, without A/A trials; the report says so
+    #[arg(long)]
     pub exploratory: bool,
+}
+
+/// The parser of `--on`: a backend that can execute trials.
+pub fn backend_parser() -> impl TypedValueParser<Value = Backend> {
+    let named = |backend: Backend| PossibleValue::new(backend.word()).help(backend.about());
+    PossibleValuesParser::new(Backend::EXECUTING.map(named)).try_map(|word| {
+        let mut all = Backend::EXECUTING.into_iter();
+        all.find(|backend| backend.word() == word).ok_or("no backend")
+    })
 }

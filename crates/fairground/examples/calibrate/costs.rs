@@ -36,9 +36,6 @@ fn json(costs: &Costs) -> Value {
 
 /// A machine's file with the fitted costs as its `[costs]`; `command` and `kernel` say where they
 /// come from. Without a file it is the table alone.
-///
-/// # Errors
-/// When the file is not TOML.
 pub fn write(file: &str, fit: &Fit, command: &str, kernel: &str) -> Result<String> {
     let mut document: DocumentMut =
         file.parse().map_err(|error| bad_input(format!("the machine's file: {error}")))?;
@@ -46,7 +43,8 @@ pub fn write(file: &str, fit: &Fit, command: &str, kernel: &str) -> Result<Strin
     let Value::Object(costs) = json(&fit.costs) else { return Ok(file.into()) };
     let defined = DEFINED.map(|(name, _)| name);
     let is_known = |name: &str| fit.seen.contains(&name) || defined.contains(&name);
-    let guesses: Vec<&str> = costs.keys().map(String::as_str).filter(|it| !is_known(it)).collect();
+    let guesses: Vec<&str> =
+        costs.keys().map(String::as_str).filter(|name| !is_known(name)).collect();
     for name in fit.seen.iter().chain(&defined).chain(&guesses).copied() {
         let value = costs[name].as_u64().context("a cost is a whole number")?;
         table.insert(name, toml_edit::value(value as i64));

@@ -21,9 +21,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use fairground::execution::locations;
 use fairground::execution::objects::{self, Prepared, Sources};
-use fairground::execution::repeated::Earlier;
 use fairground::execution::sink::Sink;
 use fairground::execution::{Settings, interrupt};
 use model::{Backend, Clock, Progress, Record, Seed, Trial};
@@ -104,14 +102,7 @@ fn measure(
     sources: Sources,
 ) -> Result<Option<Vec<Record>>> {
     let stop = interrupt::flag()?;
-    let settings = Settings {
-        home: locations::data_folder().ok(),
-        sources,
-        jobs: None,
-        offline: args.offline,
-        earlier: Earlier::default(),
-        executable: None,
-    };
+    let settings = Settings { sources, offline: args.offline, ..Settings::default() };
     let mut records = Vec::new();
     let mut keep = |new: &[Record]| {
         records.extend_from_slice(new);

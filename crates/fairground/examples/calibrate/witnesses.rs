@@ -77,9 +77,6 @@ struct Witnesses {
 }
 
 /// The experiment with all witnesses.
-///
-/// # Errors
-/// When a built-in file cannot be read, which is a mistake of this program.
 pub fn experiment(machine: &Machine, kernel: &str) -> Result<(Experiment, Sources)> {
     let witnesses: Witnesses =
         toml::from_str(include_str!("witnesses.toml")).context("the built-in witnesses")?;
@@ -99,17 +96,12 @@ pub fn experiment(machine: &Machine, kernel: &str) -> Result<(Experiment, Source
         baseline: SCHEDULERS[0].into(),
         contestants,
         workloads: on(machine.cpus, witnesses.workload),
-        scaled: Vec::new(),
-        only_on: Default::default(),
-        cells_on: Default::default(),
         machines: vec![machine.clone()],
         blocks: 1,
         trials_per_boot: 1,
         timeout_ms: 60_000,
-        trace: Vec::new(),
-        trace_every_trial: false,
         probes: true,
-        design: Default::default(),
+        ..Experiment::default()
     };
     Ok((experiment, sources))
 }
@@ -155,9 +147,6 @@ pub struct Fit {
 }
 
 /// Fits a machine's costs to the records of the witnesses.
-///
-/// # Errors
-/// When a witness has not ended well, or the simulator cannot run it.
 pub fn fit(machine: &Machine, records: &[Record], natives: &Natives) -> Result<Fit> {
     let (start, seen_costs) = (&machine.costs, seen(machine.cpus));
     let bad = records.iter().find(|record| !record.outcome.is_ok());

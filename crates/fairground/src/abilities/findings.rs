@@ -6,7 +6,7 @@ use live::loader::Obstacle;
 use serde::Serialize;
 use vm::{NoKvm, emulator, qemu};
 
-use super::seen::{Image, Seen};
+use super::machine_facts::{Image, MachineFacts};
 
 /// One thing that Fairground can do on some machines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -18,12 +18,10 @@ pub struct Finding {
     /// Whether trials are executed by it: one of these is enough to measure something.
     #[serde(skip)]
     pub executes: bool,
-    /// What it works with.
     pub with: String,
     pub lacks: Vec<Lack>,
 }
 
-/// Something that is lacking.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lack {
     pub what: String,
@@ -35,79 +33,76 @@ fn lack(what: impl Into<String>, remedy: impl Into<String>) -> Lack {
     Lack { what: what.into(), remedy: remedy.into() }
 }
 
-/// What a machine can do, the cheapest first.
-pub fn findings(seen: &Seen) -> Vec<Finding> {
-    let mut all = vec![simulator(seen), own_files(seen), one_cpu(seen), several_cpus(seen)];
-    all.extend([real_time(seen), running_kernel(seen), programs(seen)]);
-    all.extend(downloads(seen));
+pub fn findings(facts: &MachineFacts) -> Vec<Finding> {
+    let mut all = vec![simulator(facts), own_files(facts), one_cpu(facts), several_cpus(facts)];
+    all.extend([real_time(facts), running_kernel(facts), programs(facts)]);
+    all.extend(downloads(facts));
     all
 }
 
-/// Whether any trial can be executed.
 pub fn something_works(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.executes && finding.works)
 }
 
-/// What works if nothing is lacking.
 fn complete(name: &'static str, option: &'static str, with: String, lacks: Vec<Lack>) -> Finding {
     let works = lacks.is_empty();
     let with = if works { with } else { String::new() };
     Finding { name, option, works, executes: true, with, lacks }
 }
 
-fn simulator(seen: &Seen) -> Finding {
+fn simulator(facts: &MachineFacts) -> Finding {
     let remedy = "report it, with this output";
-    let lacks = seen.simulator.as_ref().err().map(|why| lack(why, remedy));
+    let lacks = facts.simulator.as_ref().err().map(|why| lack(why, remedy));
     complete("simulator", "--on sim", "one trial ran".into(), lacks.into_iter().collect())
 }
 
-fn own_files(seen: &Seen) -> Finding {
+fn own_files(facts: &MachineFacts) -> Finding {
     let remedy = |why: &NoCompiler| match why {
-        NoCompiler::Missing => seen.install("clang-19"),
+        NoCompiler::Missing => facts.install("clang-19"),
         NoCompiler::Chosen(_) => "unset BPF_CLANG".into(),
     };
-    let lacks = seen.compiler.as_ref().err().map(|why| lack(why.to_string(), remedy(why)));
-    let with = seen.compiler.clone().unwrap_or_default();
+    let lacks = facts.compiler.as_ref().err().map(|why| lack(why.to_string(), remedy(why)));
+    let with = facts.compiler.clone().unwrap_or_default();
     let (name, lacks) = ("your own scheduler's file", lacks.into_iter().collect());
     Finding { executes: false, ..complete(name, "--scheduler FILE", with, lacks) }
 }
 
-fn one_cpu(seen: &Seen) -> Finding {
-    let counted_by = match &seen.emulator {
+fn one_cpu(facts: &MachineFacts) -> Finding {
+    let counted_by = match &facts.emulator {
         Ok(Some(version)) => version,
-        _ => words(&seen.qemu),
+        _ => words(&facts.qemu),
     };
-    let with = format!("{counted_by}; {}", releases(seen));
-    complete("virtual machine, one CPU in virtual time", "--on vm", with, seen.no_machine())
+    let with = format!("{counted_by}; {}", releases(facts));
+    complete("virtual machine, one CPU in virtual time", "--on vm", with, facts.no_machine())
 }
 
-fn several_cpus(seen: &Seen) -> Finding {
-    let mut lacks = seen.no_machine();
-    match &seen.emulator {
+fn several_cpus(facts: &MachineFacts) -> Finding {
+    let mut lacks = facts.no_machine();
+    match &facts.emulator {
         Ok(Some(_)) => {}
         Ok(None) => {
             let packages: Vec<&str> =
-                seen.emulator_tools.iter().map(|(_, package)| *package).collect();
+                facts.emulator_tools.iter().map(|(_, package)| *package).collect();
             if !packages.is_empty() {
-                let names: Vec<&str> = seen.emulator_tools.iter().map(|(name, _)| *name).collect();
+                let names: Vec<&str> = facts.emulator_tools.iter().map(|(name, _)| *name).collect();
                 let what = format!("building the emulator needs {}", names.join(", "));
-                lacks.push(lack(what, seen.install(&packages.join(" "))));
+                lacks.push(lack(what, facts.install(&packages.join(" "))));
             }
             lacks.push(lack("the emulator is not built", emulator::COMMAND));
         }
-        Err(why) if seen.kernels.as_ref().err() == Some(why) => {}
+        Err(why) if facts.kernels.as_ref().err() == Some(why) => {}
         Err(why) => lacks.push(lack(why, emulator::COMMAND)),
     }
-    let with = match &seen.emulator {
+    let with = match &facts.emulator {
         Ok(Some(version)) => version.clone(),
         _ => String::new(),
     };
     complete("virtual machine, several CPUs in virtual time", "--on vm", with, lacks)
 }
 
-fn real_time(seen: &Seen) -> Finding {
-    let mut lacks = seen.no_machine();
-    if let Err(why) = &seen.kvm {
+fn real_time(facts: &MachineFacts) -> Finding {
+    let mut lacks = facts.no_machine();
+    if let Err(why) = &facts.kvm {
         let remedy = match why {
             NoKvm::Denied(_) => {
                 "sudo usermod -aG kvm $USER, then log in again; emulated until then"
@@ -125,8 +120,8 @@ fn real_time(seen: &Seen) -> Finding {
     complete("virtual machine in real time (KVM)", "--on vm", with, lacks)
 }
 
-fn running_kernel(seen: &Seen) -> Finding {
-    let lacks = seen.obstacles.iter().map(|obstacle| {
+fn running_kernel(facts: &MachineFacts) -> Finding {
+    let lacks = facts.obstacles.iter().map(|obstacle| {
         let remedy = match obstacle {
             Obstacle::NoSchedExt => NEWER.into(),
             Obstacle::NotRoot => "sudo fairground …".into(),
@@ -134,16 +129,16 @@ fn running_kernel(seen: &Seen) -> Finding {
             Obstacle::Taken { ops, .. } => format!("end the program that has loaded {ops}"),
         };
         let what = match obstacle {
-            Obstacle::NoSchedExt if is_older(&seen.release) => {
-                format!("Linux {} is older than 6.12 and has no sched_ext", seen.release)
+            Obstacle::NoSchedExt if is_older(&facts.release) => {
+                format!("Linux {} is older than 6.12 and has no sched_ext", facts.release)
             }
-            Obstacle::NoSchedExt => format!("Linux {} was built without sched_ext", seen.release),
+            Obstacle::NoSchedExt => format!("Linux {} was built without sched_ext", facts.release),
             other => other.to_string(),
         };
         lack(what, remedy)
     });
     let (name, option) = ("this kernel", "--on live, load");
-    complete(name, option, format!("Linux {} with sched_ext", seen.release), lacks.collect())
+    complete(name, option, format!("Linux {} with sched_ext", facts.release), lacks.collect())
 }
 
 /// What to do about a kernel without sched_ext.
@@ -157,13 +152,13 @@ fn is_older(release: &str) -> bool {
     version < (6, 12)
 }
 
-fn programs(seen: &Seen) -> Finding {
-    let programs = &seen.programs;
+fn programs(facts: &MachineFacts) -> Finding {
+    let programs = &facts.programs;
     let packages: Vec<&str> = programs.packages.iter().map(String::as_str).collect();
     let incomplete = programs.workloads - programs.complete;
     let lacks = (incomplete > 0).then(|| {
         let what = format!("{incomplete} of {} lack a program", programs.workloads);
-        lack(what, seen.install(&packages.join(" ")))
+        lack(what, facts.install(&packages.join(" ")))
     });
     Finding {
         name: "workloads with real programs",
@@ -175,9 +170,8 @@ fn programs(seen: &Seen) -> Finding {
     }
 }
 
-/// The mirror, if it was asked.
-fn downloads(seen: &Seen) -> Option<Finding> {
-    let answer = seen.mirror.as_ref()?;
+fn downloads(facts: &MachineFacts) -> Option<Finding> {
+    let answer = facts.mirror.as_ref()?;
     let remedy = "look at the network and at apt's sources; nothing else needs them";
     let lacks = answer.as_ref().err().map(|why| lack(why, remedy)).into_iter().collect();
     let finding = complete(
@@ -189,8 +183,7 @@ fn downloads(seen: &Seen) -> Option<Finding> {
     Some(Finding { executes: false, ..finding })
 }
 
-impl Seen {
-    /// The command that installs Debian packages.
+impl MachineFacts {
     fn install(&self, packages: &str) -> String {
         match (self.has_apt, self.is_root) {
             (true, true) => format!("apt-get install {packages}"),
@@ -223,8 +216,8 @@ fn words(answer: &Result<String, String>) -> &str {
     answer.as_deref().unwrap_or_default()
 }
 
-fn releases(seen: &Seen) -> String {
-    let kernels = seen.kernels.as_deref().unwrap_or_default();
+fn releases(facts: &MachineFacts) -> String {
+    let kernels = facts.kernels.as_deref().unwrap_or_default();
     let able = kernels.iter().filter(|kernel| kernel.sched_ext).count();
     let newest = kernels.first().map_or("", |kernel: &Image| kernel.release.as_str());
     let kernels = match kernels.len() {

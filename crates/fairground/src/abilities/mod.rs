@@ -2,11 +2,11 @@
 //! What this machine can do, and the commands that get what is missing.
 //!
 //! ```text
-//! probes of all crates ─► seen (facts) ─► findings (pure) ─► table or JSON
+//! probes of all crates ─► machine_facts ─► findings (pure) ─► table or JSON
 //! ```
 
 pub mod findings;
-pub mod seen;
+pub mod machine_facts;
 
 pub use findings::{Finding, findings};
-pub use seen::Seen;
+pub use machine_facts::MachineFacts;

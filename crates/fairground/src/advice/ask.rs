@@ -12,9 +12,6 @@ use spec::care::Care;
 pub const USUAL: &str = "desktop";
 
 /// Asks what matters. The answer holds at least one name, the most important first.
-///
-/// # Errors
-/// When the input ends without an answer, or the question cannot be written.
 pub fn cares(
     input: &mut dyn BufRead,
     output: &mut dyn Write,
@@ -36,9 +33,6 @@ pub fn cares(
 }
 
 /// Asks for a yes; Enter is one.
-///
-/// # Errors
-/// As for [`cares`].
 pub fn agrees(input: &mut dyn BufRead, output: &mut dyn Write, question: &str) -> Result<bool> {
     write!(output, "{question} [Y/n] ")?;
     output.flush()?;

@@ -10,21 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::bad_input;
 
-/// The file in the data folder.
 const FILE: &str = "here.toml";
 
-/// What the file says.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Measured {
+struct SmtShare {
     /// Per cent of a thread alone, as in a machine's file.
     smt_percent: u32,
 }
 
 /// The share that was measured here; `None` if none was.
-///
-/// # Errors
-/// The file is no such file.
 pub fn measured(home: &Path) -> Result<Option<u32>> {
     let path = home.join(FILE);
     let text = match spec::files::text(&path, spec::files::DEFINITION) {
@@ -32,7 +27,7 @@ pub fn measured(home: &Path) -> Result<Option<u32>> {
         Err(fault) if fault.is_absence() => return Ok(None),
         Err(fault) => return Err(bad_input(format!("{}: {fault}", path.display()))),
     };
-    let percent = toml::from_str::<Measured>(&text).ok().map(|measured| measured.smt_percent);
+    let percent = toml::from_str::<SmtShare>(&text).ok().map(|measured| measured.smt_percent);
     match percent.filter(|percent| (1..=100).contains(percent)) {
         Some(percent) => Ok(Some(percent)),
         None => Err(bad_input(format!(
@@ -43,10 +38,6 @@ pub fn measured(home: &Path) -> Result<Option<u32>> {
     }
 }
 
-/// Measures the share and keeps it.
-///
-/// # Errors
-/// No core has two usable CPUs, or the file cannot be written.
 pub fn measure(home: &Path) -> Result<(Sharing, PathBuf)> {
     let sharing = sharing::measure().ok_or_else(|| {
         bad_input("no two CPUs of this machine share a core, so there is nothing to measure")
@@ -59,7 +50,7 @@ pub fn measure(home: &Path) -> Result<(Sharing, PathBuf)> {
 }
 
 fn text(percent: u32) -> String {
-    format!("# Measured by `fairground doctor cores`.\nsmt_percent = {percent}\n")
+    format!("# SmtShare by `fairground doctor cores`.\nsmt_percent = {percent}\n")
 }
 
 #[cfg(test)]

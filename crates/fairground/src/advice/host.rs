@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! This machine: its CPUs, its kernel, and what this user may do on it.
 
+use std::fs::OpenOptions;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use live::active::active;
 use live::facts;
 use live::facts::Context;
@@ -11,43 +12,38 @@ use live::topology::topology;
 use model::{Backend, Machine};
 
 use super::core_sharing;
+use super::race::VM_KERNEL;
 use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
-use crate::experiment_options::On;
+use crate::output;
 use crate::planned_experiment::host_cpus;
-use spec::machine;
+use spec::machine::{self, HERE};
+use vm::kernels;
+
+/// One CPU that counts instructions.
+const COUNTING: &str = "uniprocessor";
 
 /// This machine and its kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Host {
     /// The machine file `here`, with this machine's cores, caches and nodes.
     pub machine: Machine,
-    /// The kernel's release.
     pub release: String,
     /// The kernel's own scheduler: `cfs` or `eevdf`.
     pub fair: String,
-    /// Whether sched_ext schedulers can be loaded.
     pub sched_ext: SchedExt,
-    /// Whether this process runs as root.
     pub is_root: bool,
 }
 
 /// Whether a kernel takes sched_ext schedulers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SchedExt {
-    /// The kernel was built without sched_ext.
     Absent,
-    /// No scheduler is loaded.
     Free,
-    /// This scheduler is loaded.
     Taken(String),
 }
 
-/// Looks at this machine.
-///
-/// # Errors
-/// When its own file cannot be read.
-pub fn look() -> Result<Host> {
+pub fn this_machine() -> Result<Host> {
     let facts = facts::provenance(&Context::default());
     let active = active();
     let sched_ext = match active.sched_ext_state.as_str() {
@@ -68,7 +64,7 @@ pub fn look() -> Result<Host> {
 /// The machine `here` with its cores, caches and nodes. If this process may use only some CPUs, or
 /// they do not divide evenly, it has as many CPUs and no further structure.
 fn here(hz: Option<u32>) -> Result<Machine> {
-    let plain = machine::load(machine::HERE, Path::new(""), host_cpus())?;
+    let plain = machine::load(HERE, Path::new(""), host_cpus())?;
     let plain = Machine { hz: hz.unwrap_or(plain.hz), ..plain };
     let seen = topology();
     let smt_percent = if seen.smt > 1 { share()? } else { plain.smt_percent };
@@ -101,25 +97,25 @@ impl Host {
         )
     }
 
-    /// Whether this process can load a sched_ext scheduler now.
     pub fn can_load(&self) -> bool {
         self.is_root && self.sched_ext == SchedExt::Free
     }
 
     /// The backend; and why, if the user did not choose it. `elsewhere`: the race is for another
     /// machine.
-    ///
-    /// # Errors
-    /// When `live` is wanted and another scheduler is loaded.
-    pub fn backend(&self, on: Option<On>, elsewhere: bool) -> Result<(Backend, Option<String>)> {
-        if let (Some(On(Backend::Live)), SchedExt::Taken(name)) = (on, &self.sched_ext) {
+    pub fn backend(
+        &self,
+        on: Option<Backend>,
+        elsewhere: bool,
+    ) -> Result<(Backend, Option<String>)> {
+        if let (Some(Backend::Live), SchedExt::Taken(name)) = (on, &self.sched_ext) {
             return Err(bad_input(format!(
                 "--on live: the sched_ext scheduler `{name}` is running; stop it first, or write \
                  --on sim"
             )));
         }
         if let Some(on) = on {
-            return Ok((on.into(), None));
+            return Ok((on, None));
         }
         if elsewhere {
             return Ok((Backend::MODEL, Some("the machine is not this one".into())));
@@ -130,7 +126,6 @@ impl Host {
         Ok((Backend::MODEL, Some(self.why_not_load())))
     }
 
-    /// Why schedulers cannot be loaded.
     pub fn why_not_load(&self) -> String {
         match &self.sched_ext {
             SchedExt::Absent => format!("Linux {} here has no sched_ext", self.release),
@@ -138,6 +133,37 @@ impl Host {
             SchedExt::Free => "only root may load schedulers (sudo, --on live)".into(),
         }
     }
+}
+
+/// The machine's name; and why it is not this one, if the user did not name it.
+pub fn machine_for(backend: Backend, named: Option<&str>) -> Result<(String, Option<String>)> {
+    match (named, backend) {
+        (Some(named), _) => Ok((named.into(), None)),
+        (None, backend) if backend.boots_kernels() => virtual_machine(),
+        (None, _) => Ok((HERE.into(), None)),
+    }
+}
+
+/// A machine that is emulated in real time shows the speed of the emulation and what else the
+/// host does. With counted instructions numbers are exact, but only one CPU can be emulated.
+fn virtual_machine() -> Result<(String, Option<String>)> {
+    let Some(why) = without_kvm()? else { return Ok((HERE.into(), None)) };
+    output::tell(format_args!(
+        "KVM does not work ({why}): on one CPU in virtual time; --machine here emulates all in \
+         real time"
+    ));
+    Ok((COUNTING.into(), Some("KVM does not work here".into())))
+}
+
+/// Why KVM does not work. Without a kernel to try, what the device says is believed; the campaign
+/// downloads the kernel.
+fn without_kvm() -> Result<Option<String>> {
+    let Ok(kernel) = kernels::find(&data_folder()?, VM_KERNEL) else {
+        let device = OpenOptions::new().read(true).write(true).open("/dev/kvm");
+        return Ok(device.err().map(|error| format!("/dev/kvm: {error}")));
+    };
+    let executable = std::env::current_exe().context("cannot find this program's own file")?;
+    Ok(vm::kvm(&kernel, &executable).err().map(|why| why.short()))
 }
 
 #[cfg(test)]
@@ -168,19 +194,16 @@ mod tests {
     #[test]
     fn the_backend_of_the_option_is_used_unless_a_scheduler_is_loaded() {
         let free = host(SchedExt::Free, true);
-        assert_eq!(
-            free.backend(Some(On(Backend::Vm)), false).expect("a choice"),
-            (Backend::Vm, None)
-        );
+        assert_eq!(free.backend(Some(Backend::Vm), false).expect("a choice"), (Backend::Vm, None));
         assert_eq!(free.backend(None, true).expect("a choice").0, Backend::Sim);
         let taken = host(SchedExt::Taken("lavd".into()), true);
-        let error = taken.backend(Some(On(Backend::Live)), false).expect_err("refused").to_string();
+        let error = taken.backend(Some(Backend::Live), false).expect_err("refused").to_string();
         assert!(error.contains("stop it first"), "{error}");
     }
 
     #[test]
     fn this_machine_can_be_looked_at() {
-        let host = look().expect("a look");
+        let host = this_machine().expect("a look");
         assert!(host.machine.cpus > 0 && machine::divides(&host.machine));
         assert!(["cfs", "eevdf"].contains(&host.fair.as_str()), "{}", host.fair);
         let words = Host::words(&Machine { name: "here".into(), cpus: 4, smt: 2, ..host.machine });

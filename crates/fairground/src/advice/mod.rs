@@ -2,12 +2,12 @@
 //! Which scheduler suits a user: from what the user cares about to an answer.
 //!
 //! ```text
-//! cares/x.toml, ask ─► host, place (what is there) ─► race (trials, aims) ─► run ─► stats ─► text
+//! cares/x.toml, ask ─► host (what is there) ─► race (trials, aims) ─► run ─► stats ─► text
 //! ```
 //!
-//! Read in this order: [`ask`] asks the user at a terminal, [`host`] looks at the machine,
-//! [`place`] says which one the race is run on, [`race`] lays the trials out and says what of them
-//! is watched, [`commands`] says how to switch.
+//! Read in this order: [`ask`] asks the user at a terminal, [`host`] looks at the machine and
+//! says which one the race is run on, [`race`] lays the trials out and says what of them is
+//! watched, [`commands`] says how to switch.
 //!
 //! What is not here: which scheduler is recommended. See `stats::recommend`.
 
@@ -15,5 +15,4 @@ pub mod ask;
 pub mod commands;
 pub mod core_sharing;
 pub mod host;
-pub mod place;
 pub mod race;

@@ -25,7 +25,6 @@ pub const VM_KERNEL: &str = "7";
 /// percent: the smallest difference that people notice, see docs/src/method/recommendation.md.
 const KEPT_PERCENT: f64 = 5.0;
 
-/// What the user wants to know.
 #[derive(Clone, Debug)]
 pub struct Wish {
     /// What matters, the most important first.
@@ -34,19 +33,14 @@ pub struct Wish {
     pub workloads: Vec<String>,
     /// The candidates, instead of those that the cares name.
     pub schedulers: Vec<String>,
-    /// The machine, instead of this one.
     pub machine: Option<String>,
-    /// The seed of the plan.
     pub seed: u64,
-    /// Where the race runs.
     pub backend: Backend,
 }
 
-/// A wish as an experiment.
 pub struct Race {
     /// The experiment: what is used now is the baseline, the candidates are the others.
     pub planned: PlannedExperiment,
-    /// What is watched.
     pub aims: Vec<Aim>,
     /// Contestants that can be used without loading anything.
     pub easy: Vec<String>,
@@ -54,9 +48,6 @@ pub struct Race {
 
 impl Wish {
     /// The race with one block; the budget decides how many there will be.
-    ///
-    /// # Errors
-    /// What is wrong with an option; that there is no candidate.
     pub fn race(&self, host: &Host) -> Result<Race> {
         let workloads = self.care_workloads();
         let overrides = Overrides {
@@ -97,9 +88,11 @@ impl Wish {
 
     /// Refuses schedulers that this kernel or user cannot load.
     fn can_run(&self, experiment: &Experiment, host: &Host) -> Result<()> {
+        if !self.backend.uses_running_kernel() || host.can_load() {
+            return Ok(());
+        }
         let mut contestants = experiment.contestants.iter();
-        let loaded = contestants.find(|contestant| contestant.scheduler.is_sched_ext());
-        match loaded.filter(|_| self.backend.uses_running_kernel() && !host.can_load()) {
+        match contestants.find(|contestant| contestant.scheduler.is_sched_ext()) {
             None => Ok(()),
             Some(contestant) => Err(bad_input(format!(
                 "--scheduler {}: {}; write --on sim or --on vm, or leave it out",
@@ -120,7 +113,6 @@ impl Wish {
         workloads
     }
 
-    /// What is used now, and the candidates.
     fn contestants(&self, host: &Host) -> Result<Vec<String>> {
         let now = now(self.backend, host);
         let (file, _) = now.split_once(' ').unwrap_or((&now, ""));

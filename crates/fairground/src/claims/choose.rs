@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which claims are tested, by which of their tests, and the sessions that this needs.
+//! Which claims are tested, by which of their tests, and the experiments that this needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::execution::locations::data_folder;
 use anyhow::Result;
-use model::claim::{Source, Test};
+use model::claim::Test;
 use model::{Backend, Claim};
-use report::replication::OTHERS_ASKED;
 
 use super::definition;
 use crate::command_line::quoted;
+use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
 use crate::planned_experiment::experiment_on;
 use spec::assets::{self, Kind};
 use spec::near;
 use vm::kernels;
 
-/// The claims that the command line chooses.
-#[derive(Clone, Debug, Default)]
+#[derive(clap::Args, Clone, Debug, Default)]
 pub struct Wanted {
-    /// Names or files of claims, each with `:TEST` behind it for that test alone; empty: all.
-    pub names: Vec<String>,
-    /// Only claims of these sources; empty: of all.
-    pub sources: Vec<Source>,
-    /// Only tests on these backends; empty: on all.
-    pub on: Vec<Backend>,
-    /// Only tests that take minutes.
+    /// Claims by name or file, NAME:TEST for one test of a claim; all without it
+    #[arg(value_name = "CLAIM")]
+    names: Vec<String>,
+    /// Only tests on this backend: sim, vm or live; or on several: sim,vm
+    #[arg(long, value_parser = spec::backend_parser(), hide_possible_values = true)]
+    #[arg(value_name = "BACKEND", value_delimiter = ',')]
+    on: Vec<Backend>,
+    /// Use only the simulator, and no more blocks than an interval needs: minutes
+    #[arg(long, conflicts_with_all = ["on", "full"])]
     pub quick: bool,
-    /// Tests in the published size, too.
-    pub full: bool,
-    /// Only tests of originals.
-    pub originals: bool,
+    /// Also run tests in the published size: hours
+    #[arg(long)]
+    full: bool,
+    /// Run only tests of originals, on kernels that `kernel build` has made
+    #[arg(long, conflicts_with = "quick")]
+    originals: bool,
 }
 
 /// A claim, and the decision for each of its tests.
@@ -44,65 +46,54 @@ pub struct Chosen {
     pub tests: Vec<Choice>,
 }
 
-/// The decision for a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
-    Run(Session),
-    /// It does not, and why; and the command that runs it, if there is one.
+    Run(TestedExperiment),
+    /// The user has asked for others, and how: its command runs it.
+    Unwanted(String),
+    /// It cannot run here or takes too long, and why; and the command that runs it, if any.
     Leave(String, Option<String>),
 }
 
-/// An experiment on one backend: it runs once for all tests that need it. The simulator
-/// comes first.
+/// An experiment on one backend: it runs once for all tests that need it. The simulator comes
+/// first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Session {
+pub struct TestedExperiment {
     pub on: Backend,
     /// The experiment's name or file.
-    pub experiment: String,
+    pub name: String,
 }
 
-/// Reads the claims that are wanted.
-///
-/// # Errors
-/// What is wrong with their files, unknown tests, and when nothing is left.
 pub fn claims(wanted: &Wanted) -> Result<Vec<Chosen>> {
-    let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let mut order = Vec::new();
+    let mut names: Vec<(String, BTreeSet<&str>)> = Vec::new();
     for text in &wanted.names {
         let (name, test) = split(text);
-        if !named.contains_key(name) {
-            order.push(name.to_owned());
+        match names.iter_mut().find(|(known, _)| known == name) {
+            Some((_, tests)) => tests.extend(test),
+            None => names.push((name.to_owned(), test.into_iter().collect())),
         }
-        named.entry(name.to_owned()).or_default().extend(test.map(str::to_owned));
     }
-    if order.is_empty() {
-        order = assets::names(Kind::Claim);
+    if names.is_empty() {
+        names =
+            assets::names(Kind::Claim).into_iter().map(|name| (name, BTreeSet::new())).collect();
     }
     let mut chosen = Vec::new();
-    for name in order {
+    for (name, tests) in names {
         let claim = definition::read(&name)?;
-        let tests = named.remove(&name).unwrap_or_default();
-        known(&name, &claim, &tests)?;
-        if is_wanted(&claim, wanted) {
-            let choose = |test| choice(&name, test, &tests, wanted);
-            let tests = claim.tests.iter().map(choose).collect();
-            chosen.push(Chosen { name: name.clone(), claim, tests });
+        refuse_unknown(&name, &claim, &tests)?;
+        if !wanted.originals || claim.tests.iter().any(|test| test.originals) {
+            let tests = claim.tests.iter().map(|test| wanted.choice(&name, test, &tests)).collect();
+            chosen.push(Chosen { name, claim, tests });
         }
     }
     if chosen.is_empty() {
-        return Err(bad_input(format!(
-            "no claim is chosen; `fairground list claims` shows them, and a file works too: {}",
-            "fairground replicate ./mine.toml"
-        )));
+        return Err(bad_input(
+            "no claim is chosen; `fairground list claims` shows them, and a file works too: \
+             fairground replicate ./mine.toml",
+        ));
     }
     chosen.sort_by_key(|chosen| chosen.claim.source);
     Ok(chosen)
-}
-
-/// Whether the options that choose among all claims choose this one.
-fn is_wanted(claim: &Claim, wanted: &Wanted) -> bool {
-    let of_source = wanted.sources.is_empty() || wanted.sources.contains(&claim.source);
-    of_source && (!wanted.originals || claim.tests.iter().any(|test| test.originals))
 }
 
 /// A claim's name or file, and the test behind the colon.
@@ -113,81 +104,82 @@ fn split(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn known(name: &str, claim: &Claim, tests: &BTreeSet<String>) -> Result<()> {
+fn refuse_unknown(name: &str, claim: &Claim, tests: &BTreeSet<&str>) -> Result<()> {
     let names: Vec<&str> = claim.tests.iter().map(|test| test.name.as_str()).collect();
-    let Some(wrong) = tests.iter().find(|test| !names.contains(&test.as_str())) else {
-        return Ok(());
-    };
-    let close = near(wrong, names.iter().copied());
-    let hint = match close.first() {
+    let Some(wrong) = tests.iter().find(|test| !names.contains(test)) else { return Ok(()) };
+    let hint = match near(wrong, names.iter().copied()).first() {
         Some(close) => format!("did you mean '{name}:{close}'?"),
         None => format!("it has {}", names.join(", ")),
     };
     Err(bad_input(format!("{name}:{wrong}: the claim has no such test; {hint}")))
 }
 
-/// The command that runs one test of a claim.
 pub fn command(name: &str, test: &Test) -> String {
     format!("fairground replicate {}", quoted(&format!("{name}:{}", test.name)))
 }
 
-fn choice(name: &str, test: &Test, named: &BTreeSet<String>, wanted: &Wanted) -> Choice {
-    let leave = |why: &str| Choice::Leave(why.into(), Some(command(name, test)));
-    if wanted.originals && !test.originals {
-        return leave(OTHERS_ASKED[2]);
-    }
-    let Some(experiment) = &test.experiment else {
-        let why = test.not_testable.clone().unwrap_or_default();
-        return Choice::Leave(why, test.command.clone());
-    };
-    let is_named = named.contains(&test.name);
-    if !named.is_empty() && !is_named {
-        return leave(OTHERS_ASKED[0]);
-    }
-    if !wanted.on.is_empty() && !wanted.on.contains(&test.on) {
-        return leave(OTHERS_ASKED[1]);
-    }
-    if wanted.quick && !test.on.is_model() {
-        return leave("--quick asks the simulator only");
-    }
-    if test.full && !wanted.full && !is_named {
-        return leave("the published size takes long, and runs only when it is asked for");
-    }
-    let session = Session { on: test.on, experiment: experiment.clone() };
-    match kernels_to_build(&session) {
-        Some(why) => Choice::Leave(why, None),
-        None => Choice::Run(session),
+impl Wanted {
+    fn choice(&self, name: &str, test: &Test, named: &BTreeSet<&str>) -> Choice {
+        let leave = |why: &str| Choice::Leave(why.into(), Some(command(name, test)));
+        if self.originals && !test.originals {
+            return Choice::Unwanted("only originals were asked for".into());
+        }
+        let Some(experiment) = &test.experiment else {
+            let why = test.not_testable.clone().unwrap_or_default();
+            return Choice::Leave(why, test.command.clone());
+        };
+        let is_named = named.contains(test.name.as_str());
+        if !named.is_empty() && !is_named {
+            return Choice::Unwanted("another test was asked for".into());
+        }
+        if !self.on.is_empty() && !self.on.contains(&test.on) {
+            return Choice::Unwanted("another backend was asked for".into());
+        }
+        if self.quick && !test.on.is_model() {
+            return leave("--quick asks the simulator only");
+        }
+        if test.full && !self.full && !is_named {
+            return leave("the published size takes long, and runs only when it is asked for");
+        }
+        let experiment = TestedExperiment { on: test.on, name: experiment.clone() };
+        match kernels_to_build(&experiment) {
+            Some(why) => Choice::Leave(why, None),
+            None => Choice::Run(experiment),
+        }
     }
 }
 
-/// Every session that the tests need, once, with the claims that need it.
-pub fn sessions(chosen: &[Chosen]) -> BTreeMap<Session, Vec<String>> {
-    let mut sessions: BTreeMap<Session, Vec<String>> = BTreeMap::new();
-    for claim in chosen {
-        for choice in &claim.tests {
-            if let Choice::Run(session) = choice {
-                let claims = sessions.entry(session.clone()).or_default();
-                if claims.last() != Some(&claim.claim.id) {
-                    claims.push(claim.claim.id.clone());
+/// Every experiment that the tests need, once, with the claims that need it.
+pub fn experiments(chosen: &[Chosen]) -> BTreeMap<TestedExperiment, Vec<String>> {
+    let mut experiments: BTreeMap<TestedExperiment, Vec<String>> = BTreeMap::new();
+    for Chosen { claim, tests, .. } in chosen {
+        for choice in tests {
+            if let Choice::Run(experiment) = choice {
+                let claims = experiments.entry(experiment.clone()).or_default();
+                if claims.last() != Some(&claim.id) {
+                    claims.push(claim.id.clone());
                 }
             }
         }
     }
-    sessions
+    experiments
 }
 
-/// Why a session cannot run because nobody has built its kernels yet, and what to do. Other kernels
-/// are downloaded when they are missing; these take their user an hour. `None` also where this
-/// cannot be told: what is wrong with the folder of kernels is said when one is to be booted.
-fn kernels_to_build(session: &Session) -> Option<String> {
-    if !session.on.boots_kernels() {
+/// Why an experiment cannot run because nobody has built its kernels yet, and what to do. Other
+/// kernels are downloaded when they are missing; these take their user an hour. `None` also where
+/// this cannot be told: what is wrong with the folder of kernels is said when one is to be booted.
+fn kernels_to_build(experiment: &TestedExperiment) -> Option<String> {
+    if !experiment.on.boots_kernels() {
         return None;
     }
-    let experiment = experiment_on(&session.experiment, session.on).ok()?;
-    let named = experiment.contestants.iter().filter_map(|one| one.kernel.as_deref());
+    let experiment = experiment_on(&experiment.name, experiment.on).ok()?;
+    let contestants = experiment.contestants.iter();
+    let named = contestants.filter_map(|contestant| contestant.kernel.as_deref());
     let own: BTreeSet<&str> = named.filter(|kernel| kernels::is_usable_name(kernel)).collect();
+    if own.is_empty() {
+        return None;
+    }
     let built = match data_folder() {
-        _ if own.is_empty() => return None,
         Ok(home) => kernels::list(&home).ok()?,
         Err(_) => Vec::new(),
     };

@@ -8,7 +8,7 @@ use model::claim::{By, Is, Test};
 use model::metric::{MEASURES, measure};
 use model::{Backend, Claim, Expectation, Experiment, Machine, Workload};
 use spec::SpecError;
-use spec::assets::{self, Asset, Kind};
+use spec::assets::{self, Kind};
 use spec::capability;
 use spec::experiment::{matches, placed};
 use spec::source::{Document, Places, unknown_name};
@@ -17,18 +17,8 @@ use stats::MeasureKey;
 use crate::planned_experiment::experiment_on;
 
 /// Reads a claim by name or path.
-///
-/// # Errors
-/// The first mistake in the file or in what it refers to, with its place and what to write instead.
 pub fn read(name: &str) -> Result<Claim, SpecError> {
-    read_asset(&assets::find(Kind::Claim, name, Path::new(""))?)
-}
-
-/// Reads a claim's file.
-///
-/// # Errors
-/// As for [`read`].
-pub fn read_asset(asset: &Asset) -> Result<Claim, SpecError> {
+    let asset = assets::find(Kind::Claim, name, Path::new(""))?;
     let mut document = Document::parse(&asset.label, &asset.text)?;
     document.set_name(&asset.stem)?;
     let mut claim: Claim = document.read()?;
@@ -53,46 +43,41 @@ pub fn read_asset(asset: &Asset) -> Result<Claim, SpecError> {
 
 /// A test has an experiment with expectations, or a reason why there is none.
 fn check_test(test: &mut Test, path: &str, places: &Places, base: &Path) -> Result<(), SpecError> {
-    let error = |field: &str, text: &str, hint: &str| {
-        Err(places.error(&format!("{path}.{field}"), text).hint(hint))
+    let at = |field: &str| format!("{path}.{field}");
+    let error =
+        |field: &str, text: &str, hint: &str| Err(places.error(&at(field), text).hint(hint));
+    let name = match (&test.experiment, &test.not_testable) {
+        (None, None) => {
+            let hint = "add experiment = \"…\", or not_testable = \"the reason\"";
+            return error("name", "the test has no experiment", hint);
+        }
+        (None, Some(_)) if !test.expect.is_empty() => {
+            let hint = "delete them, or write experiment = \"…\" instead of not_testable";
+            return error("expect", "expectations of a test that cannot run", hint);
+        }
+        (None, Some(_)) => return Ok(()),
+        (Some(_), _) if test.expect.is_empty() && test.beside.is_empty() => {
+            return error("experiment", "the test expects nothing", "add a [[test.expect]]");
+        }
+        (Some(name), _) => name,
     };
-    let Some(name) = &test.experiment else {
-        return match &test.not_testable {
-            None => error(
-                "name",
-                "the test has no experiment",
-                "add experiment = \"…\", or not_testable = \"the reason\"",
-            ),
-            Some(_) if !test.expect.is_empty() => error(
-                "expect",
-                "expectations of a test that cannot run",
-                "delete them, or write experiment = \"…\" instead of not_testable",
-            ),
-            Some(_) => Ok(()),
-        };
-    };
-    if test.expect.is_empty() && test.beside.is_empty() {
-        return error("experiment", "the test expects nothing", "add a [[test.expect]]");
-    }
     let found = assets::find(Kind::Experiment, name, base);
-    let asset =
-        found.map_err(|error| placed(error, name, places, &format!("{path}.experiment")))?;
+    let asset = found.map_err(|error| placed(error, name, places, &at("experiment")))?;
     let name = if assets::is_path(name) { asset.label } else { name.clone() };
     let experiment = experiment_on(&name, test.on)?;
     test.experiment = Some(name);
     let asked = Asked { experiment: &experiment, on: test.on, places };
-    for (index, numbers) in test.beside.iter_mut().enumerate() {
+    for (index, row) in test.beside.iter_mut().enumerate() {
         let at = |field: &str| format!("{path}.beside[{index}].{field}");
-        numbers.measure = asked.measure(&numbers.measure, &at("measure"))?.to_string();
-        numbers.cell = Some(asked.cell(numbers.cell.as_deref(), &at("cell"))?.cell());
-        numbers.machine =
-            Some(asked.machine(numbers.machine.as_deref(), &at("machine"))?.name.clone());
+        row.measure = asked.measure(&row.measure, &at("measure"))?.to_string();
+        row.cell = Some(asked.cell(row.cell.as_deref(), &at("cell"))?.cell());
+        row.machine = Some(asked.machine(row.machine.as_deref(), &at("machine"))?.name.clone());
     }
     for (index, expectation) in test.expect.iter_mut().enumerate() {
-        asked.complete(expectation, &format!("{path}.expect[{index}]"))?;
+        asked.complete(expectation, &at(&format!("expect[{index}]")))?;
     }
     for (index, evidence) in test.because.iter_mut().enumerate() {
-        asked.complete(evidence, &format!("{path}.because[{index}]"))?;
+        asked.complete(evidence, &at(&format!("because[{index}]")))?;
     }
     Ok(())
 }
@@ -118,11 +103,6 @@ impl<'a> Asked<'a> {
             over_cell = self.cell(Some(text), &at("over_cell"))?;
             expectation.over_cell = Some(over_cell.cell());
         }
-        if let Some(text) = &expectation.over_measure {
-            let over_key = self.measure(text, &at("over_measure"))?;
-            self.group(&over_key, over_cell, &at("over_measure"))?;
-            expectation.over_measure = Some(over_key.to_string());
-        }
         if let Some(text) = &expectation.over_machine {
             self.machine(Some(text), &at("over_machine"))?;
         }
@@ -136,52 +116,46 @@ impl<'a> Asked<'a> {
 
     /// The rule can hold and can fail.
     fn rule(&self, expectation: &Expectation, path: &str) -> Result<(), SpecError> {
-        let error = |field: &str, text: &str, hint: &str| {
-            Err(self.places.error(&format!("{path}.{field}"), text).hint(hint))
-        };
-        match (expectation.by, expectation.other()) {
-            (By::Value, Some(_)) => {
-                return error(
-                    "by",
-                    "by = \"value\" looks at one side alone",
-                    "delete over and its like, or write by = \"ratio\" or \"difference\"",
-                );
-            }
-            (By::Ratio | By::Difference, None) => {
-                return error(
-                    "of",
-                    "there is nothing to compare it with",
-                    "add over = \"…\", over_cell, over_machine or over_measure; or by = \"value\" \
-                     and than",
-                );
-            }
-            _ => {}
-        }
-        match expectation.is {
-            Is::Equal if expectation.size.is_none() => {
-                return error(
-                    "is",
-                    "'equal' needs a size",
-                    "add size = [0.98, 1.02]: from where to where both count as equal",
-                );
-            }
-            Is::More | Is::Less if expectation.neutral().is_none() => {
-                return error(
-                    "is",
-                    "'more' and 'less' need a number to compare with",
-                    "add than = …, in the measure's unit",
-                );
-            }
-            _ => {}
-        }
-        match expectation.size.as_deref() {
-            None => Ok(()),
-            Some([low, high]) if low <= high => Ok(()),
-            Some(_) => error(
+        let is_alone = expectation.other().is_none();
+        let is_equal = expectation.is == Is::Equal;
+        let is_ordered = |ends: &Vec<f64>| matches!(ends[..], [low, high] if low <= high);
+        let mistakes = [
+            (
+                expectation.by == By::Value && !is_alone,
+                "by",
+                "by = \"value\" looks at one side alone",
+                "delete over and its like, or write by = \"ratio\" or \"difference\"",
+            ),
+            (
+                expectation.by != By::Value && is_alone,
+                "of",
+                "there is nothing to compare it with",
+                "add over = \"…\", over_cell or over_machine; or by = \"value\" and than",
+            ),
+            (
+                is_equal && expectation.size.is_none(),
+                "is",
+                "'equal' needs a size",
+                "add size = [0.98, 1.02]: from where to where both count as equal",
+            ),
+            (
+                !is_equal && expectation.neutral().is_none(),
+                "is",
+                "'more' and 'less' need a number to compare with",
+                "add than = …, in the measure's unit",
+            ),
+            (
+                !expectation.size.as_ref().is_none_or(is_ordered),
                 "size",
                 "size is not two numbers in ascending order",
                 "write e.g. [1.05, 4.0]; inf has no end",
             ),
+        ];
+        match mistakes.into_iter().find(|(is_made, ..)| *is_made) {
+            Some((_, field, text, hint)) => {
+                Err(self.places.error(&format!("{path}.{field}"), text).hint(hint))
+            }
+            None => Ok(()),
         }
     }
 

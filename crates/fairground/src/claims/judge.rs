@@ -1,87 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The records of the sessions → a verdict on each claim.
+//! The records of the experiments → a verdict on each claim.
 
 use std::collections::BTreeMap;
 
 use model::claim::Test;
 use model::{Expectation, Record};
 use report::replication::{Judged, Tested};
-use stats::decide::replication::{
-    Finding, Reproduction, beside, disagree, judge, of_claim, of_test,
-};
+use stats::decide::replication::{Finding, Reproduction, beside, judge, of_test};
 
-use super::choose::{self, Choice, Chosen, Session};
+use super::choose::{self, Choice, Chosen, TestedExperiment};
 
-/// The records of each session, or why there are none.
-pub type Answers = BTreeMap<Session, Result<Vec<Record>, String>>;
+/// The records of each experiment, or why there are none.
+pub type Answers = BTreeMap<TestedExperiment, Result<Vec<Record>, String>>;
 
-/// The verdict on a claim.
 pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {
     let Chosen { name, claim, tests: choices } = chosen;
-    let tests: Vec<Tested> = claim
-        .tests
-        .iter()
-        .zip(choices)
-        .map(|(test, choice)| tested(test, choice, answers))
-        .collect();
-    let tests: Vec<Tested> = tests.into_iter().map(|tested| with_command(tested, &name)).collect();
-    let verdicts: Vec<Reproduction> = tests.iter().map(|tested| tested.verdict).collect();
-    let answers: Vec<_> = tests
-        .iter()
-        .map(|tested| (tested.test.on, tested.test.experiment.as_deref(), tested.verdict))
-        .collect();
-    let disagree = disagree(&answers);
-    Judged { verdict: of_claim(&verdicts), disagree, claim, tests }
+    let tests = claim.tests.iter().zip(choices);
+    let tests = tests.map(|(test, choice)| tested(&name, test, choice, answers)).collect();
+    Judged::new(claim, tests)
 }
 
-/// Adds the command to a test that this machine cannot run, for another machine.
-fn with_command(mut tested: Tested, name: &str) -> Tested {
-    let cannot = tested.verdict == Reproduction::Untested && tested.trials > 0;
-    if cannot {
-        tested.command = Some(choose::command(name, &tested.test));
-    }
-    tested
-}
-
-fn tested(test: &Test, choice: Choice, answers: &Answers) -> Tested {
-    let blank = |verdict| Tested {
+fn tested(name: &str, test: &Test, choice: Choice, answers: &Answers) -> Tested {
+    let mut tested = Tested {
         test: test.clone(),
-        verdict,
+        verdict: Reproduction::Untested,
         expect: Vec::new(),
         because: Vec::new(),
         beside: Vec::new(),
-        why: None,
+        why: test.not_testable.clone(),
         command: None,
-        kernels: Vec::new(),
-        trials: 0,
+        is_unwanted: matches!(choice, Choice::Unwanted(_)),
     };
-    let session = match choice {
-        Choice::Leave(why, command) => {
-            return Tested { why: Some(why), command, ..blank(Reproduction::Untested) };
+    let experiment = match choice {
+        Choice::Leave(why, command) => return Tested { why: Some(why), command, ..tested },
+        Choice::Unwanted(why) => {
+            let command = Some(choose::command(name, test));
+            return Tested { why: Some(why), command, ..tested };
         }
-        Choice::Run(session) => session,
+        Choice::Run(experiment) => experiment,
     };
-    let records = match answers.get(&session) {
-        Some(Ok(records)) => records,
-        Some(Err(why)) => return Tested { why: Some(why.clone()), ..blank(Reproduction::NoData) },
-        None => {
-            return Tested { why: Some("it did not run".into()), ..blank(Reproduction::NoData) };
+    let records = match &answers[&experiment] {
+        Ok(records) => records,
+        Err(why) => {
+            return Tested { verdict: Reproduction::NoData, why: Some(why.clone()), ..tested };
         }
     };
-    let all = |expectations: &[Expectation]| -> Vec<Finding> {
+    let judged = |expectations: &[Expectation]| -> Vec<Finding> {
         expectations.iter().map(|expectation| judge(expectation, test.on, records)).collect()
     };
-    let expect = all(&test.expect);
-    Tested {
-        verdict: of_test(&expect),
-        because: all(&test.because),
-        beside: test.beside.iter().map(|numbers| beside(numbers, test.on, records)).collect(),
-        why: test.not_testable.clone(),
-        kernels: kernels(records.iter()),
-        trials: records.len(),
-        expect,
-        ..blank(Reproduction::NoData)
+    tested.expect = judged(&test.expect);
+    tested.because = judged(&test.because);
+    tested.beside = test.beside.iter().map(|row| beside(row, test.on, records)).collect();
+    tested.verdict = of_test(&tested.expect);
+    if tested.verdict == Reproduction::Untested && !records.is_empty() {
+        // This machine cannot run it; another one may.
+        tested.command = Some(choose::command(name, test));
     }
+    tested
 }
 
 /// The releases of the kernels that the records are from.

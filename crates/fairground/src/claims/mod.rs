@@ -2,13 +2,12 @@
 //! What others have published, tested again: claims' files to verdicts.
 //!
 //! ```text
-//! claims/x.toml ─► definition ─► choose (claims, tests) ─► sessions ─► judge ─► report
+//! claims/x.toml ─► definition ─► choose (claims, tests) ─► experiments ─► judge ─► report
 //! ```
 //!
 //! Mistakes in the files are found before anything runs: an expectation names a measure, a
 //! contestant, a cell and a machine that its experiment has on that backend.
 
-pub mod blocks;
 pub mod choose;
 mod definition;
 pub mod judge;
@@ -16,4 +15,4 @@ pub mod judge;
 #[rustfmt::skip]
 mod tests;
 
-pub use definition::{read, read_asset};
+pub use definition::read;

@@ -15,18 +15,15 @@ use vm::kernels::{self, Kernel};
 use crate::claims;
 use crate::execution::locations::data_folder;
 use crate::execution::objects;
-use crate::execution::repeated::Earlier;
-use crate::execution::sink::Sink;
-use crate::execution::{Settings, interrupt};
+use crate::execution::{self, Settings};
 use crate::exit;
 use crate::output;
 use crate::planned_experiment::{self, host_cpus};
-use crate::smallest;
+use crate::smallest_experiment;
 use spec::assets::{self, Kind};
 use spec::mentions::{self, Missing};
 use spec::plan;
 
-/// Options of `check`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Scheduler files, and claims' files (.toml), to check besides the built-in ones
@@ -36,8 +33,7 @@ pub struct Args {
     no_boot: bool,
 }
 
-/// The result of one check.
-struct Finding {
+struct Checked {
     kind: &'static str,
     name: String,
     result: Result<String, String>,
@@ -74,8 +70,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     })
 }
 
-fn table(findings: &[Finding]) -> String {
-    let row = |finding: &Finding| {
+fn table(findings: &[Checked]) -> String {
+    let row = |finding: &Checked| {
         let (word, text) = match &finding.result {
             Ok(text) => ("ok", text),
             Err(text) => ("WRONG", text),
@@ -87,7 +83,7 @@ fn table(findings: &[Finding]) -> String {
 
 /// The schedulers, workloads, machines and experiments that definitions mention and that do not
 /// exist.
-fn missing() -> Vec<Finding> {
+fn missing() -> Vec<Checked> {
     let resolve = |file: &str, base: &Path| {
         let source = compile::resolve(file, base).map_err(|error| error.to_string())?;
         Ok((source.name, source.sha256))
@@ -95,20 +91,20 @@ fn missing() -> Vec<Finding> {
     let finding = |missing: Missing| {
         let places = missing.places.join(", ");
         let result = Err(format!("does not exist, and is mentioned in {places}"));
-        Finding { kind: missing.noun, name: missing.name, result }
+        Checked { kind: missing.noun, name: missing.name, result }
     };
     let missing = mentions::missing(&resolve);
     missing.into_iter().map(finding).collect()
 }
 
 /// Every definition, and the claims that were given.
-fn specs(given: &[String]) -> Vec<Finding> {
+fn specs(given: &[String]) -> Vec<Checked> {
     let mut findings = Vec::new();
     for kind in Kind::ALL {
         let given = if kind == Kind::Claim { given } else { &[] };
         for name in assets::names(kind).into_iter().chain(given.iter().cloned()) {
             let result = spec(kind, &name).map_err(|error| error.to_string());
-            findings.push(Finding { kind: kind.noun(), name, result });
+            findings.push(Checked { kind: kind.noun(), name, result });
         }
     }
     findings
@@ -132,8 +128,7 @@ fn spec(kind: Kind, name: &str) -> Result<String, spec::SpecError> {
     }
 }
 
-/// The schedulers that compile.
-fn sources(files: &[String], findings: &mut Vec<Finding>) -> Vec<Source> {
+fn sources(files: &[String], findings: &mut Vec<Checked>) -> Vec<Source> {
     let builtin = compile::builtin().into_iter().map(|source| (source.name.clone(), Ok(source)));
     let given = files.iter().map(|file| (file.clone(), compile::resolve(file, Path::new(""))));
     let mut sources = Vec::new();
@@ -147,19 +142,19 @@ fn sources(files: &[String], findings: &mut Vec<Finding>) -> Vec<Source> {
             }
             Err(error) => Err(error.to_string()),
         };
-        findings.push(Finding { kind: "scheduler", name, result });
+        findings.push(Checked { kind: "scheduler", name, result });
     }
     sources
 }
 
 /// The schedulers that compile for the simulator, and findings about the others. Using
 /// what the simulator lacks is no fault.
-fn for_the_simulator(sources: &[Source]) -> (Vec<Source>, Vec<Finding>) {
+fn for_the_simulator(sources: &[Source]) -> (Vec<Source>, Vec<Checked>) {
     let (mut able, mut unable) = (Vec::new(), Vec::new());
     for source in sources {
         match compile::native::native(source) {
             Ok(_) => able.push(source.clone()),
-            Err(error) => unable.push(Finding {
+            Err(error) => unable.push(Checked {
                 kind: "simulator",
                 name: source.name.clone(),
                 result: Ok(format!("cannot run it: {error}")),
@@ -169,24 +164,23 @@ fn for_the_simulator(sources: &[Source]) -> (Vec<Source>, Vec<Finding>) {
     (able, unable)
 }
 
-fn compiled(source: &Source) -> Finding {
-    Finding { kind: "simulator", name: source.name.clone(), result: Ok("compiles for it".into()) }
+fn compiled(source: &Source) -> Checked {
+    Checked { kind: "simulator", name: source.name.clone(), result: Ok("compiles for it".into()) }
 }
 
-/// Runs each scheduler once in the simulator.
-fn simulate(able: &[Source]) -> Result<Vec<Finding>> {
+fn simulate(able: &[Source]) -> Result<Vec<Checked>> {
     if able.is_empty() {
         return Ok(Vec::new());
     }
-    let records = load(able, Backend::MODEL, None, data_folder()?)?;
+    let records = load(able, Backend::MODEL, None)?;
     Ok(records.iter().map(loaded).collect())
 }
 
 /// Loads each scheduler once, all in one boot; or says why not.
-fn load_all(sources: &[Source]) -> Result<Vec<Finding>> {
+fn load_all(sources: &[Source]) -> Result<Vec<Checked>> {
     let home = data_folder()?;
     let kernel = kernels::list(&home)?.into_iter().rev().find(|kernel| kernel.sched_ext);
-    let skipped = |why: &str| Finding {
+    let skipped = |why: &str| Checked {
         kind: "boot",
         name: "skipped".into(),
         result: Ok(format!("{why}, so no scheduler was loaded")),
@@ -197,46 +191,27 @@ fn load_all(sources: &[Source]) -> Result<Vec<Finding>> {
     if installed::find(vm::qemu::PROGRAM).is_none() {
         return Ok(vec![skipped("qemu-system-x86_64 is not installed")]);
     }
-    let records = load(sources, Backend::Vm, Some(&kernel), home)?;
+    let records = load(sources, Backend::Vm, Some(&kernel))?;
     Ok(records.iter().map(loaded).collect())
 }
 
-fn load(
-    sources: &[Source],
-    backend: Backend,
-    kernel: Option<&Kernel>,
-    home: std::path::PathBuf,
-) -> Result<Vec<Record>> {
-    let trials = plan::plan(&smallest::experiment(sources, backend, kernel)?, Seed(1));
+fn load(sources: &[Source], backend: Backend, kernel: Option<&Kernel>) -> Result<Vec<Record>> {
+    let trials = plan::plan(&smallest_experiment::experiment(sources, backend, kernel)?, Seed(1));
     let by_hash = |source: &Source| (source.sha256.clone(), source.clone());
     let sources = sources.iter().map(by_hash).collect();
     let prepared = objects::prepare(&trials, &sources)?;
-    let earlier = Earlier::default();
-    let settings = Settings {
-        home: Some(home),
-        sources,
-        jobs: None,
-        offline: true,
-        earlier,
-        executable: None,
-    };
+    let settings = Settings { sources, offline: true, ..Settings::default() };
     let mut records = Vec::new();
     let mut keep = |new: &[Record]| {
         records.extend_from_slice(new);
         Ok(())
     };
-    let stop = interrupt::flag()?;
-    crate::execution::execute(
-        &trials,
-        &prepared,
-        &settings,
-        &Sink::new(&mut keep, &mut |_| {}, &stop),
-    )?;
+    execution::records_of(&trials, &prepared, &settings, &mut keep, &mut |_| {})?;
     records.sort_by(|first, second| first.trial.contestant.name.cmp(&second.trial.contestant.name));
     Ok(records)
 }
 
-fn loaded(record: &Record) -> Finding {
+fn loaded(record: &Record) -> Checked {
     let simulated = record.trial.backend.is_model();
     let result = match &record.outcome {
         Outcome::Ok if simulated => Ok("runs".into()),
@@ -244,5 +219,5 @@ fn loaded(record: &Record) -> Finding {
         other => Err(format!("{}: {}", other.word(), other.reason())),
     };
     let kind = if simulated { "simulator" } else { "scheduler" };
-    Finding { kind, name: record.trial.contestant.name.clone(), result }
+    Checked { kind, name: record.trial.contestant.name.clone(), result }
 }

@@ -9,17 +9,15 @@ use model::Record;
 use stats::{Comparison, Difference, Identity};
 use store::{Filter, Store};
 
+use crate::comparison;
 use crate::exit;
 use crate::output::{self, Format};
-use crate::records;
-use crate::stores::Several;
-use crate::summary;
+use crate::records::{self, Selection};
 
-/// Options of `compare`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    chosen: Several,
+    selection: Selection,
     /// The contestant that the others are compared with, instead of the experiment's
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
@@ -36,14 +34,11 @@ pub struct Args {
 }
 
 /// Compares the chosen records, or says whether two stores are identical.
-///
-/// # Errors
-/// When a store cannot be read or has no records.
 pub fn run(args: Args) -> Result<ExitCode> {
     if let Some([first, second]) = args.identical.as_deref() {
         return identical(first, second, args.format);
     }
-    let opened = args.chosen.open(false)?;
+    let opened = args.selection.open()?;
     let comparison = opened.compare(args.baseline)?;
     let records = &opened.records;
     if args.apart {
@@ -62,7 +57,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
                 let questions = opened.questions(&comparison.baseline)?;
                 output::print(&report::terminal::consensus_text::consensus(&questions))?;
             }
-            summary::misbehaviours(records).iter().for_each(output::tell);
+            comparison::misbehaviours(records).iter().for_each(output::tell);
         }
     }
     Ok(opened.exit_code())

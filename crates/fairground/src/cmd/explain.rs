@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use model::{Record, Seed};
+use model::{Backend, Record, Seed};
 use serde_json::json;
 use stats::explain::explain;
 use store::{Filter, Store};
 
 use crate::execution::{self, Settings};
 use crate::exit::{self, bad_input};
-use crate::experiment_options::On;
 use crate::output::{self, Format};
 use crate::planned_experiment::PlannedExperiment;
 use crate::records;
@@ -21,7 +20,6 @@ use spec::Overrides;
 /// How many trials an error lists.
 const LISTED: usize = 10;
 
-/// Options of `explain`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The trial's identity, or its beginning; without one, --scheduler and --workload run one now
@@ -40,8 +38,9 @@ pub struct Args {
     #[arg(long)]
     machine: Option<String>,
     /// Run it on this backend: sim, vm or live [default: sim]
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "BACKEND")]
-    on: Option<On>,
+    #[arg(long, value_parser = spec::backend_parser(), hide_possible_values = true)]
+    #[arg(value_name = "BACKEND")]
+    on: Option<Backend>,
     /// The only source of randomness [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -53,10 +52,6 @@ pub struct Args {
     format: Format,
 }
 
-/// Explains the waits of one trial.
-///
-/// # Errors
-/// When there is no such trial, or it has no trace.
 pub fn run(args: Args) -> Result<ExitCode> {
     let record = match (&args.scheduler, &args.workload) {
         (Some(scheduler), Some(workload)) => match run_now(&args, scheduler, workload)? {
@@ -80,7 +75,7 @@ fn run_now(args: &Args, scheduler: &str, workload: &str) -> Result<Option<Record
 /// A plan of the one trial that the options describe.
 fn one_trial(args: &Args, scheduler: &str, workload: &str) -> Result<PlannedExperiment> {
     let overrides = Overrides {
-        on: vec![args.on.unwrap_or_default().into()],
+        on: vec![args.on.unwrap_or_default()],
         schedulers: vec![scheduler.into()],
         workloads: vec![workload.into()],
         machines: args.machine.iter().cloned().collect(),

@@ -14,7 +14,7 @@ use model::{Histogram, Record};
 
 use crate::exit::bad_input;
 use crate::output;
-use crate::records::{self, Chosen};
+use crate::records::{self, Selection};
 use store::exchange::formats;
 
 /// The longest name of a file without its ending, in bytes.
@@ -37,7 +37,7 @@ enum What {
     /// Latency distributions for HdrHistogram's plotting pages, one file each
     Hgrm {
         #[command(flatten)]
-        chosen: Chosen,
+        selection: Selection,
         /// The folder to write to
         #[arg(short, long, value_name = "FOLDER", default_value = "hgrm")]
         output: PathBuf,
@@ -51,7 +51,7 @@ enum What {
 #[derive(clap::Args)]
 struct Records {
     #[command(flatten)]
-    chosen: Chosen,
+    selection: Selection,
     /// The file to write instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -80,21 +80,24 @@ enum TraceFormat {
 }
 
 /// Writes what is wanted, to standard output or files.
-///
-/// # Errors
-/// When the store cannot be read or the file cannot be written, or there is nothing to export.
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.what {
-        What::Csv(Records { chosen, output }) => {
-            formats::csv::write(&chosen.records()?, &mut output::writer(output.as_ref())?)?;
+        What::Csv(Records { selection, output }) => {
+            formats::csv::write(
+                &selection.open()?.records,
+                &mut output::writer(output.as_deref())?,
+            )?;
         }
-        What::Series(Records { chosen, output }) => {
-            formats::csv::write_series(&chosen.records()?, &mut output::writer(output.as_ref())?)?;
+        What::Series(Records { selection, output }) => {
+            formats::csv::write_series(
+                &selection.open()?.records,
+                &mut output::writer(output.as_deref())?,
+            )?;
         }
-        What::Json(Records { chosen, output }) => {
-            json(&chosen.records()?, &mut output::writer(output.as_ref())?)?;
+        What::Json(Records { selection, output }) => {
+            json(&selection.open()?.records, &mut output::writer(output.as_deref())?)?;
         }
-        What::Hgrm { chosen, output } => hgrm(&chosen.records()?, &output)?,
+        What::Hgrm { selection, output } => hgrm(&selection.open()?.records, &output)?,
         What::Trace(args) => trace(&args)?,
         What::Workload(args) => recording::run(&args)?,
     }
@@ -162,7 +165,7 @@ fn trace(args: &Trace) -> Result<()> {
         };
         bad_input(format!("{}: {found}: {}", args.store.display(), args.trial))
     })?;
-    let mut out = output::writer(args.output.as_ref())?;
+    let mut out = output::writer(args.output.as_deref())?;
     match args.format {
         TraceFormat::Ftrace => formats::ftrace::write(trace, &mut out)?,
         TraceFormat::Perfetto => formats::perfetto::write(trace, &mut out)?,

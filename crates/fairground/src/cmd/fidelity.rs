@@ -5,24 +5,32 @@
 
 mod counterparts;
 mod replays;
-mod simulator;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use model::Record;
+use model::{Backend, Experiment, Record};
+use report::agreement::{BACKENDS, claims_markdown, figures_markdown, summary_markdown};
 use stats::Comparison;
 
-use super::campaign_options::CampaignOptions;
-use crate::measure::{self, Campaign, Ended, JudgedBy};
-use crate::{exit, output, summary, ui};
+use super::measured;
+use crate::exit::{self, bad_input};
+use crate::experiment_options::ExperimentOptions;
+use crate::measure::{Campaign, Execution};
+use crate::{comparison, output};
+use counterparts::Counterparts;
 
-/// Options of `fidelity`.
+/// The experiment that the published table is of.
+const EXPERIMENT: &str = "fidelity";
+
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    options: CampaignOptions,
+    experiment: ExperimentOptions,
+    #[command(flatten)]
+    execution: Execution,
     /// Compare schedulers' files with their counterparts, the kernels' own schedulers, instead of
     /// the simulator with a kernel
     #[arg(long)]
@@ -42,55 +50,74 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-/// What was measured, for the tables.
 struct Measured<'a> {
     records: &'a [Record],
     comparison: &'a Comparison,
-    /// Whether every number is wanted.
     all: bool,
 }
 
-/// What is compared.
 enum Sides {
-    Simulator(simulator::Sides),
-    Counterparts(counterparts::Sides),
+    /// The simulator with this backend, which is taken to be right.
+    Simulator(Backend),
+    Counterparts(Counterparts),
 }
 
 /// Runs the experiment and writes how far the two sides are apart. A large distance is a finding,
 /// not a failure.
-///
-/// # Errors
-/// As `run`; and when the experiment does not have the two sides.
-pub fn run(args: Args) -> Result<ExitCode> {
-    if args.replays { replays::run(args) } else { backends(args) }
-}
-
-fn backends(mut args: Args) -> Result<ExitCode> {
-    let usual = if args.counterparts { counterparts::EXPERIMENT } else { simulator::EXPERIMENT };
-    args.options.experiment.experiment.get_or_insert_with(|| usual.into());
-    let planned = args.options.experiment.plan()?;
-    let sides = if args.counterparts {
-        Sides::Counterparts(counterparts::Sides::of(&planned)?)
-    } else {
-        Sides::Simulator(simulator::Sides::of(&planned.experiment)?)
-    };
-    let execution = args.options.execution();
-    let campaign = Campaign { planned, judged_by: JudgedBy::OwnRules, execution };
-    let ended = ui::watch(|hear| measure::run(campaign, hear))?;
-    let Ended::Complete(session) = ended else { return Ok(exit::interrupted()) };
-    let (sessions, records) = args.options.session(session).open()?;
-    let comparison = summary::compare(&sessions, &records, None)?;
-    let text = sides.text(&Measured { records: &records, comparison: &comparison, all: args.all });
-    output::writer(args.output.as_ref())?.write_all(text.as_bytes())?;
-    summary::misbehaviours(&records).iter().for_each(output::tell);
-    Ok(exit::of_records(&records))
-}
-
-impl Sides {
-    fn text(&self, measured: &Measured<'_>) -> String {
-        match self {
-            Sides::Simulator(sides) => sides.text(measured),
-            Sides::Counterparts(sides) => sides.text(measured),
-        }
+pub fn run(mut args: Args) -> Result<ExitCode> {
+    if args.replays {
+        return replays::run(args);
     }
+    let usual = if args.counterparts { counterparts::EXPERIMENT } else { EXPERIMENT };
+    args.experiment.experiment.get_or_insert_with(|| usual.into());
+    let planned = args.experiment.plan()?;
+    let sides = if args.counterparts {
+        Sides::Counterparts(Counterparts::of(&planned)?)
+    } else {
+        Sides::Simulator(reference(&planned.experiment)?)
+    };
+    let Some(selection) = measured(Campaign::with_own_rules(planned, &args.execution))? else {
+        return Ok(exit::interrupted());
+    };
+    let selected = selection.open()?;
+    let (records, comparison) = (&selected.records, selected.compare(None)?);
+    let measured = Measured { records, comparison: &comparison, all: args.all };
+    let text = match sides {
+        Sides::Simulator(reference) => beside_the_simulator(reference, &measured),
+        Sides::Counterparts(counterparts) => counterparts.text(&measured),
+    };
+    output::write(args.output.as_deref(), text.as_bytes())?;
+    comparison::misbehaviours(records).iter().for_each(output::tell);
+    Ok(exit::of_records(records))
+}
+
+/// The kernel's backend of an experiment that runs in the simulator too.
+fn reference(experiment: &Experiment) -> Result<Backend> {
+    let backends = &experiment.backends;
+    let kernel = backends.iter().copied().find(|backend| !backend.is_model());
+    kernel.filter(|_| backends.contains(&Backend::MODEL)).ok_or_else(|| {
+        bad_input(format!(
+            "{}: fidelity compares the simulator with a kernel; write on = [\"sim\", \"vm\"], or \
+             --on sim,vm",
+            experiment.name
+        ))
+    })
+}
+
+/// The tables of the simulator's errors, with the kernels that were measured above them.
+fn beside_the_simulator(reference: Backend, measured: &Measured<'_>) -> String {
+    let Measured { records, comparison, all } = *measured;
+    let agreement = stats::agreement(records, comparison, reference, Backend::MODEL);
+    let on_kernels = records.iter().filter(|record| record.trial.backend == reference);
+    let releases = on_kernels.map(|record| record.provenance.kernel_release.as_str());
+    let releases: BTreeSet<&str> = releases.filter(|release| !release.is_empty()).collect();
+    let releases = releases.into_iter().collect::<Vec<_>>().join(", ");
+    let mut text = format!("Kernel: {releases}.\n\n");
+    text.push_str(&summary_markdown(&agreement, &BACKENDS));
+    text.push_str(&claims_markdown(&agreement));
+    if all {
+        text.push('\n');
+        text.push_str(&figures_markdown(&agreement, &BACKENDS));
+    }
+    text
 }

@@ -3,25 +3,22 @@
 //! session to session, and whether the newest session is worse. With `--gate` only the last two
 //! sessions are compared, for a change under review.
 
-pub mod gate;
-
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use stats::view::history::History;
+use model::Record;
+use stats::decide::gate::gate;
 
-use super::margin::Margin;
-use crate::exit;
+use crate::exit::{self, bad_input};
 use crate::output::{self, Format};
-use crate::sessions;
-use crate::stores::Several;
+use crate::past_campaigns;
+use crate::records::Selection;
 
-/// Options of `history`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    chosen: Several,
+    selection: Selection,
     /// Only the newest N sessions
     #[arg(long, value_name = "N")]
     last: Option<usize>,
@@ -31,24 +28,26 @@ pub struct Args {
     /// The store with the session to compare with; without it, the one before in the same store
     #[arg(long, value_name = "FILE", requires = "gate")]
     before: Option<PathBuf>,
-    #[command(flatten)]
-    margin: Margin,
+    /// Smaller changes do not count, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    margin: f64,
     /// How to print it: table or json
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     format: Format,
 }
 
-/// Shows the history, and fails if the newest session is worse.
-///
-/// # Errors
-/// When a store cannot be read, or has no session of the experiment.
+/// Shows the history, or the gate, and fails if the newest session is worse.
 pub fn run(args: Args) -> Result<ExitCode> {
-    if args.gate {
-        let Args { chosen, before, margin, format, .. } = args;
-        return gate::run(gate::Args { chosen: chosen.one()?, before, margin, format });
+    let margin = args.margin;
+    if !margin.is_finite() || margin < 0.0 {
+        return Err(bad_input(format!("--margin {margin}: write percent, 0 or more")));
     }
-    let margin = args.margin.percent()?;
-    let mut campaigns = sessions::campaigns(&args.chosen.all_sessions()?);
+    let is_worse = if args.gate { show_gate(&args)? } else { show_history(&args)? };
+    Ok(if is_worse { ExitCode::from(exit::MISBEHAVED) } else { ExitCode::SUCCESS })
+}
+
+fn show_history(args: &Args) -> Result<bool> {
+    let mut campaigns = past_campaigns::campaigns(&args.selection.all_sessions()?);
     if let Some(last) = args.last {
         campaigns.drain(..campaigns.len().saturating_sub(last));
     }
@@ -56,11 +55,40 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if campaigns.len() < 2 {
         output::tell("there is one session only: run it again after a change, or name more stores");
     }
-    let history: History = sessions::history(&campaigns, margin);
+    let history = past_campaigns::history(&campaigns, args.margin);
     match args.format {
         Format::Json => output::print_json(&history)?,
         Format::Table => output::print(&report::terminal::history_text::history(&history))?,
     }
-    let worse = history.has_regressed();
-    Ok(if worse { ExitCode::from(exit::MISBEHAVED) } else { ExitCode::SUCCESS })
+    Ok(history.has_regressed())
+}
+
+/// Compares the last session of an experiment with the one before; whether anything is worse.
+fn show_gate(args: &Args) -> Result<bool> {
+    let store = args.selection.one_store()?;
+    let now = args.selection.open()?;
+    let last = now.sessions.last().map(|session| session.experiment.name.clone());
+    let name = last.unwrap_or_default();
+    let before: Vec<Record> = match &args.before {
+        Some(store) => Selection::last_of(store, &name).open()?.records,
+        None => args.selection.previous()?.ok_or_else(|| {
+            bad_input(format!(
+                "{}: {name} was measured only once; run it again after the change, or name the \
+                 store of the earlier session: --before FILE",
+                store.display()
+            ))
+        })?,
+    };
+    let gate = gate(&before, &now.records, args.margin);
+    if gate.lines.is_empty() && gate.broken.is_empty() {
+        let places = gate.one_sided.join("; ");
+        return Err(bad_input(format!(
+            "{name}: the two sessions have no contestant, workload and machine in common: {places}"
+        )));
+    }
+    match args.format {
+        Format::Json => output::print_json(&gate)?,
+        Format::Table => output::print(&report::terminal::gate_text::gate(&gate))?,
+    }
+    Ok(gate.is_shut())
 }

@@ -2,7 +2,6 @@
 //! `fairground import FILE …`: shared files, folders of chunks, or other programs' results →
 //! records in the store; a trace → a workload file ([`trace`]).
 
-mod campaign;
 mod trace;
 
 use std::path::{Path, PathBuf};
@@ -10,11 +9,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use model::{Record, Seed};
-use store::{Session, Store};
+use store::{Filter, Session, Store};
 
 use crate::exit::bad_input;
-use crate::{command_line, dates, output};
-use fleet::campaign_folder;
+use crate::{command_line, output};
+use fleet::campaign_folder::{self, CampaignFolder};
 use spec::near::advice;
 use store::exchange::imports::{self, Fault, Format, ImportedFile, Labels};
 use store::exchange::share::{self, Shared};
@@ -59,10 +58,6 @@ pub struct Args {
     kernel_threads: bool,
 }
 
-/// Imports all files, or none of them.
-///
-/// # Errors
-/// When a file cannot be read or understood, or the store cannot be written.
 pub fn run(args: Args) -> Result<ExitCode> {
     if args.files.iter().any(|path| campaign_folder::is_one(path)) {
         return campaigns(&args);
@@ -116,7 +111,7 @@ fn campaigns(args: &Args) -> Result<ExitCode> {
         let other = other.display();
         return Err(bad_input(format!("{other}: no folder of chunks; import one kind at a time")));
     }
-    args.files.iter().try_for_each(|folder| campaign::take_in(folder, &args.store))?;
+    args.files.iter().try_for_each(|folder| take_in_campaign(folder, &args.store))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -224,21 +219,56 @@ fn keep(args: &Args, records: &[Record]) -> Result<()> {
     let earlier = sessions.iter().rev().map(|session| &session.experiment);
     let beside = earlier.into_iter().find(|experiment| experiment.name == args.experiment);
     let trials: Vec<_> = records.iter().map(|record| &record.trial).collect();
-    let session = store.begin(&Session {
-        id: 0,
-        campaign: None,
-        experiment: imports::experiment(records, beside),
-        plan: model::trial::hex16(&trials),
-        seed: Seed(0),
-        command: command_line::command(),
-        started_unix_s: dates::now(),
-        fairground: crate::execution::VERSION.into(),
-        origin: None,
-    })?;
+    let (experiment, plan) = (imports::experiment(records, beside), model::trial::hex16(&trials));
+    let session = store.begin(&command_line::session(experiment, plan, Seed(0)))?;
     Ok(store.append_all(session, records)?)
 }
 
 fn is_shared(file: &Path) -> bool {
     let named = file.extension().is_some_and(|ending| ending == share::ENDING);
     named || share::is_shared(file)
+}
+
+/// Puts the records that are there into the store, each once, as those of one campaign.
+fn take_in_campaign(folder: &Path, path: &Path) -> Result<()> {
+    let campaign = CampaignFolder::read(folder)?;
+    let store = Store::open(path)?;
+    let first = earlier_campaign(&store, &campaign.session)?;
+    let filter = Filter { campaign: first, ..Filter::default() };
+    let known = if first.is_some() { store.trial_ids_done(&filter)? } else { Default::default() };
+    let is_new = |record: &&model::Record| !known.contains(&record.trial.id());
+    let new: Vec<_> = campaign.records.iter().filter(is_new).cloned().collect();
+    if !new.is_empty() {
+        store.keep_sources(&campaign.schedulers)?;
+        let id = store.begin(&Session { campaign: first, ..campaign.session.clone() })?;
+        store.append_all(id, &new)?;
+    }
+    tell_what_is_there(folder, &campaign, new.len());
+    let experiment = command_line::quoted(&campaign.session.experiment.name);
+    let store = command_line::quoted(&path.display().to_string());
+    output::tell(format_args!("to see them: fairground compare {experiment} --store {store}"));
+    Ok(())
+}
+
+/// The first session of a campaign that the store has begun to take in.
+fn earlier_campaign(store: &Store, new: &Session) -> Result<Option<i64>> {
+    let made = |session: &Session| {
+        let Session { plan, started_unix_s, seed, command, .. } = session.clone();
+        (plan, started_unix_s, seed, command)
+    };
+    let sessions = store.sessions()?;
+    let same = sessions.iter().find(|known| known.origin.is_none() && made(known) == made(new));
+    Ok(same.map(Session::first))
+}
+
+fn tell_what_is_there(folder: &Path, campaign: &CampaignFolder, new: usize) {
+    let trials: usize = campaign.chunks.iter().map(Vec::len).sum();
+    let (folder, there) = (folder.display(), campaign.records.len());
+    let before = there - new;
+    let before =
+        if before > 0 { format!(", {before} already in the store") } else { String::new() };
+    output::tell(format_args!("{folder}: {there} of {trials} trials{before}"));
+    for (number, lacking) in campaign.incomplete() {
+        output::tell(format_args!("chunk {number} lacks {lacking}; run it again, with its --out"));
+    }
 }

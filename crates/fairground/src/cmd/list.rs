@@ -18,12 +18,10 @@ use super::kernel;
 use crate::claims;
 use crate::execution::locations::data_folder;
 use crate::exit;
-use crate::lineage;
 use crate::output::{self, Format};
 use crate::planned_experiment::{self, host_cpus};
 use spec::assets::{self, Kind};
 
-/// Options of `list`.
 #[derive(clap::Args)]
 pub struct Args {
     /// What to show; everything without it
@@ -32,15 +30,11 @@ pub struct Args {
     /// Of workloads: only this one, a name or a file, with its groups; of a recording also who
     /// wakes whom
     name: Option<String>,
-    /// Draw the schedulers' lineage: which scheduler descends from which
-    #[arg(long)]
-    family: bool,
     /// How to print it: table or json
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     format: Format,
 }
 
-/// The kinds of things that can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
     Schedulers,
@@ -60,46 +54,44 @@ struct Item {
     about: String,
 }
 
-/// The lists; kinds that are not wanted are absent.
-#[derive(Default, Serialize)]
-struct Lists {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    schedulers: Option<Vec<Item>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    workloads: Option<Vec<Item>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    machines: Option<Vec<Item>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    experiments: Option<Vec<Item>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    claims: Option<Vec<Item>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cares: Option<Vec<Item>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kernels: Option<Vec<kernel::Shown>>,
-}
+type Find = fn() -> Result<Vec<Item>>;
 
-/// Shows what there is.
-///
-/// # Errors
-/// When a file is wrong, or standard output is closed.
+/// The kinds but for kernels, in the order of the lists: in JSON, in a table, and their things.
+const KINDS: [(What, &str, &str, Find); 6] = [
+    (What::Schedulers, "schedulers", "scheduler", || Ok(schedulers())),
+    (What::Workloads, "workloads", "workload", workloads),
+    (What::Machines, "machines", "machine", machines),
+    (What::Experiments, "experiments", "experiment", experiments),
+    (What::Claims, "claims", "claim", all_claims),
+    (What::Cares, "cares", "care", cares),
+];
+
 pub fn run(args: Args) -> Result<ExitCode> {
-    if args.family {
-        return family(&args);
-    }
     if let Some(name) = &args.name {
-        return one(name, &args);
+        return show_workload(name, &args);
     }
-    let lists = lists(args.kind)?;
+    let is_wanted = |what| args.kind.is_none_or(|only| only == what);
+    let (mut tables, mut lists) = (Vec::new(), serde_json::Map::new());
+    for (_, key, noun, find) in KINDS.into_iter().filter(|(what, ..)| is_wanted(*what)) {
+        let items = find()?;
+        tables.push(table(noun, &items));
+        lists.insert(key.into(), serde_json::to_value(items)?);
+    }
+    if is_wanted(What::Kernels) {
+        let kernels = vm::kernels::list(&data_folder()?)?;
+        let kernels: Vec<kernel::ShownKernel> =
+            kernels.iter().map(kernel::ShownKernel::new).collect();
+        tables.push(kernel::table(&kernels));
+        lists.insert("kernels".into(), serde_json::to_value(kernels)?);
+    }
     match args.format {
         Format::Json => output::print_json(&lists)?,
-        Format::Table => output::print(&tables(&lists))?,
+        Format::Table => output::print(&tables.join("\n"))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows one workload.
-fn one(name: &str, args: &Args) -> Result<ExitCode> {
+fn show_workload(name: &str, args: &Args) -> Result<ExitCode> {
     if args.kind != Some(What::Workloads) {
         return Err(exit::bad_input(format!(
             "{name}: only a workload is shown by itself; write `list workloads {name}`"
@@ -113,54 +105,10 @@ fn one(name: &str, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the family tree of schedulers.
-fn family(args: &Args) -> Result<ExitCode> {
-    if args.kind.is_some_and(|kind| kind != What::Schedulers) {
-        return Err(exit::bad_input(
-            "--family is about schedulers; write `list schedulers --family`",
-        ));
-    }
-    match args.format {
-        Format::Json => output::print_json(&lineage::members())?,
-        Format::Table => output::print(&lineage::tree(&lineage::members()))?,
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn lists(only: Option<What>) -> Result<Lists> {
-    let is_wanted = |what| only.is_none_or(|only| only == what);
-    let mut lists = Lists::default();
-    if is_wanted(What::Schedulers) {
-        lists.schedulers = Some(schedulers());
-    }
-    if is_wanted(What::Workloads) {
-        lists.workloads = Some(workloads()?);
-    }
-    if is_wanted(What::Machines) {
-        lists.machines = Some(machines()?);
-    }
-    if is_wanted(What::Experiments) {
-        lists.experiments = Some(experiments()?);
-    }
-    if is_wanted(What::Claims) {
-        lists.claims = Some(all_claims()?);
-    }
-    if is_wanted(What::Cares) {
-        lists.cares = Some(cares()?);
-    }
-    if is_wanted(What::Kernels) {
-        let kernels = vm::kernels::list(&data_folder()?)?;
-        lists.kernels = Some(kernels.iter().map(kernel::Shown::new).collect());
-    }
-    Ok(lists)
-}
-
-/// Whether the running kernel takes sched_ext schedulers.
 fn live_has_sched_ext() -> bool {
     Path::new("/sys/kernel/sched_ext").exists()
 }
 
-/// The names of the backends that can.
 fn backends(can: impl Fn(Backend) -> bool) -> Vec<&'static str> {
     Backend::EXECUTING.into_iter().filter(|&backend| can(backend)).map(Backend::word).collect()
 }
@@ -239,7 +187,6 @@ fn experiments() -> Result<Vec<Item>> {
     items.collect()
 }
 
-/// Every claim, and the backends that can test it.
 fn all_claims() -> Result<Vec<Item>> {
     let items = assets::names(Kind::Claim).into_iter().map(|name| {
         let claim = claims::read(&name)?;
@@ -250,30 +197,12 @@ fn all_claims() -> Result<Vec<Item>> {
     items.collect()
 }
 
-/// The cares that `recommend` knows.
 fn cares() -> Result<Vec<Item>> {
     let items = assets::names(Kind::Care).into_iter().map(|name| {
         let care = spec::care::read(&name, Path::new(""), host_cpus())?;
         Ok(Item { name, backends: backends(|_| true), about: care.about })
     });
     items.collect()
-}
-
-fn tables(lists: &Lists) -> String {
-    let named = [
-        ("scheduler", &lists.schedulers),
-        ("workload", &lists.workloads),
-        ("machine", &lists.machines),
-        ("experiment", &lists.experiments),
-        ("claim", &lists.claims),
-        ("care", &lists.cares),
-    ];
-    let mut tables: Vec<String> = named
-        .iter()
-        .filter_map(|(noun, items)| items.as_ref().map(|items| table(noun, items)))
-        .collect();
-    tables.extend(lists.kernels.as_ref().map(|kernels| kernel::table(kernels)));
-    tables.join("\n")
 }
 
 fn table(noun: &str, items: &[Item]) -> String {

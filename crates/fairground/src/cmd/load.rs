@@ -19,7 +19,6 @@ use crate::planned_experiment::contestant;
 /// How often this looks whether the scheduler is still loaded.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Options of `load`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The scheduler, with its knobs: NAME, FILE.bpf.c, NAME knob=value
@@ -29,9 +28,6 @@ pub struct Args {
 
 /// Loads the scheduler with the loader that trials use, and holds it. Exit code 1 if the kernel
 /// refuses or ejects it.
-///
-/// # Errors
-/// When it is no scheduler's file, or when no scheduler can be loaded on this kernel by this user.
 pub fn run(args: Args) -> Result<ExitCode> {
     let option = args.scheduler.join(" ");
     let (contestant, sources) = contestant(&option)?;

@@ -4,7 +4,6 @@
 //! Help, completions and the manual page are generated from this table and the `Args`. [`groups`]
 //! sorts the verbs for help.
 
-mod campaign_options;
 pub mod check;
 pub mod compare;
 pub mod doctor;
@@ -17,7 +16,6 @@ pub mod import;
 pub mod kernel;
 pub mod list;
 pub mod load;
-mod margin;
 pub mod plan;
 pub mod recommend;
 pub mod record;
@@ -33,7 +31,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::output;
+use crate::measure::{self, Campaign, Ended};
+use crate::records::Selection;
+use crate::{output, ui};
 
 /// Compare Linux CPU schedulers under the same rules.
 #[derive(Parser)]
@@ -97,9 +97,6 @@ impl Cli {
     }
 
     /// Runs the verb, or shows the table of verbs when there is none.
-    ///
-    /// # Errors
-    /// Whatever the verb could not do.
     pub fn run(self) -> Result<ExitCode> {
         let Some(verb) = self.verb else { return show_verbs() };
         if verb.may_hold_many_trials() {
@@ -144,6 +141,16 @@ impl Verb {
                 | Verb::Trial(_)
         )
     }
+}
+
+/// Measures a campaign and shows the progress; the selection of its records, or `None` when the
+/// user has interrupted it.
+fn measured(campaign: Campaign) -> Result<Option<Selection>> {
+    let store = campaign.execution.store.clone();
+    Ok(match ui::watch(|hear| measure::run(campaign, hear))? {
+        Ended::Complete(session) => Some(Selection::session(&store, session)),
+        Ended::Interrupted => None,
+    })
 }
 
 /// The definition of the command line, from which everything else is generated.

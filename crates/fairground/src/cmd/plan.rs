@@ -8,16 +8,14 @@ use std::process::ExitCode;
 use anyhow::Result;
 use fleet::{campaign_folder, cut};
 use model::Trial;
-use store::Session;
 
 use crate::execution::objects;
 use crate::exit::bad_input;
 use crate::experiment_options::ExperimentOptions;
 use crate::measure::claimable::ClaimableComparisons;
 use crate::planned_experiment::PlannedExperiment;
-use crate::{command_line, dates, output};
+use crate::{command_line, output};
 
-/// Options of `plan`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -37,9 +35,6 @@ pub struct Args {
 
 /// Prints the trials in the order in which `run` runs them, or writes them as chunks, and on
 /// standard error what they can prove.
-///
-/// # Errors
-/// When a file is wrong, a folder cannot be written, or standard output is closed.
 pub fn run(args: Args) -> Result<ExitCode> {
     let planned = args.options.plan()?;
     match &args.output {
@@ -70,17 +65,8 @@ impl Args {
 }
 
 fn write(planned: &PlannedExperiment, chunks: Vec<Vec<Trial>>, folder: &Path) -> Result<()> {
-    let session = Session {
-        id: 0,
-        campaign: None,
-        experiment: planned.experiment.clone(),
-        plan: planned.plan_id(),
-        seed: planned.seed,
-        command: command_line::command(),
-        started_unix_s: dates::now(),
-        fairground: crate::execution::VERSION.into(),
-        origin: None,
-    };
+    let session =
+        command_line::session(planned.experiment.clone(), planned.plan_id(), planned.seed);
     let (trials, count) = (planned.trials.len(), chunks.len());
     campaign_folder::write(folder, &session, &objects::texts(planned.sources.values()), chunks)?;
     let folder = folder.display().to_string();

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -15,17 +15,14 @@ use stats::decide::recommend::{Advice, recommend};
 use stats::number::interval::TRIALS_NEEDED;
 use stats::rank::holm;
 
+use super::measured;
 use crate::advice::host::{self, Host};
 use crate::advice::race::{self, Race, Wish};
-use crate::advice::{ask, commands, place};
-use crate::execution::Settings;
-use crate::execution::locations;
+use crate::advice::{ask, commands};
 use crate::exit::{self, bad_input};
-use crate::experiment_options::On;
-use crate::measure::{self, Blocks, Campaign, Comparing, Ended, Execution, JudgedBy};
+use crate::measure::{Blocks, Campaign, Comparing, Execution, JudgedBy};
 use crate::planned_experiment::host_cpus;
-use crate::records::Chosen;
-use crate::{command_line, duration, output, summary, ui};
+use crate::{command_line, duration, output};
 use spec::assets::{self, Kind};
 use spec::care::{self, Care};
 use spec::machine::{self, HERE};
@@ -39,7 +36,6 @@ const SIMULATED_S: u64 = 3 * 60;
 /// The same on kernels, where every trial loads a scheduler and probes.
 const ON_KERNELS_S: u64 = 15 * 60;
 
-/// Options of `recommend`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Words without an option, for an error that shows the option.
@@ -54,8 +50,8 @@ pub struct Args {
     #[arg(long = "workload", value_name = "WORKLOAD")]
     workloads: Vec<String>,
     /// Where to run [default: live if schedulers can be loaded here, else sim]
-    #[arg(long, value_enum, value_name = "BACKEND")]
-    on: Option<On>,
+    #[arg(long, value_parser = spec::backend_parser(), value_name = "BACKEND")]
+    on: Option<Backend>,
     /// The machine that it is for, instead of this one: NAME or FILE; in virtual machines without
     /// KVM it is one CPU in virtual time
     #[arg(long, value_name = "MACHINE")]
@@ -69,34 +65,24 @@ pub struct Args {
     /// The only source of randomness
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Where the records go
-    #[arg(long, value_name = "FILE", default_value = locations::STORE)]
-    store: PathBuf,
-    /// Run only the trials that the last recommendation with the same options did not finish
-    #[arg(long)]
-    resume: bool,
-    /// Never download a kernel
-    #[arg(long)]
-    offline: bool,
+    #[command(flatten)]
+    execution: Execution,
     /// Ask nothing, and use defaults for what no option says
     #[arg(long)]
     yes: bool,
 }
 
 /// Asks for what no option says, runs the race, and says which scheduler to use.
-///
-/// # Errors
-/// When an option is wrong, or missing without a terminal to ask at; when the lab fails.
 pub fn run(args: Args) -> Result<ExitCode> {
     if let Some(word) = args.words.first() {
         return Err(bad_input(format!(
             "{word}: what matters is named by an option: --care {word}"
         )));
     }
-    let host = host::look()?;
+    let host = host::this_machine()?;
     let elsewhere = args.machine.as_ref().is_some_and(|machine| machine != HERE);
     let (backend, why) = host.backend(args.on, elsewhere)?;
-    let (machine, otherwise) = place::machine(backend, args.machine.as_deref())?;
+    let (machine, otherwise) = host::machine_for(backend, args.machine.as_deref())?;
     let cpus = machine::load(&machine, Path::new(""), host_cpus())?.cpus;
     let cares = cares(&args, cpus)?;
     let budget = budget(&args, backend);
@@ -111,19 +97,22 @@ pub fn run(args: Args) -> Result<ExitCode> {
     };
     let race = wish.race(&host)?;
     let campaign = campaign(&args, &race, budget);
-    let ended = ui::watch(|hear| measure::run(campaign, hear))?;
-    let Ended::Complete(session) = ended else {
+    let Some(selection) = measured(campaign)? else {
         if args.cares.is_empty() && !wish.cares.is_empty() {
             output::tell(format_args!("or without questions: {} --resume", repeat(&args, &wish)));
         }
         return Ok(exit::interrupted());
     };
-    let (sessions, records) = Chosen::session(args.store.clone(), session).open()?;
-    let comparison = summary::compare(&sessions, &records, None)?;
-    let recommendation = recommend(&records, &comparison, &race.aims, &race.easy);
-    let blocks = sessions.last().map_or(0, |session| session.experiment.blocks);
+    let selected = selection.open()?;
+    let comparison = selected.compare(None)?;
+    let recommendation = recommend(&selected.records, &comparison, &race.aims, &race.easy);
+    let blocks = selected.sessions.last().map_or(0, |session| session.experiment.blocks);
     let setting = RecommendationContext {
-        measured: measured(&race, &host, &Place { backend, blocks, because: why.or(otherwise) }),
+        measured: measured_where(
+            &race,
+            &host,
+            &Place { backend, blocks, because: why.or(otherwise) },
+        ),
         commands: next_commands(&args, &wish),
         switch: switches(&race, &recommendation.advice, &host),
     };
@@ -131,7 +120,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         &recommendation,
         &setting,
     ))?;
-    Ok(exit::of_records(&records))
+    Ok(exit::of_records(&selected.records))
 }
 
 /// What matters: as the options say, or as the user answers at the terminal.
@@ -216,12 +205,8 @@ fn campaign(args: &Args, race: &Race, budget: Duration) -> Campaign {
     Campaign {
         planned: race.planned.clone(),
         judged_by: JudgedBy::Comparison(comparing),
-        execution: Execution {
-            store: args.store.clone(),
-            resume: args.resume,
-            fleet: None,
-            settings: Settings { offline: args.offline, ..Settings::default() },
-        },
+        execution: args.execution.clone(),
+        fleet: None,
     }
 }
 
@@ -235,7 +220,6 @@ fn limits(race: &Race) -> (u32, u32) {
     (needed, if exact { EXACT.max(needed) } else { u32::MAX })
 }
 
-/// Where it was measured.
 struct Place {
     backend: Backend,
     blocks: u32,
@@ -244,7 +228,7 @@ struct Place {
 }
 
 /// What was measured and where, and how far it can be trusted.
-fn measured(race: &Race, host: &Host, place: &Place) -> Vec<String> {
+fn measured_where(race: &Race, host: &Host, place: &Place) -> Vec<String> {
     let experiment = &race.planned.experiment;
     let (machine, release) = (Host::words(&experiment.machines[0]), &host.release);
     let because = place.because.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
@@ -286,9 +270,8 @@ fn caveat(race: &Race, host: &Host, backend: Backend) -> Option<String> {
     }
 }
 
-/// What the user can do next.
 fn next_commands(args: &Args, wish: &Wish) -> Vec<(String, String)> {
-    let store = command_line::quoted(&args.store.display().to_string());
+    let store = command_line::quoted(&args.execution.store.display().to_string());
     let report = format!("fairground report {} --store {store} -o recommend.html", race::NAME);
     vec![("The full report".into(), report), ("The same again".into(), repeat(args, wish))]
 }
@@ -308,11 +291,10 @@ fn repeat(args: &Args, wish: &Wish) -> String {
     args.schedulers.iter().for_each(|scheduler| add("--scheduler", scheduler.clone()));
     add("--budget", time_words(budget(args, wish.backend)));
     add("--seed", args.seed.to_string());
-    add("--store", args.store.display().to_string());
+    add("--store", args.execution.store.display().to_string());
     words.join(" ")
 }
 
-/// How to switch to each of the recommended candidates.
 fn switches(race: &Race, advice: &Advice, host: &Host) -> BTreeMap<String, Vec<String>> {
     let Advice::Switch(names) = advice else { return Default::default() };
     let contestants = race.planned.experiment.contestants.iter();

@@ -95,7 +95,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         output::tell(format_args!("{failure}; the recording is written all the same"));
     }
     Ok(match ended {
-        Ended::Interrupted if !is_open(&args) => exit::interrupted(),
+        RecordingEnd::Interrupted if !is_open(&args) => exit::interrupted(),
         _ if failure.is_some() => ExitCode::from(exit::MISBEHAVED),
         _ => ExitCode::SUCCESS,
     })
@@ -140,7 +140,7 @@ fn is_open(args: &Args) -> bool {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ended {
+enum RecordingEnd {
     Time,
     Command,
     Limit,
@@ -152,7 +152,7 @@ fn watch(
     recorder: &mut Recorder,
     mut command: Option<&mut Command>,
     stop: &Arc<AtomicBool>,
-) -> Result<Ended> {
+) -> Result<RecordingEnd> {
     let (begin, line) = (Instant::now(), Line::new(is_open(args)));
     loop {
         let left = args.length.map(|length| length.saturating_sub(begin.elapsed()));
@@ -171,14 +171,14 @@ fn over(
     seen: &Progress,
     command: Option<&mut Command>,
     stop: &Arc<AtomicBool>,
-) -> Result<Option<Ended>> {
+) -> Result<Option<RecordingEnd>> {
     let has_ended = command.map(Command::has_ended).transpose()?.unwrap_or(false);
     let is_time = args.length.is_some_and(|length| begin.elapsed() >= length);
     let reasons = [
-        (stop.load(Ordering::SeqCst), Ended::Interrupted),
-        (has_ended, Ended::Command),
-        (is_time, Ended::Time),
-        (seen.bytes >= args.limit, Ended::Limit),
+        (stop.load(Ordering::SeqCst), RecordingEnd::Interrupted),
+        (has_ended, RecordingEnd::Command),
+        (is_time, RecordingEnd::Time),
+        (seen.bytes >= args.limit, RecordingEnd::Limit),
     ];
     Ok(reasons.into_iter().find_map(|(is_so, ended)| is_so.then_some(ended)))
 }
@@ -245,12 +245,12 @@ fn write(text: &[u8], file: &Path) -> Result<()> {
 }
 
 /// Says what was recorded, and what that cost.
-fn tell(args: &Args, recording: &Recording, cost: &Cost, ended: &Ended) {
+fn tell(args: &Args, recording: &Recording, cost: &Cost, ended: &RecordingEnd) {
     let file = args.output.display();
     let count = |is: &dyn Fn(&What) -> bool| {
         recording.events.iter().filter(|event| is(&event.what)).count()
     };
-    if *ended == Ended::Limit {
+    if *ended == RecordingEnd::Limit {
         let limit = size::words(args.limit);
         output::tell(format_args!("the limit of {limit} was reached; --limit sets another one"));
     }

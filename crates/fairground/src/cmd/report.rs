@@ -4,7 +4,6 @@
 
 pub mod gallery;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -13,14 +12,13 @@ use report::html::About;
 use store::Session;
 
 use crate::output;
-use crate::stores::Several;
+use crate::records::Selection;
 use crate::{command_line, dates};
 
-/// Options of `report`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    chosen: Several,
+    selection: Selection,
     /// The contestant that the others are compared with, instead of the experiment's
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
@@ -30,26 +28,20 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-/// Writes the page, or the site.
-///
-/// # Errors
-/// When the store cannot be read, has no records, or the file cannot be written.
 pub fn run(args: Args) -> Result<ExitCode> {
-    if let Some(folder) = args.chosen.folder() {
+    if let Some(folder) = args.selection.folder() {
         let output = args.output.as_deref().unwrap_or(Path::new(gallery::FOLDER));
         return gallery::run(folder, args.baseline.as_deref(), output);
     }
     let output = args.output.unwrap_or_else(|| "report.html".into());
-    let opened = args.chosen.open(true)?;
+    let opened = args.selection.with_traces()?;
     let mut comparison = opened.compare(args.baseline)?;
-    comparison.notes.extend(args.chosen.damages()?);
+    comparison.notes.extend(args.selection.damages()?);
     let page = report::html::page(&comparison, &opened.records, &about(&opened.sessions));
-    let to_file = output.as_os_str() != "-";
-    let mut out = output::writer(to_file.then_some(&output))?;
-    out.write_all(page.as_bytes())?;
-    out.flush()?;
-    if to_file {
-        output::tell(format_args!("wrote {}", output.display()));
+    if output.as_os_str() == "-" {
+        output::write(None, page.as_bytes())?;
+    } else {
+        output::write_and_tell(&output, &page)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `fairground run [EXPERIMENT]`: experiment → plan → trials → records → statistics → table.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -9,16 +10,18 @@ use fleet::slurm::SlurmOptions;
 use model::Record;
 use stats::Comparison;
 
-use super::campaign_options::CampaignOptions;
-use crate::measure::{self, Blocks, Campaign, Comparing, Ended, Execution, JudgedBy};
+use super::measured;
+use crate::experiment_options::ExperimentOptions;
+use crate::measure::{Blocks, Campaign, Comparing, Execution, JudgedBy};
 use crate::planned_experiment::PlannedExperiment;
-use crate::{command_line, duration, exit, output, summary, ui};
+use crate::{command_line, comparison, duration, exit, output};
 
-/// Options of `run`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    options: CampaignOptions,
+    experiment: ExperimentOptions,
+    #[command(flatten)]
+    execution: Execution,
     /// Run as many blocks as fit into this time: 90s, 10m, 2h. The first block shows how long a
     /// block takes; the number is fixed before any measured value is looked at
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
@@ -42,19 +45,15 @@ pub struct Args {
 }
 
 /// Runs the experiment and prints how its contestants compare.
-///
-/// # Errors
-/// When the input is wrong (before anything runs), or the lab itself fails.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let planned = args.options.experiment.plan()?;
-    let campaign = args.campaign(planned);
-    let ended = ui::watch(|hear| measure::run(campaign, hear))?;
-    let Ended::Complete(session) = ended else { return Ok(exit::interrupted()) };
-    let (sessions, records) = args.options.session(session).open()?;
-    let comparison = summary::compare(&sessions, &records, None)?;
-    print_table(&comparison, &records)?;
-    tell_the_rest(&args.options, &records);
-    Ok(exit::of_records(&records))
+    let planned = args.experiment.plan()?;
+    let Some(selection) = measured(args.campaign(planned))? else {
+        return Ok(exit::interrupted());
+    };
+    let measured = selection.open()?;
+    print_table(&measured.compare(None)?, &measured.records)?;
+    tell_the_rest(&args.execution.store, &measured.records);
+    Ok(exit::of_records(&measured.records))
 }
 
 impl Args {
@@ -66,8 +65,7 @@ impl Args {
         };
         let comparing = Comparing { blocks, aa_trials: !self.no_aa, effect_percent: self.effect };
         let judged_by = JudgedBy::Comparison(comparing);
-        let execution = Execution { fleet: self.fleet, ..self.options.execution() };
-        Campaign { planned, judged_by, execution }
+        Campaign { planned, judged_by, execution: self.execution.clone(), fleet: self.fleet }
     }
 }
 
@@ -77,9 +75,9 @@ fn print_table(comparison: &Comparison, records: &[Record]) -> Result<()> {
 }
 
 /// On standard error: what went wrong, where the records are, and the command of the full report.
-fn tell_the_rest(options: &CampaignOptions, records: &[Record]) {
-    summary::misbehaviours(records).iter().for_each(output::tell);
-    let store = options.store.display();
+fn tell_the_rest(store: &Path, records: &[Record]) {
+    comparison::misbehaviours(records).iter().for_each(output::tell);
+    let store = store.display();
     let experiment = &records[0].trial.experiment;
     let quoted = command_line::quoted(&store.to_string());
     output::tell(format_args!(

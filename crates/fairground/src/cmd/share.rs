@@ -2,26 +2,26 @@
 //! `fairground share [EXPERIMENT]`: one small sealed file of an experiment's records.
 
 mod contents;
-mod shared_tapes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use model::{Record, SchedulerChoice};
-use store::{SchedulerSource, Session, Store};
+use model::tape_text::TapeText;
+use model::{Record, SchedulerChoice, Trial};
+use store::{SchedulerSource, Session};
 
 use crate::exit::bad_input;
 use crate::output;
-use crate::records::Chosen;
+use crate::records::Selection;
 use store::exchange::share::private::{Owner, is_sentence};
 use store::exchange::share::{About, ENDING, Shared};
 
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    chosen: Chosen,
+    selection: Selection,
     /// Your name or nickname, as sites of shared files show it; it is not verified
     #[arg(long, value_name = "NAME", default_value = "")]
     by: String,
@@ -46,21 +46,17 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-/// Writes the file.
-///
-/// # Errors
-/// When the store cannot be read or has no such records, or the file cannot be written.
 pub fn run(args: Args) -> Result<ExitCode> {
     for (option, text) in [("--by", &args.by), ("--note", &args.note)] {
         if !is_sentence(text) {
             return Err(bad_input(format!("{option}: one line of at most 200 characters")));
         }
     }
-    let sessions = places(args.chosen.by_session(args.traces)?);
-    let kept = Store::open_readonly(&args.chosen.store)?.sources()?;
+    let sessions = places(args.selection.sessions_of_one_store(args.traces)?);
+    let kept = args.selection.texts()?;
     let records = || sessions.iter().flat_map(|(_, records)| records);
-    let own = if args.tapes { shared_tapes::texts(records(), &kept)? } else { Vec::new() };
-    let kept_back = if args.tapes { Vec::new() } else { shared_tapes::left_out(records()) };
+    let own = if args.tapes { tapes_texts(records(), &kept)? } else { Vec::new() };
+    let kept_back = if args.tapes { Vec::new() } else { tapes_left_out(records()) };
     let (mut sources, lost) = sources(records(), kept);
     sources.extend(own);
     let lost = lost.into_iter().map(|name| format!("the text of {name}"));
@@ -138,11 +134,9 @@ fn write(args: &Args, shared: &Shared) -> Result<ExitCode> {
         output::tell(format_args!("not written: {}, because of --dry-run", path.display()));
         return Ok(ExitCode::SUCCESS);
     }
-    let mut out = output::writer(Some(&path))?;
-    out.write_all(&bytes)?;
-    out.flush()?;
+    output::write(Some(&path), &bytes)?;
     let (trials, texts) = (shared.records().count(), shared.sources.len());
-    let recordings = shared_tapes::count(shared.records(), &shared.sources);
+    let recordings = count_recordings(shared.records(), &shared.sources);
     let (texts, kib) = (texts - recordings, bytes.len().div_ceil(1024));
     let recordings =
         if recordings > 0 { format!(", recordings: {recordings}") } else { String::new() };
@@ -151,4 +145,56 @@ fn write(args: &Args, shared: &Shared) -> Result<ExitCode> {
         path.display()
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+/// One trial for each recording, by the SHA-256 of its tapes.
+fn recordings<'a>(records: impl Iterator<Item = &'a Record>) -> BTreeMap<&'a str, &'a Trial> {
+    let of_record = |record: &'a Record| {
+        let recorded = record.trial.workload.recording.as_ref()?;
+        Some((recorded.sha256.as_str(), &record.trial))
+    };
+    records.filter_map(of_record).collect()
+}
+
+/// How many recordings the records play.
+fn count_recordings<'a>(
+    records: impl Iterator<Item = &'a Record>,
+    texts: &[SchedulerSource],
+) -> usize {
+    let is_there = |sha256: &&str| texts.iter().any(|text| text.sha256 == **sha256);
+    recordings(records).into_keys().filter(is_there).count()
+}
+
+/// The texts of the tapes, from the store or from the files that were played.
+fn tapes_texts<'a>(
+    records: impl Iterator<Item = &'a Record>,
+    kept: &[SchedulerSource],
+) -> Result<Vec<SchedulerSource>> {
+    let mut texts = Vec::new();
+    for (sha256, trial) in recordings(records) {
+        if let Some(known) = kept.iter().find(|source| source.sha256 == sha256) {
+            texts.push(known.clone());
+            continue;
+        }
+        let mut trial = trial.clone();
+        spec::tapes::fetch(std::slice::from_mut(&mut trial))?;
+        let tapes = TapeText::of([&trial.workload]);
+        texts.extend(tapes.into_iter().map(|tapes| SchedulerSource {
+            sha256: tapes.sha256,
+            name: trial.workload.cell(),
+            files: vec![("tapes".into(), tapes.text)],
+        }));
+    }
+    Ok(texts)
+}
+
+/// What is not shared, for the owner and for readers.
+fn tapes_left_out<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
+    let what = |trial: &Trial| {
+        format!(
+            "the tapes of {}: what each thread did and when; --tapes shares them",
+            trial.workload.cell()
+        )
+    };
+    recordings(records).into_values().map(what).collect()
 }

@@ -8,13 +8,15 @@ use anyhow::Result;
 use model::{Backend, Record, SchedulerChoice};
 use stats::view::survival;
 
-use super::campaign_options::CampaignOptions;
+use super::measured;
 use crate::execution::locations::data_folder;
 use crate::exit;
-use crate::experiment_options::{Backends, On};
-use crate::measure::{self, Campaign, Ended, JudgedBy};
+use crate::experiment_options::ExperimentOptions;
+use crate::measure::{Campaign, Execution};
 use crate::output;
+use crate::planned_experiment::PlannedExperiment;
 use crate::ui;
+use spec::Overrides;
 
 /// The experiment whose workloads are the stress.
 const EXPERIMENT: &str = "soak";
@@ -22,46 +24,38 @@ const EXPERIMENT: &str = "soak";
 /// The kernel that schedulers run on unless they name another, see `fairground list kernels`.
 const KERNEL: &str = "7";
 
-/// Options of `soak`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    options: CampaignOptions,
+    experiment: ExperimentOptions,
+    #[command(flatten)]
+    execution: Execution,
 }
 
 /// Runs the experiment under every scheduler of the project, or under those of `--scheduler`, on
 /// each kernel with sched_ext that was pulled, and says which did not survive.
-///
-/// # Errors
-/// As `run`.
 pub fn run(mut args: Args) -> Result<ExitCode> {
-    let experiment = &mut args.options.experiment;
-    experiment.experiment.get_or_insert_with(|| EXPERIMENT.into());
-    if experiment.schedulers.is_empty() {
-        let all = compile::builtin().into_iter();
-        experiment.schedulers = all.map(|source| source.name).collect();
+    args.experiment.experiment.get_or_insert_with(|| EXPERIMENT.into());
+    let schedulers = &mut args.experiment.overrides.schedulers;
+    if schedulers.is_empty() {
+        schedulers.extend(compile::builtin().into_iter().map(|source| source.name));
     }
     let mut records = Vec::new();
-    for options in on_all_kernels(args.options)? {
-        let planned = options.experiment.plan()?;
-        let execution = options.execution();
-        let campaign = Campaign { planned, judged_by: JudgedBy::OwnRules, execution };
-        let ended = ui::watch(|hear| measure::run(campaign, hear))?;
-        let Ended::Complete(id) = ended else { return Ok(exit::interrupted()) };
-        records.extend(options.session(id).with_traces()?.1);
+    for planned in on_all_kernels(&args.experiment)? {
+        let campaign = Campaign::with_own_rules(planned, &args.execution);
+        let Some(selection) = measured(campaign)? else { return Ok(exit::interrupted()) };
+        records.extend(selection.with_traces()?.records);
     }
     show(&records)
 }
 
-/// The options of one campaign for the simulator and the usual kernel, and of one for each other
-/// kernel.
-fn on_all_kernels(options: CampaignOptions) -> Result<Vec<CampaignOptions>> {
-    let planned = options.experiment.plan()?;
-    let mut all = vec![options];
-    if let Some(&on) = planned.experiment.backends.iter().find(|on| on.boots_kernels()) {
-        let others = other_kernels()?;
-        let others: Vec<_> = others.iter().map(|kernel| on_kernel(&all[0], on, kernel)).collect();
-        all.extend(others);
+/// The plan for the simulator and the usual kernel, and one for each other kernel.
+fn on_all_kernels(options: &ExperimentOptions) -> Result<Vec<PlannedExperiment>> {
+    let mut all = vec![options.plan()?];
+    if let Some(&on) = all[0].experiment.backends.iter().find(|on| on.boots_kernels()) {
+        for kernel in other_kernels()? {
+            all.push(on_kernel(options, on, &kernel).plan()?);
+        }
     }
     Ok(all)
 }
@@ -80,18 +74,16 @@ fn other_kernels() -> Result<Vec<String>> {
 }
 
 /// The same on another kernel, for schedulers that name none.
-fn on_kernel(options: &CampaignOptions, on: Backend, kernel: &str) -> CampaignOptions {
+fn on_kernel(options: &ExperimentOptions, on: Backend, kernel: &str) -> ExperimentOptions {
     let mut options = options.clone();
-    let experiment = &mut options.experiment;
-    let names = experiment.schedulers.iter().filter(|text| !text.contains('@'));
-    let mut schedulers: Vec<String> = names.map(|text| format!("{text}@{kernel}")).collect();
+    let Overrides { on: backends, schedulers, .. } = &mut options.overrides;
+    schedulers.retain(|text| !text.contains('@'));
+    schedulers.iter_mut().for_each(|text| *text += &format!("@{kernel}"));
     schedulers.push(format!("kernel:{kernel}"));
-    experiment.schedulers = schedulers;
-    experiment.backends = Backends { on: vec![On(on)] };
+    *backends = vec![on];
     options
 }
 
-/// A record with its faults.
 struct Judged<'a> {
     record: &'a Record,
     faults: Vec<String>,
@@ -108,7 +100,6 @@ fn judge(records: &[Record]) -> Vec<Judged<'_>> {
     records.iter().map(judged).collect()
 }
 
-/// Prints the table and every fault.
 fn show(records: &[Record]) -> Result<ExitCode> {
     let judged = judge(records);
     output::print(&output::table(&rows(&judged)))?;

@@ -8,19 +8,18 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use model::Trial;
+use model::{Backend, Trial};
 
 use crate::execution::{self, Settings};
 use crate::exit::{self, bad_input};
-use crate::experiment_options::On;
 use crate::output;
 
-/// Options of `trial`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Run it on this backend instead of the trial's: sim, vm or live
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "BACKEND")]
-    on: Option<On>,
+    #[arg(long, value_parser = spec::backend_parser(), hide_possible_values = true)]
+    #[arg(value_name = "BACKEND")]
+    on: Option<Backend>,
     /// Never download a kernel
     #[arg(long)]
     offline: bool,
@@ -40,17 +39,13 @@ pub struct Args {
     jobs: Option<usize>,
 }
 
-/// Runs one trial, or a chunk.
-///
-/// # Errors
-/// When the trial cannot be understood, or the lab itself fails.
 pub fn run(args: Args) -> Result<ExitCode> {
     if let Some(file) = &args.chunk {
         return chunk::run(file, &args);
     }
     let mut trial = read()?;
     if let Some(on) = args.on {
-        trial.backend = on.into();
+        trial.backend = on;
     }
     let settings = Settings { offline: args.offline, ..Settings::default() };
     let Some(record) = execution::record_of(trial, &settings, &mut output::notes)? else {

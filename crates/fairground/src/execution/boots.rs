@@ -26,25 +26,18 @@ use spec::plan;
 /// The kernel for contestants that name none: the newest one, which has sched_ext.
 const DEFAULT_KERNEL: &str = "7";
 
-/// What all boots share on the host.
 struct BootRunner<'a, 'sink> {
     kernels: BTreeMap<String, Kernel>,
     objects: &'a Objects,
     executable: PathBuf,
-    /// Where source trees are.
     sources: PathBuf,
-    /// Where states of guests are kept.
     saved: PathBuf,
     earlier: &'a Earlier,
-    /// For virtual time.
     emulator: Option<Emulator>,
     sink: &'a Sink<'sink>,
 }
 
 /// Runs the trials. Those that cannot run get their record at once, without booting for them.
-///
-/// # Errors
-/// When a kernel cannot be found or downloaded, or a virtual machine cannot be started at all.
 pub fn run(
     trials: &[Trial],
     objects: &Objects,
@@ -74,10 +67,6 @@ pub fn run(
     Ok(())
 }
 
-/// Downloads the kernels of these trials that are missing.
-///
-/// # Errors
-/// When a kernel cannot be found or downloaded.
 pub fn download_kernels(trials: &[Trial], settings: &Settings, sink: &Sink<'_>) -> Result<()> {
     let is_booted = |trial: &&Trial| trial.backend.boots_kernels();
     let booted: Vec<Trial> = trials.iter().filter(is_booted).cloned().collect();
@@ -105,7 +94,6 @@ fn kernel_name(trial: &Trial) -> &str {
     trial.contestant.kernel.as_deref().unwrap_or(DEFAULT_KERNEL)
 }
 
-/// Finds every kernel that the trials name, and downloads the missing ones.
 fn kernels(
     trials: &[Trial],
     settings: &Settings,
@@ -190,7 +178,9 @@ impl BootRunner<'_, '_> {
         let queue = Mutex::new(boots);
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let work = || {
-            while let Some(boot) = next().filter(|_| !self.sink.is_stopped()) {
+            while let Some(boot) = next()
+                && !self.sink.is_stopped()
+            {
                 if let Err(error) = self.run_one(&boot) {
                     self.sink.fail(error);
                 }

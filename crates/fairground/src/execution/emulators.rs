@@ -24,7 +24,6 @@ pub(crate) fn of(trials: &[Trial], home: &Path) -> Result<Option<Emulator>> {
     if trials.iter().any(uses_it) { emulator::find(home) } else { Ok(None) }
 }
 
-/// Why the trial cannot run without the emulator.
 pub(crate) fn why_not(trial: &Trial) -> Option<String> {
     needs_it(trial).then(|| emulator::needed_by(&trial.machine.name))
 }
@@ -63,7 +62,7 @@ mod tests {
     fn only_a_plan_that_needs_it_for_everything_is_refused() {
         let home = tempfile::tempdir().unwrap();
         let check =
-            |trials: &[Trial]| check(trials, Some(home.path())).map_err(|it| it.to_string());
+            |trials: &[Trial]| check(trials, Some(home.path())).map_err(|error| error.to_string());
         let (four, one) = (trial(Backend::Vm, 4), trial(Backend::Vm, 1));
         let said = "m needs the emulator for several CPUs in virtual time: fairground kernel \
                     emulator build";

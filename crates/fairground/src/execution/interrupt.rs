@@ -13,9 +13,6 @@ pub const EXIT_CODE: u8 = 130;
 
 /// A flag that becomes true at the first SIGINT, SIGTERM or SIGHUP, which also ends a compiler that
 /// runs; the second ends the program.
-///
-/// # Errors
-/// When the kernel refuses the handlers.
 pub fn flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

@@ -12,9 +12,6 @@ use crate::exit::bad_input;
 pub const STORE: &str = "fairground.db";
 
 /// See [`vm::home::data_folder`].
-///
-/// # Errors
-/// When none of the three variables is set.
 pub fn data_folder() -> Result<PathBuf> {
     vm::home::data_folder()
         .ok_or_else(|| bad_input("neither FAIRGROUND_HOME nor HOME is set; set FAIRGROUND_HOME"))

@@ -50,7 +50,6 @@ pub struct Settings {
     /// Simulated trials, or virtual machines, at a time; `None`: as many as do not disturb each
     /// other.
     pub jobs: Option<usize>,
-    /// Whether missing kernels must not be downloaded.
     pub offline: bool,
     /// What the campaign has measured before; boots that were interrupted depend on it.
     pub earlier: Earlier,
@@ -73,9 +72,6 @@ impl Default for Settings {
 
 impl Settings {
     /// The data folder, for trials that need what is in it.
-    ///
-    /// # Errors
-    /// When nothing says where it is.
     fn home(&self) -> Result<PathBuf> {
         self.home.clone().map_or_else(locations::data_folder, Ok)
     }
@@ -113,9 +109,6 @@ pub fn unsupported(trial: Trial, reason: &str) -> Record {
 }
 
 /// Runs the trial, and tells what happens meanwhile. `None`: it was interrupted.
-///
-/// # Errors
-/// When its scheduler does not compile, or the lab itself fails.
 pub fn record_of(trial: Trial, settings: &Settings, hear: &mut Hear<'_>) -> Result<Option<Record>> {
     let stop = interrupt::flag()?;
     let mut answer: Option<Record> = None;
@@ -131,9 +124,6 @@ pub fn record_of(trial: Trial, settings: &Settings, hear: &mut Hear<'_>) -> Resu
 }
 
 /// Runs prepared trials and hands the records to `keep`. `false`: it was interrupted.
-///
-/// # Errors
-/// When a record cannot be kept, or the lab itself fails.
 pub fn records_of(
     trials: &[Trial],
     prepared: &Prepared,

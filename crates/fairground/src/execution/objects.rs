@@ -22,7 +22,6 @@ pub type Natives = BTreeMap<String, Native>;
 /// Sources of schedulers by their SHA-256.
 pub type Sources = BTreeMap<String, Source>;
 
-/// Where the guest finds the objects.
 pub const GUEST_FOLDER: &str = vm::initramfs::OBJECTS_FOLDER;
 
 /// The texts of schedulers as stores keep them.
@@ -55,9 +54,6 @@ pub struct Prepared {
 /// Compiles every scheduler file of the trials for the backends that run it, or finds it compiled.
 /// `sources` are those that the plan was made from; a trial that came from elsewhere names its
 /// file.
-///
-/// # Errors
-/// When one does not compile, or its text is not the one that the trial was planned with.
 pub fn prepare(trials: &[Trial], sources: &Sources) -> Result<Prepared> {
     let mut prepared = Prepared::default();
     for trial in trials {
@@ -77,9 +73,6 @@ pub fn prepare(trials: &[Trial], sources: &Sources) -> Result<Prepared> {
 }
 
 /// Prepares trials of a larger plan, whose guests carry these schedulers.
-///
-/// # Errors
-/// As for [`prepare`].
 pub fn prepare_part(
     trials: &[Trial],
     carried: &BTreeSet<(String, String)>,
@@ -94,10 +87,6 @@ pub fn prepare_part(
     Ok(prepared)
 }
 
-/// The compiled scheduler of a file.
-///
-/// # Errors
-/// When it does not compile, or has changed since it was named.
 pub fn object(file: &str, sha256: &str, sources: &Sources) -> Result<Compiled> {
     if let Some(object) = compile::find_object(sha256) {
         return Ok(object);
@@ -120,9 +109,6 @@ fn source(file: &str, sha256: &str, sources: &Sources) -> Result<Source> {
 }
 
 /// The objects as files of the guest, so that it needs no compiler.
-///
-/// # Errors
-/// When the temporary folder cannot be written.
 pub fn guest_files(objects: &Objects) -> Result<Vec<(String, Vec<u8>)>> {
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     for object in objects.values() {

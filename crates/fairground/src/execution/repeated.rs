@@ -43,7 +43,6 @@ impl Earlier {
         self
     }
 
-    /// The records of these boots.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
@@ -121,12 +120,10 @@ pub struct PlannedBoot {
     pub trials: Vec<Trial>,
     /// The records that are there, by the index of their trial.
     known: BTreeMap<usize, Record>,
-    /// Where it goes on.
     pub resume: Resume,
 }
 
 impl PlannedBoot {
-    /// Whether a trial has a record.
     pub fn is_known(&self, index: usize) -> bool {
         self.known.contains_key(&index)
     }
@@ -174,13 +171,8 @@ mod tests {
     use super::*;
 
     fn trial(position: u32) -> Trial {
-        Trial {
-            backend: Backend::Vm,
-            machine: Machine { clock: Clock::Virtual, ..Machine::default() },
-            boot: 3,
-            position,
-            ..Trial::default()
-        }
+        let machine = Machine { clock: Clock::Virtual, ..Machine::default() };
+        Trial { backend: Backend::Vm, machine, boot: 3, position, ..Trial::default() }
     }
 
     fn record(position: u32, outcome: Outcome, boot_id: &str, boot_position: u32) -> Record {

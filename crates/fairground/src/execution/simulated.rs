@@ -19,7 +19,6 @@ use super::sink::Sink;
 /// then, these trials are run again, as those are that were running.
 const WAITING_MOST: usize = 64;
 
-/// Runs the trials until the sink says stop.
 pub fn run(trials: &[Trial], natives: &Natives, jobs: Option<usize>, sink: &Sink<'_>) {
     if let (Some(missing), false) = (sandbox_parts().missing(), trials.is_empty()) {
         sink.progress(&Progress::Note(missing));
@@ -52,7 +51,6 @@ fn keep(waiting: &Receiver<Record>, sink: &Sink<'_>) {
     }
 }
 
-/// What all jobs share.
 struct Work<'a, 'sink> {
     trials: &'a [Trial],
     next: AtomicUsize,
@@ -61,7 +59,6 @@ struct Work<'a, 'sink> {
 }
 
 impl Work<'_, '_> {
-    /// Runs one trial after another.
     fn job(&self, finished: &SyncSender<Record>) {
         let sink = self.sink;
         while let Some(trial) = self.trials.get(self.next.fetch_add(1, Ordering::Relaxed)) {

@@ -7,9 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::{Error, Result};
 use model::{Outcome, Progress, Record};
 
-/// Stores records.
 pub type Keep<'a> = dyn FnMut(&[Record]) -> Result<()> + Send + 'a;
-/// Receives progress.
 pub type Hear<'a> = dyn FnMut(&Progress<'_>) + Send + 'a;
 
 /// The one place that keeps records. Trials run in parallel, so everything in it is under a lock:
@@ -47,7 +45,6 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Passes progress on.
     pub fn progress(&self, progress: &Progress<'_>) {
         lock(&self.hear)(progress);
     }
@@ -64,20 +61,14 @@ impl<'a> Sink<'a> {
         lock(&self.error).get_or_insert(error);
     }
 
-    /// Becomes true when measuring must end.
     pub fn stop(&self) -> &AtomicBool {
         self.stop
     }
 
-    /// Whether measuring must end.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// The first error of the lab.
-    ///
-    /// # Errors
-    /// That error.
     pub fn error(&self) -> Result<()> {
         lock(&self.error).take().map_or(Ok(()), Err)
     }
@@ -102,27 +93,20 @@ fn refuse_lossy(mut record: Record) -> Record {
 mod tests {
     use std::sync::mpsc;
 
-    use model::Provenance;
+    use model::{Provenance, Trial};
 
     use super::*;
     use crate::execution::unsupported;
 
     fn records(count: u32) -> Vec<Record> {
         let record = |position: u32| {
-            let trial = serde_json::from_value(serde_json::json!({
-                "schema": model::trial::SCHEMA, "experiment": "e", "backend": "sim",
-                "contestant": { "name": "c", "scheduler": { "kind": "kernel" } },
-                "workload": { "name": "w" }, "machine": { "name": "m", "cpus": 1 },
-                "seed": 1, "block": 0, "boot": 0, "position": position, "timeout_ms": 1,
-            }));
-            let trial = trial.expect("a trial");
+            let trial = Trial { position, ..Trial::default() };
             Record::without_measurement(trial, Outcome::Ok, Provenance::default())
         };
         (0..count).map(record).collect()
     }
 
-    /// What a sink did, in order.
-    fn events(use_it: impl FnOnce(&Sink<'_>), full_after: usize) -> (Vec<String>, bool) {
+    fn events(use_sink: impl FnOnce(&Sink<'_>), full_after: usize) -> (Vec<String>, bool) {
         let (tell, told) = mpsc::channel();
         let (kept, heard) = (tell.clone(), tell);
         let mut room = full_after;
@@ -138,7 +122,7 @@ mod tests {
         };
         let stop = AtomicBool::new(false);
         let sink = Sink::new(&mut keep, &mut hear, &stop);
-        use_it(&sink);
+        use_sink(&sink);
         assert_eq!(sink.error().is_err(), sink.is_stopped());
         (told.try_iter().collect(), stop.into_inner())
     }
@@ -158,7 +142,7 @@ mod tests {
     #[test]
     fn a_record_that_cannot_be_kept_ends_measuring() {
         let (events, stopped) =
-            events(|sink| records(2).into_iter().for_each(|it| sink.record(it)), 1);
+            events(|sink| records(2).into_iter().for_each(|record| sink.record(record)), 1);
         assert_eq!((events, stopped), (vec!["kept 1".into(), "heard 0".into()], true));
     }
 }

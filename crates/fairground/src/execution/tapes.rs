@@ -8,19 +8,16 @@ use std::sync::Arc;
 use model::tape::TapesText;
 use model::{Recorded, Trial, tape_text};
 
-/// Where the guest finds them.
 const GUEST_FOLDER: &str = "/tapes";
 
 /// What the tapes take of a guest's memory while they are played, for each byte of their text:
 /// the archive, the file, the text and the operations.
 pub const MEMORY_FACTOR: u64 = 12;
 
-/// The tapes that these trials play, each once.
 fn texts(trials: &[Trial]) -> BTreeMap<&str, &Arc<str>> {
     tape_text::at_hand(trials.iter().map(|trial| &trial.workload))
 }
 
-/// The tapes as files of the guest.
 pub fn guest_files(trials: &[Trial]) -> Vec<(String, Vec<u8>)> {
     let file = |(sha256, text): (&str, &Arc<str>)| {
         (format!("{GUEST_FOLDER}/{sha256}"), text.as_bytes().to_vec())
@@ -60,11 +57,7 @@ mod tests {
     use super::*;
 
     fn trial(text: &str) -> Trial {
-        let json = serde_json::json!({"schema": 1, "experiment": "e", "backend": "vm",
-            "contestant": {"name": "k", "scheduler": {"kind": "kernel"}},
-            "workload": {"name": "w"}, "machine": model::Machine::default(), "seed": 1,
-            "block": 0, "boot": 0, "position": 0, "timeout_ms": 1});
-        let mut trial: Trial = serde_json::from_value(json).expect("a trial");
+        let mut trial = Trial::default();
         let sha256 = model::trial::sha256_hex(text.as_bytes());
         let text = TapesText(Some(text.into()));
         trial.workload.recording = Some(Recorded { sha256, text, ..Recorded::default() });

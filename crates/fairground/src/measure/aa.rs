@@ -25,9 +25,6 @@ const DAY_S: u64 = 86_400;
 
 /// Measures the noise floor where a real clock is compared, and writes it into the experiment.
 /// Returns how the A/A trials have ended; `None` where none had to run.
-///
-/// # Errors
-/// When the store cannot be read, or the lab fails.
 pub fn run_aa_trials(
     planned: &mut PlannedExperiment,
     sessions: &mut CampaignRunner<'_>,
@@ -43,7 +40,7 @@ pub fn run_aa_trials(
     sessions.tell(&announcement(&trials));
     let ended = sessions.run(&trials, Continues::Earlier, Remarks::Notes)?;
     if let Ended::Complete(session) = ended {
-        let records = sessions.chosen(session).records()?;
+        let records = sessions.measured(session)?.records;
         planned.experiment.design.scatter = stats::compare::noise_floor::scatter(&records);
     }
     Ok(Some(ended))

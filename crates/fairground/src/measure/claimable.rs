@@ -8,7 +8,7 @@ use anyhow::Result;
 use model::{Backend, Clock, Trial};
 use stats::number::interval::TRIALS_NEEDED;
 use stats::rank::holm;
-use stats::sample_size::power;
+use stats::sample_size::power::{self, BLOCKS_MAX};
 
 use crate::exit::bad_input;
 use crate::planned_experiment::PlannedExperiment;
@@ -16,11 +16,8 @@ use crate::planned_experiment::PlannedExperiment;
 /// What is compared as one family: a workload in all settings on one machine of one backend.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WorkloadOnMachine {
-    /// The workload's name.
     pub workload: String,
-    /// The machine's name.
     pub machine: String,
-    /// What runs it.
     pub backend: Backend,
 }
 
@@ -36,7 +33,6 @@ pub struct ClaimableComparisons {
 }
 
 impl ClaimableComparisons {
-    /// Counts a plan's comparisons.
     pub fn of(planned: &PlannedExperiment) -> ClaimableComparisons {
         let experiment = &planned.experiment;
         let mut counted = ClaimableComparisons {
@@ -59,7 +55,6 @@ impl ClaimableComparisons {
         self.real.values().copied().max().unwrap_or(0)
     }
 
-    /// The comparisons of the largest family.
     pub fn largest(&self) -> usize {
         self.exact.values().copied().max().unwrap_or(0).max(self.largest_real())
     }
@@ -96,8 +91,14 @@ impl ClaimableComparisons {
     }
 }
 
+/// The fewest blocks with which a difference can be claimed in every family of the plan.
+pub fn fewest_blocks(planned: &PlannedExperiment) -> u32 {
+    let largest = ClaimableComparisons::of(planned).largest().max(1);
+    blocks_needed(largest).min(BLOCKS_MAX) as u32
+}
+
 /// The blocks that a family of this many comparisons needs before anything can be claimed in it.
-pub fn blocks_needed(comparisons: usize) -> usize {
+fn blocks_needed(comparisons: usize) -> usize {
     holm::units_needed(comparisons).max(TRIALS_NEEDED)
 }
 
@@ -107,7 +108,6 @@ struct Family<'a> {
     members: Vec<Member<'a>>,
 }
 
-/// A contestant in a cell.
 #[derive(PartialEq, Eq)]
 struct Member<'a> {
     cell: String,

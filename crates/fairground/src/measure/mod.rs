@@ -2,28 +2,27 @@
 //! The service behind every verb that measures: a campaign in, records in the store out.
 //!
 //! ```text
-//! Campaign ─► claimable (enough blocks?) ─► A/A trials ─► visible (smallest difference)
+//! Campaign ─► claimable (enough blocks?) ─► A/A trials ─► detectable (smallest difference)
 //!          ─► how many blocks: fixed │ budget │ precision ─► session by session ─► Ended
 //! ```
 //!
 //! Read in this order: [`claimable`] counts comparisons as `stats::compare` will; [`aa`] has the
-//! A/A trials and [`visible`] what follows from them; [`budget`] and [`precision`] decide the
-//! number of blocks, with [`block_count`]; [`session`] runs trials and keeps their records, unless
-//! [`recorded`] finds that a recording is another one than before; [`on_slurm`] has them run on
-//! a cluster.
+//! A/A trials and [`detectable`] what follows from them; [`budget`] and [`precision`] decide the
+//! number of blocks; [`session`] runs trials and keeps their records, unless
+//! [`changed_recordings`] finds that a recording is another one than before; [`on_slurm`] has them
+//! run on a cluster.
 //!
 //! What is not here: the command line, and printing. The number of blocks never depends on which
 //! contestant is better.
 
 pub mod aa;
-pub mod block_count;
 pub mod budget;
+pub mod changed_recordings;
 pub mod claimable;
+pub mod detectable;
 pub mod on_slurm;
 pub mod precision;
-pub mod recorded;
 pub mod session;
-pub mod visible;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -32,9 +31,10 @@ use anyhow::Result;
 use fleet::slurm::SlurmOptions;
 use model::Design;
 
-use crate::execution::Settings;
+use crate::execution::locations;
 use crate::execution::sink::Hear;
 use crate::planned_experiment::PlannedExperiment;
+use budget::Budget;
 use session::{CampaignRunner, Continues, Remarks};
 
 /// An experiment and everything that is needed to measure it.
@@ -43,8 +43,17 @@ pub struct Campaign {
     pub planned: PlannedExperiment,
     /// How the records will be judged, and by what design.
     pub judged_by: JudgedBy,
-    /// Where records go, and what running trials may use.
     pub execution: Execution,
+    /// The cluster that runs the trials; `None`: this machine.
+    pub fleet: Option<SlurmOptions>,
+}
+
+impl Campaign {
+    /// A campaign that is judged by rules of the verb's own.
+    pub fn with_own_rules(planned: PlannedExperiment, execution: &Execution) -> Campaign {
+        let execution = execution.clone();
+        Campaign { planned, judged_by: JudgedBy::OwnRules, execution, fleet: None }
+    }
 }
 
 /// How the records of a campaign will be judged.
@@ -80,23 +89,25 @@ pub enum Blocks {
         limits: Option<(u32, u32)>,
     },
     /// Until every shift of a headline measure is known to ± this many percent.
-    Until {
-        /// The half-width of the intervals.
-        percent: f64,
-    },
+    Until { percent: f64 },
 }
 
-/// What running trials may use.
-#[derive(Clone, Debug)]
+/// The options that say where records go, and what running trials may use.
+#[derive(clap::Args, Clone, Debug)]
 pub struct Execution {
-    /// The store for the records.
-    pub store: PathBuf,
-    /// Whether to run only the trials that the last campaign with the same plan has left.
+    /// Run only the trials that the last campaign with the same plan did not finish
+    #[arg(long)]
     pub resume: bool,
-    /// The cluster that runs the trials; `None`: this machine.
-    pub fleet: Option<SlurmOptions>,
-    /// What running trials here may use, without what the plan and the store have.
-    pub settings: Settings,
+    /// Where the records go
+    #[arg(long, value_name = "FILE", default_value = locations::STORE)]
+    pub store: PathBuf,
+    /// Trials at a time [default: as many as CPUs in the simulator and where only instructions are
+    /// counted, else one]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Never download a kernel
+    #[arg(long)]
+    pub offline: bool,
 }
 
 /// How a campaign has ended, if the lab did not fail.
@@ -108,14 +119,9 @@ pub enum Ended {
     Interrupted,
 }
 
-/// Measures a campaign.
-///
-/// # Errors
-/// When the plan cannot answer its question (before anything runs), when a scheduler does not
-/// compile, or when the lab itself fails.
 pub fn run(campaign: Campaign, hear: &mut Hear<'_>) -> Result<Ended> {
-    let Campaign { planned, judged_by, execution } = campaign;
-    let mut sessions = CampaignRunner::new(execution, hear)?;
+    let Campaign { planned, judged_by, execution, fleet } = campaign;
+    let mut sessions = CampaignRunner::new(execution, fleet, hear)?;
     match judged_by {
         JudgedBy::OwnRules => sessions.run(&planned, Continues::AsAsked, Remarks::Notes),
         JudgedBy::Comparison(design) => compare(&design, planned, &mut sessions),
@@ -137,12 +143,14 @@ fn compare(
     }
     match comparing.blocks {
         Blocks::Fixed => {
-            planned.notes.extend(visible::visible(&planned, comparing.effect_percent)?);
+            planned
+                .notes
+                .extend(detectable::detectable_differences(&planned, comparing.effect_percent)?);
             sessions.run(&planned, Continues::AsAsked, Remarks::All)
         }
         Blocks::Budget { time, limits } => {
-            let budget = budget::Budget { time, limits, began };
-            budget::run(&budget, planned, comparing.effect_percent, sessions)
+            let budget = Budget { time, limits, began };
+            budget.run(planned, comparing.effect_percent, sessions)
         }
         Blocks::Until { percent } => precision::run(percent, planned, sessions),
     }
@@ -153,7 +161,9 @@ impl Comparing {
     fn check(&self, planned: &PlannedExperiment) -> Result<()> {
         match self.blocks {
             Blocks::Fixed => claimable::check(planned),
-            Blocks::Budget { time, limits } => budget::check_budget(time, limits, planned),
+            Blocks::Budget { time, limits } => {
+                Budget { time, limits, began: Instant::now() }.check(planned)
+            }
             Blocks::Until { .. } => Ok(()),
         }
     }
@@ -162,10 +172,12 @@ impl Comparing {
 impl Blocks {
     /// Notes in the experiment how its blocks were counted, for reports.
     fn declare(&self, design: &mut Design) {
-        (design.until_percent, design.budget_s) = match self {
-            Blocks::Fixed => (None, None),
-            Blocks::Budget { time, .. } => (None, Some(time.as_secs())),
-            Blocks::Until { percent } => (Some(*percent), None),
-        };
+        design.until_percent = None;
+        design.budget_s = None;
+        match self {
+            Blocks::Fixed => {}
+            Blocks::Budget { time, .. } => design.budget_s = Some(time.as_secs()),
+            Blocks::Until { percent } => design.until_percent = Some(*percent),
+        }
     }
 }

@@ -6,29 +6,25 @@ use stats::sample_size::precision::{Next, next};
 use store::Session;
 
 use super::session::{CampaignRunner, Continues, Remarks};
-use super::{Ended, block_count};
+use super::{Ended, claimable};
 use crate::planned_experiment::PlannedExperiment;
-use crate::summary;
 
 /// Measures until every interval of a headline measure is at most ± `percent` wide, or it is clear
 /// that it never will be.
-///
-/// # Errors
-/// When a scheduler does not compile, and when the lab fails.
 pub fn run(
     percent: f64,
     planned: PlannedExperiment,
     sessions: &mut CampaignRunner<'_>,
 ) -> Result<Ended> {
-    let blocks = block_count::needed(&planned);
+    let blocks = claimable::fewest_blocks(&planned);
     let (mut planned, mut continues) = (planned.with_blocks(blocks), Continues::AsAsked);
     loop {
         let Ended::Complete(id) = sessions.run(&planned, continues, Remarks::All)? else {
             return Ok(Ended::Interrupted);
         };
-        let (campaign, records) = sessions.chosen(id).open()?;
-        continues = Continues::Campaign(campaign.first().map_or(id, Session::first));
-        let comparison = summary::compare(&campaign, &records, None)?;
+        let measured = sessions.measured(id)?;
+        continues = Continues::Campaign(measured.sessions.first().map_or(id, Session::first));
+        let comparison = measured.compare(None)?;
         let blocks = planned.experiment.blocks;
         let next = next(&comparison, blocks, percent);
         sessions.tell(&next.words(blocks, percent));

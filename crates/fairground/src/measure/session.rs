@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
+use fleet::slurm::SlurmOptions;
 use model::{Backend, Progress, Trial};
 use store::{Filter, PlanLock, Session, Store};
 
 use super::claimable::ClaimableComparisons;
-use super::{Ended, Execution, on_slurm, recorded};
+use super::{Ended, Execution, changed_recordings, on_slurm};
+use crate::command_line;
 use crate::execution::emulators;
 use crate::execution::locations;
 use crate::execution::objects::{self, Prepared};
@@ -18,8 +20,8 @@ use crate::execution::repeated::Earlier;
 use crate::execution::sink::{Hear, Sink};
 use crate::execution::{Settings, interrupt};
 use crate::planned_experiment::PlannedExperiment;
-use crate::records::Chosen;
-use crate::{command_line, dates};
+use crate::records::Selection;
+use crate::selected::Selected;
 
 /// What is said about a plan before its trials run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,7 @@ pub enum Continues {
 /// Runs one session after another for the same campaign.
 pub struct CampaignRunner<'a> {
     pub execution: Execution,
+    fleet: Option<SlurmOptions>,
     hear: &'a mut Hear<'a>,
     stop: Arc<AtomicBool>,
 }
@@ -61,18 +64,15 @@ struct Task {
 
 impl<'a> CampaignRunner<'a> {
     /// Prepares for Ctrl-C, which ends the session that is running.
-    ///
-    /// # Errors
-    /// When the kernel refuses signal handlers.
-    pub fn new(execution: Execution, hear: &'a mut Hear<'a>) -> Result<CampaignRunner<'a>> {
-        Ok(CampaignRunner { execution, hear, stop: interrupt::flag()? })
+    pub fn new(
+        execution: Execution,
+        fleet: Option<SlurmOptions>,
+        hear: &'a mut Hear<'a>,
+    ) -> Result<CampaignRunner<'a>> {
+        Ok(CampaignRunner { execution, fleet, hear, stop: interrupt::flag()? })
     }
 
     /// Runs the trials of a plan that have no record yet in the campaign that it continues.
-    ///
-    /// # Errors
-    /// When a scheduler does not compile, when all trials need an emulator that is not here, and
-    /// when the lab itself fails.
     pub fn run(
         &mut self,
         planned: &PlannedExperiment,
@@ -120,8 +120,8 @@ impl<'a> CampaignRunner<'a> {
     }
 
     /// What a session has measured, with the sessions that it resumes.
-    pub fn chosen(&self, session: i64) -> Chosen {
-        Chosen::session(self.execution.store.clone(), session)
+    pub fn measured(&self, session: i64) -> Result<Selected> {
+        Selection::session(&self.execution.store, session).open()
     }
 
     /// Passes a line for the user on.
@@ -143,19 +143,10 @@ impl<'a> CampaignRunner<'a> {
             Continues::AsAsked | Continues::Earlier => earlier(store, &plan)?,
         };
         if campaign.is_none() && self.execution.resume {
-            recorded::refuse_others(store, &planned.experiment)?;
+            changed_recordings::refuse_others(store, &planned.experiment)?;
         }
-        Ok(Session {
-            id: 0,
-            campaign,
-            experiment: planned.experiment.clone(),
-            plan,
-            seed: planned.seed,
-            command: command_line::command(),
-            started_unix_s: dates::now(),
-            fairground: crate::execution::VERSION.into(),
-            origin: None,
-        })
+        let session = command_line::session(planned.experiment.clone(), plan, planned.seed);
+        Ok(Session { campaign, ..session })
     }
 
     /// Tells what the user should know before waiting.
@@ -174,12 +165,13 @@ impl<'a> CampaignRunner<'a> {
         let trials = planned.trials.len();
         (self.hear)(&Progress::Planned { trials, done: trials - left.len() });
         let sources = planned.sources.clone();
-        let settings = Settings { sources, earlier, ..self.execution.settings.clone() };
+        let Execution { jobs, offline, .. } = self.execution;
+        let settings = Settings { sources, earlier, jobs, offline, ..Settings::default() };
         let path = store.path().to_owned();
         let mut keep = move |new: &[model::Record]| Ok(store.append_all(session, new)?);
         let mut hear = |progress: &Progress<'_>| (self.hear)(progress);
         let sink = Sink::new(&mut keep, &mut hear, &self.stop);
-        match self.execution.fleet {
+        match self.fleet {
             None => crate::execution::execute(&left, &prepared, &settings, &sink),
             Some(options) => {
                 on_slurm::run(options, (&path, campaign), planned, left, &settings, &sink)

@@ -1,28 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What users read: lists, and errors that say what to write instead.
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 
 use crate::common::{Bench, project, stderr, stdout};
-
-/// The command ends with this code, and says this on standard error.
-fn refuses(bench: &Bench, arguments: &[&str], code: i32, said: Expect) {
-    let assert = bench.run(arguments).code(code);
-    assert_eq!(stdout(&assert), "");
-    said.assert_eq(&without_lists(&stderr(&assert)));
-}
-
-/// Lists of what there is are cut out: a new file must not need an edit here.
-fn without_lists(text: &str) -> String {
-    let mut text = text.to_owned();
-    for opening in ["among the built-in ones: ", "there are "] {
-        if let Some((before, after)) = text.split_once(opening) {
-            let rest = after.split_once(';').map_or("", |(_, rest)| rest);
-            text = format!("{before}{opening}…;{rest}");
-        }
-    }
-    text
-}
 
 #[test]
 fn lists_show_every_file() {
@@ -45,24 +26,6 @@ fn lists_show_every_file() {
             assert!(!item["backends"].as_array().expect("backends").is_empty(), "{name}");
         }
     }
-}
-
-#[test]
-fn the_family_tree_has_every_scheduler_below_its_parent() {
-    let bench = Bench::new();
-    let tree = stdout(&bench.run(&["list", "schedulers", "--family"]).success());
-    let row = |name: &str| tree.lines().position(|line| line.contains(&format!(" {name} ")));
-    for member in fairground::lineage::members() {
-        let own = row(&member.name).unwrap_or_else(|| panic!("{}: {tree}", member.name));
-        if let Some(parent) = member.after.first() {
-            assert!(row(parent) < Some(own), "{}: {tree}", member.name);
-        }
-    }
-    let json = stdout(&bench.run(&["list", "--family", "--format", "json"]).success());
-    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(json.as_array().expect("members").len(), tree.lines().count());
-    let said = stderr(&bench.run(&["list", "machines", "--family"]).code(2));
-    assert!(said.contains("list schedulers --family"), "{said}");
 }
 
 #[test]
@@ -93,118 +56,69 @@ fn without_kernels_it_says_how_to_get_some() {
     .assert_eq(&stdout(&list));
 }
 
+/// Bad input ends with exit code 2 before anything runs, and says what to write instead.
 #[test]
-fn unknown_names_get_near_ones() {
-    let bench = Bench::new();
-    refuses(
-        &bench,
-        &["run", "quikc"],
-        2,
-        expect![[r#"
-            fairground: quikc: unknown experiment; did you mean 'quick'? looked in ./experiments/ and among the built-in ones (`fairground list experiments`); a path works too
-        "#]],
-    );
-    refuses(
-        &bench,
-        &["plan", "quick", "--scheduler", "vtme"],
-        2,
-        expect![[r#"
-            fairground: --scheduler vtme: vtme: no built-in scheduler has this name; there are …; a file needs its .bpf.c
-        "#]],
-    );
-    refuses(
-        &bench,
-        &["plan", "quick", "--workload", "mesaging"],
-        2,
-        expect![[r#"
-            fairground: --workload mesaging: unknown workload 'mesaging'; did you mean 'messaging'? looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too
-        "#]],
-    );
-    refuses(
-        &bench,
-        &["plan", "quick", "--machine", "uniprocesor"],
-        2,
-        expect![[r#"
-            fairground: uniprocesor: unknown machine; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones (`fairground list machines`); a path works too
-        "#]],
-    );
-    refuses(
-        &bench,
-        &["run", "quick", "--baseline", "cfs"],
-        2,
-        expect![[r#"
-        fairground: --baseline: unknown scheduler 'cfs'; did you mean 'cfs-6.1'?
-    "#]],
-    );
-    refuses(
-        &bench,
-        &["rnu", "quick"],
-        2,
-        expect![[r#"
-            error: unrecognized subcommand 'rnu'
-
-            Usage: fairground [VERB]
-
-            For more information, try '--help'.
-        "#]],
-    );
-}
-
-#[test]
-fn a_broken_experiment_names_line_and_column() {
+fn bad_input_is_refused_with_what_to_write() {
     let bench = Bench::new();
     bench.write("a.toml", "question = \"Why?\"\nblocks = \n");
-    refuses(
-        &bench,
-        &["run", "a.toml"],
-        2,
-        expect![[r#"
-        fairground: a.toml:2:10: string values must be quoted, expected literal string
-    "#]],
-    );
     bench.write("b.toml", "question = \"Why?\"\nblokcs = 3\n");
-    refuses(
-        &bench,
-        &["run", "b.toml"],
-        2,
-        expect![[r#"
-        fairground: b.toml:2:1: unknown field 'blokcs'; did you mean 'blocks'?
-    "#]],
-    );
-    bench.write("c.toml", "question = \"Why?\"\n\n[[scheduler]]\nfile = \"none.bpf.c\"\n\n[[workload]]\nname = \"tiny.toml\"\n");
-    refuses(
-        &bench,
-        &["run", "c.toml"],
-        2,
-        expect![[r#"
-            fairground: c.toml:4:1: none.bpf.c: cannot be read as a scheduler: No such file or directory (os error 2); if it was deleted: `fairground check` names every file that mentions it
-        "#]],
-    );
-}
-
-#[test]
-fn a_store_that_is_none_is_refused_before_anything_runs() {
-    let bench = Bench::new();
+    let none = "question = \"Why?\"\n\n[[scheduler]]\nfile = \"none.bpf.c\"\n\n[[workload]]\n\
+                name = \"tiny.toml\"\n";
+    bench.write("c.toml", none);
     bench.write("notes.db", &"not a database at all, just a long text. ".repeat(20));
-    let arguments =
-        ["run", "--on", "live", "--scheduler", "policy:other", "--workload", "tiny.toml"];
-    let arguments = [&arguments[..], &["--store", "notes.db"]].concat();
-    refuses(
-        &bench,
-        &arguments,
-        2,
-        expect![[r#"
-            fairground: notes.db: not a Fairground store (it does not begin as SQLite's files do); choose another file with `--store FILE`
-        "#]],
-    );
-    refuses(
-        &bench,
-        &["compare", "--store", "none.db"],
-        2,
-        expect![[r#"
-        fairground: none.db: no such store; `fairground run` makes one, `--store FILE` names another
-    "#]],
-    );
+    let race = "run --on live --scheduler policy:other --workload tiny.toml";
+    for (arguments, said) in [
+        (
+            "run quikc",
+            "fairground: quikc: unknown experiment; did you mean 'quick'? looked in ./experiments/ \
+             and among the built-in ones (`fairground list experiments`); a path works too",
+        ),
+        (
+            "plan quick --scheduler vtme",
+            "fairground: --scheduler vtme: vtme: no built-in scheduler has this name; there are ",
+        ),
+        (
+            "plan quick --workload mesaging",
+            "fairground: --workload mesaging: unknown workload 'mesaging'; did you mean \
+             'messaging'? looked in ./workloads/ and among",
+        ),
+        (
+            "plan quick --machine uniprocesor",
+            "fairground: uniprocesor: unknown machine; did you mean 'uniprocessor'?",
+        ),
+        (
+            "run quick --baseline cfs",
+            "fairground: --baseline: unknown scheduler 'cfs'; did you mean 'cfs-6.1'?",
+        ),
+        ("rnu quick", "error: unrecognized subcommand 'rnu'\n\nUsage: fairground [VERB]"),
+        ("run quick --on simulator", "[possible values: sim, vm, live]"),
+        (
+            "run a.toml",
+            "fairground: a.toml:2:10: string values must be quoted, expected literal string",
+        ),
+        ("run b.toml", "fairground: b.toml:2:1: unknown field 'blokcs'; did you mean 'blocks'?"),
+        (
+            "run c.toml",
+            "fairground: c.toml:4:1: none.bpf.c: cannot be read as a scheduler: No such file or \
+             directory (os error 2); if it was deleted: `fairground check` names every file that \
+             mentions it",
+        ),
+        (
+            &format!("{race} --store notes.db"),
+            "fairground: notes.db: not a Fairground store (it does not begin as SQLite's files \
+             do); choose another file with `--store FILE`",
+        ),
+        (
+            "compare --store none.db",
+            "fairground: none.db: no such store; `fairground run` makes one, `--store FILE` names \
+             another",
+        ),
+    ] {
+        let words: Vec<&str> = arguments.split(' ').collect();
+        let refused = bench.run(&words).code(2);
+        assert_eq!(stdout(&refused), "", "{arguments}");
+        assert!(stderr(&refused).contains(said), "{arguments}: {}", stderr(&refused));
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::common::{Bench, guest, old_kernel, stdout};
+use crate::common::{Bench, stdout};
 use testing::need;
 
 fn works(json: &str, name: &str) -> bool {
@@ -112,58 +112,6 @@ fn without_root_schedulers_cannot_be_loaded_here() {
     assert!(output.status.success() && works(&json, "simulator"), "{json}");
     assert!(!works(&json, "this kernel"), "{json}");
     assert!(lacks(&json, "this kernel").contains("sudo fairground"), "{json}");
-}
-
-/// What the first process of the old kernel does. It needs no disk and no distribution.
-const FIRST: &str = "
-mount -t proc proc /proc
-mount -t sysfs sys /sys
-export FAIRGROUND_HOME=/tmp/home
-/init doctor --offline --format json
-";
-
-/// What a kernel's console shows of a script that runs on it, with this program as `/init`.
-fn on_kernel(kernel: &vm::Kernel, script: &str, bench: &Bench) -> String {
-    let programs = ["sh", "mount"].map(str::to_owned);
-    let boot = vm::initramfs::Boot {
-        pauses: false,
-        accelerator: String::new(),
-        kernel_sha256: String::new(),
-        path: String::new(),
-    };
-    let contents = vm::initramfs::Contents {
-        executable: Path::new(env!("CARGO_BIN_EXE_fairground")),
-        programs: &programs,
-        parts: &[],
-        files: &[("/first".into(), script.into())],
-        config: None,
-        boot: &boot,
-    };
-    let archive = bench.path("first.cpio");
-    let image = vm::initramfs::build(&contents).expect("a file system");
-    std::fs::write(&archive, image.bytes).expect("a file");
-    let shell = vm::installed::find("sh").expect("a shell").display().to_string();
-    let options = format!("console=ttyS0 quiet loglevel=0 panic=-1 rdinit={shell} -- /first");
-    let mut qemu = Command::new("qemu-system-x86_64");
-    qemu.args(["-m", "1G", "-display", "none", "-no-reboot", "-nodefaults", "-serial", "stdio"]);
-    qemu.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(archive).args(["-append", &options]);
-    let output = qemu.stdin(std::process::Stdio::null()).output().expect("QEMU");
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-#[test]
-fn on_an_old_kernel_the_simulator_works_and_loading_does_not() {
-    testing::beyond_cargo_test!("boots a kernel");
-    need!(guest(&["mount"]));
-    let old = need!(old_kernel());
-    let shown = on_kernel(&old, FIRST, &Bench::new());
-    let found = shown.find('[').zip(shown.rfind(']'));
-    let (first, last) = found.unwrap_or_else(|| panic!("no JSON in: {shown}"));
-    let json = &shown[first..=last];
-    assert!(works(json, "simulator") && !works(json, "this kernel"), "{json}");
-    let said = lacks(json, "this kernel");
-    let words = format!("Linux {} is older than 6.12 and has no sched_ext", old.release);
-    assert!(said.contains(&words), "{said}");
 }
 
 /// Lets everybody read and enter.

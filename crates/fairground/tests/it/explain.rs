@@ -36,19 +36,15 @@ fn bench() -> Bench {
     bench
 }
 
-const NOW: [&str; 7] = [
-    "explain",
-    "--scheduler",
-    "rr slice_us=4000",
-    "--workload",
-    "./bound.toml",
-    "--machine",
-    "./free.toml",
-];
+fn now(bench: &Bench, more: &[&str]) -> String {
+    let load = ["--workload", "./bound.toml", "--machine", "./free.toml"];
+    let words = [&["explain", "--scheduler", "rr slice_us=4000"], &load[..], more].concat();
+    stdout(&bench.run(&words).success())
+}
 
 #[test]
 fn a_trial_that_runs_now() {
-    let shown = stdout(&bench().run(&NOW).success());
+    let shown = now(&bench(), &[]);
     // The first line holds the trial's identity, which other schedulers' texts would change.
     let (title, rest) = shown.split_once('\n').expect("several lines");
     assert!(title.starts_with("rr slice_us=4000 in bound on free (sim), trial "), "{title}");
@@ -98,7 +94,7 @@ fn a_trial_that_runs_now() {
 
 #[test]
 fn the_numbers_of_the_json_form_add_up() {
-    let shown = stdout(&bench().run(&[&NOW[..], &["--format", "json"]].concat()).success());
+    let shown = now(&bench(), &["--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
     assert_eq!(json["backend"], "sim");
     let tasks = json["explanation"]["tasks"].as_array().expect("tasks");
@@ -117,19 +113,12 @@ fn the_numbers_of_the_json_form_add_up() {
 #[test]
 fn a_trial_of_a_store_by_the_beginning_of_its_identity() {
     let bench = bench();
-    let run = [
-        "run",
-        "--on",
-        "sim",
-        "--scheduler",
-        "fifo",
-        "--workload",
-        "./bound.toml",
-        "--blocks",
-        "2",
-    ];
-    let quiet = ["--exploratory", "--machine", "./free.toml", "--trace"];
-    bench.run(&[&run[..], &quiet].concat()).success();
+    bench
+        .line(
+            "run --on sim --scheduler fifo --workload ./bound.toml --blocks 2 --exploratory \
+             --machine ./free.toml --trace",
+        )
+        .success();
     let records = bench.records("fairground.db");
     let traced = records.iter().find(|record| record.trial.trace).expect("one is traced");
     let id = traced.trial.id();

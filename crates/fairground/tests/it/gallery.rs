@@ -31,8 +31,10 @@ fn live(record: &mut Record, by: &str, slower: f64) {
     record.provenance.boot_id = format!("{by} {}", record.trial.block);
     record.provenance.cpu_model = format!("processor of {by}");
     if record.trial.contestant.name == "rr" {
-        for metric in record.measured.metrics.iter_mut().filter(|it| it.name == "completion_ns") {
-            metric.value = metric.value.map(|value| value * slower);
+        for metric in &mut record.measured.metrics {
+            if metric.name == "completion_ns" {
+                metric.value = metric.value.map(|value| value * slower);
+            }
         }
     }
 }

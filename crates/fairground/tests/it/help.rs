@@ -72,10 +72,10 @@ fn run_has_help() {
                         --workload describe one
 
         Options:
-              --on <BACKEND>           Run only on this backend: sim, vm or live; or on
-                                       several: sim,vm
               --seed <N>               The only source of randomness: order of trials,
                                        start phases [default: 1]
+              --on <BACKEND>           Run only on this backend: sim, vm or live; or on
+                                       several: sim,vm
               --scheduler <SCHEDULER>  Add a scheduler: NAME, FILE.bpf.c, 'NAME
                                        knob=value', 'program:scx_lavd ARG', kernel:6.12,
                                        policy:rr:50

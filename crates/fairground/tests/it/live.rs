@@ -12,27 +12,17 @@ use nix::unistd::Pid;
 use crate::common::{Bench, stderr, stdout};
 
 /// Two policies that every user may choose, on the tiny workload.
-const RACE: [&str; 10] = [
-    "run",
-    "--on",
-    "live",
-    "--scheduler",
-    "policy:other",
-    "--scheduler",
-    "policy:batch",
-    "--workload",
-    "tiny.toml",
-    "--exploratory",
-];
+const RACE: &str = "run --on live --scheduler policy:other --scheduler policy:batch --workload \
+                    tiny.toml --exploratory";
 
-fn race<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [&RACE[..], more].concat()
+fn race(bench: &Bench, more: &str) -> assert_cmd::assert::Assert {
+    bench.line(&format!("{RACE} {more}"))
 }
 
 #[test]
 fn an_experiment_ends_with_a_table_a_store_and_a_report() {
     let bench = Bench::new();
-    let run = bench.run(&race(&["--blocks", "3"])).success();
+    let run = race(&bench, "--blocks 3").success();
     let (table, progress) = (stdout(&run), stderr(&run));
     assert!(table.contains("other") && table.contains("batch"), "{table}");
     assert!(progress.contains("fairground report adhoc --store fairground.db"), "{progress}");
@@ -53,7 +43,7 @@ fn an_experiment_ends_with_a_table_a_store_and_a_report() {
 #[test]
 fn what_cannot_be_measured_is_missing_with_a_reason() {
     let bench = Bench::new();
-    bench.run(&race(&["--blocks", "1", "--no-probes"])).success();
+    race(&bench, "--blocks 1 --no-probes").success();
     let record = &bench.records("fairground.db")[0];
     let switches = record.measured.metrics.iter().filter(|m| m.name == "migrations");
     let mut count = 0;
@@ -65,28 +55,15 @@ fn what_cannot_be_measured_is_missing_with_a_reason() {
 }
 
 #[test]
-fn one_trial_runs_by_hand() {
-    let bench = Bench::new();
-    let plan = [&["plan"], &RACE[1..]].concat();
-    let plan = stdout(&bench.run(&plan).success());
-    let first = plan.lines().next().expect("a trial");
-    let answer = bench.fairground(&["trial"]).write_stdin(first).assert().success();
-    let record: model::Record = serde_json::from_str(&stdout(&answer)).expect("a record");
-    let trial: model::Trial = serde_json::from_str(first).expect("the trial");
-    assert_eq!(record.trial, trial);
-    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
-}
-
-#[test]
 fn running_twice_adds_a_session_and_resuming_adds_nothing() {
     let bench = Bench::new();
-    bench.run(&race(&["--blocks", "2"])).success();
-    bench.run(&race(&["--blocks", "2"])).success();
+    race(&bench, "--blocks 2").success();
+    race(&bench, "--blocks 2").success();
     assert_eq!(bench.records("fairground.db").len(), 8);
-    bench.run(&race(&["--blocks", "2", "--resume"])).success();
+    race(&bench, "--blocks 2 --resume").success();
     assert_eq!(bench.records("fairground.db").len(), 8);
     // Another plan is another experiment: nothing of it is done.
-    bench.run(&race(&["--blocks", "1", "--resume"])).success();
+    race(&bench, "--blocks 1 --resume").success();
     assert_eq!(bench.records("fairground.db").len(), 10);
 }
 
@@ -95,7 +72,7 @@ fn a_reader_that_goes_away_stops_nothing() {
     let bench = Bench::new();
     let mut child = Command::new(env!("CARGO_BIN_EXE_fairground"))
         .current_dir(bench.path(""))
-        .args(race(&["--blocks", "2"]))
+        .args(format!("{RACE} --blocks 2").split(' '))
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -107,41 +84,26 @@ fn a_reader_that_goes_away_stops_nothing() {
 
 #[test]
 fn an_interrupt_keeps_what_was_measured_and_resume_goes_on() {
-    end_early_and_resume(Signal::SIGINT, Some(130));
-}
-
-#[test]
-fn a_kill_loses_at_most_the_trial_in_flight() {
-    end_early_and_resume(Signal::SIGKILL, None);
-}
-
-fn end_early_and_resume(signal: Signal, code: Option<i32>) {
     let bench = Bench::new();
-    let arguments = race(&["--blocks", "10"]);
     let child = Command::new(env!("CARGO_BIN_EXE_fairground"))
         .current_dir(bench.path(""))
-        .args(&arguments)
+        .args(format!("{RACE} --blocks 10").split(' '))
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
     let before = wait_for_records(&bench, 3);
-    kill(Pid::from_raw(child.id() as i32), signal).expect("a signal");
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("a signal");
     let asked = Instant::now();
     let end = child.wait_with_output().expect("an end");
     assert!(asked.elapsed() < Duration::from_secs(10), "it took {:?}", asked.elapsed());
-    assert_eq!(end.status.code(), code);
-    if code.is_some() {
-        let said = String::from_utf8_lossy(&end.stderr);
-        assert!(
-            said.contains("to continue: fairground run") && said.contains("--resume"),
-            "{said}"
-        );
-    }
+    assert_eq!(end.status.code(), Some(130));
+    let said = String::from_utf8_lossy(&end.stderr);
+    assert!(said.contains("to continue: fairground run") && said.contains("--resume"), "{said}");
     let kept = bench.records("fairground.db").len();
     assert!((before..20).contains(&kept), "{before} … {kept}");
 
-    bench.run(&race(&["--blocks", "10", "--resume"])).success();
+    race(&bench, "--blocks 10 --resume").success();
     let records = bench.records("fairground.db");
     let trials: BTreeSet<String> = records.iter().map(|record| record.trial.id()).collect();
     assert_eq!((records.len(), trials.len()), (20, 20), "each trial once");
@@ -151,9 +113,7 @@ fn end_early_and_resume(signal: Signal, code: Option<i32>) {
 fn wait_for_records(bench: &Bench, wanted: usize) -> usize {
     let patience = Instant::now() + Duration::from_secs(60);
     loop {
-        let store = store::Store::open_readonly(&bench.path("fairground.db"));
-        let records = store.and_then(|store| store.records(&store::Filter::default()));
-        let found = records.map_or(0, |records| records.len());
+        let found = bench.try_records("fairground.db").len();
         if found >= wanted {
             return found;
         }

@@ -12,7 +12,6 @@ mod explain;
 mod fidelity;
 mod full;
 mod gallery;
-mod gate;
 mod guest;
 mod help;
 mod history;

@@ -130,57 +130,64 @@ fn workload() -> impl Strategy<Value = Value> {
     )
 }
 
-type Defect = (&'static str, fn(&mut Value));
-
-fn add_step(workload: &mut Value, step: Value) {
-    workload["task"][0]["steps"].as_array_mut().expect("steps").insert(0, step);
+/// What makes a workload unplayable: a field of its first group, or steps before its own.
+fn defects() -> Vec<(&'static str, &'static str, Value)> {
+    let timer = |name: &str| json!({"timer": {"period_us": 70, "name": name}});
+    let nine: Vec<Value> = (0..9).map(|number| timer(&format!("n{number}"))).collect();
+    let skipping = json!({"timer": {"period_us": 70, "name": "x", "skip": true}});
+    vec![
+        ("no rounds", "repeat", json!(0)),
+        ("no steps", "steps", json!([])),
+        ("no end", ENDLESS, Value::Null),
+        ("a foreign CPU", "affinity", json!([0, CPUS])),
+        (
+            "an impossible deadline",
+            "policy",
+            json!({"class": "deadline", "runtime_us": 9, "period_us": 5}),
+        ),
+        ("nine timers", FIRST, json!(nine)),
+        ("a step to a foreign CPU", FIRST, json!([{"affinity": [CPUS]}])),
+        ("a step to no CPU", FIRST, json!([{"affinity": []}])),
+        ("the lab's priority", FIRST, json!([{"policy": {"class": "fifo", "priority": 99}}])),
+        ("a nice value too high", FIRST, json!([{"nice": 20}])),
+        ("an unknown template", FIRST, json!([{"fork": {"task": "nobody"}}])),
+        ("a fork of itself", FIRST, json!([{"fork": {"task": "a"}}])),
+        ("an unknown channel", FIRST, json!([{"receive": {"channel": "none", "bytes": 1}}])),
+        ("exec without a fork", FIRST, json!(["exec"])),
+        ("a timer without a period", FIRST, json!([{"timer": {"period_us": 0}}])),
+        ("two timers of one name", FIRST, json!([timer("x"), skipping])),
+        ("an empty loop", FIRST, json!([{"loop": {"count": 1, "steps": []}}])),
+        (
+            "a shared timer without a name",
+            FIRST,
+            json!([{"timer": {"period_us": 70, "shared": true}}]),
+        ),
+        ("a buffer without room", FIRST, json!([{"write_memory": {"bytes": 5, "buffer": 0}}])),
+        ("a time out of range", FIRST, json!([{"run_us": 86_400_000_001_u64}])),
+    ]
 }
 
-/// What makes a workload unplayable.
-const DEFECTS: [Defect; 20] = [
-    ("nine timers", |it| {
-        for number in 0..9 {
-            add_step(it, json!({"timer": {"period_us": 70, "name": format!("n{number}")}}));
+/// The steps go before the group's own.
+const FIRST: &str = "first steps";
+/// No group ends.
+const ENDLESS: &str = "endless";
+
+fn break_it(workload: &mut Value, (_, what, value): &(&str, &str, Value)) {
+    let tasks = workload["task"].as_array_mut().expect("tasks");
+    match *what {
+        FIRST => {
+            let own = tasks[0]["steps"].as_array_mut().expect("steps");
+            own.splice(0..0, value.as_array().expect("steps").iter().cloned());
         }
-    }),
-    ("no rounds", |it| it["task"][0]["repeat"] = json!(0)),
-    ("no steps", |it| it["task"][0]["steps"] = json!([])),
-    ("no end", |it| {
-        for task in it["task"].as_array_mut().expect("tasks") {
-            task["repeat"] = Value::Null;
-            task["steps"].as_array_mut().expect("steps").retain(|step| step != "exit");
+        ENDLESS => {
+            for task in tasks {
+                task["repeat"] = Value::Null;
+                task["steps"].as_array_mut().expect("steps").retain(|step| step != "exit");
+            }
         }
-    }),
-    ("a foreign CPU", |it| it["task"][0]["affinity"] = json!([0, CPUS])),
-    ("a step to a foreign CPU", |it| add_step(it, json!({"affinity": [CPUS]}))),
-    ("a step to no CPU", |it| add_step(it, json!({"affinity": []}))),
-    ("an impossible deadline", |it| {
-        it["task"][0]["policy"] = json!({"class": "deadline", "runtime_us": 9, "period_us": 5});
-    }),
-    ("the lab's priority", |it| {
-        add_step(it, json!({"policy": {"class": "fifo", "priority": 99}}));
-    }),
-    ("a nice value too high", |it| add_step(it, json!({"nice": 20}))),
-    ("an unknown template", |it| add_step(it, json!({"fork": {"task": "nobody"}}))),
-    ("a fork of itself", |it| add_step(it, json!({"fork": {"task": "a"}}))),
-    ("an unknown channel", |it| {
-        add_step(it, json!({"receive": {"channel": "none", "bytes": 1}}));
-    }),
-    ("exec without a fork", |it| add_step(it, json!("exec"))),
-    ("a timer without a period", |it| add_step(it, json!({"timer": {"period_us": 0}}))),
-    ("two timers of one name", |it| {
-        add_step(it, json!({"timer": {"period_us": 70, "name": "x"}}));
-        add_step(it, json!({"timer": {"period_us": 70, "name": "x", "skip": true}}));
-    }),
-    ("an empty loop", |it| add_step(it, json!({"loop": {"count": 1, "steps": []}}))),
-    ("a shared timer without a name", |it| {
-        add_step(it, json!({"timer": {"period_us": 70, "shared": true}}));
-    }),
-    ("a buffer without room", |it| {
-        add_step(it, json!({"write_memory": {"bytes": 5, "buffer": 0}}));
-    }),
-    ("a time out of range", |it| add_step(it, json!({"run_us": 86_400_000_001_u64}))),
-];
+        field => tasks[0][field] = value.clone(),
+    }
+}
 
 fn parse(workload: &Value) -> Workload {
     serde_json::from_value(workload.clone()).expect("a workload")
@@ -256,7 +263,8 @@ fn of_live(group: &GroupPlayed) -> Counts {
 fn of_record(record: &Record, group: &GroupPlayed) -> Counts {
     let measured = &record.measured;
     let value = |name: &str| measured.value(name, &group.name).unwrap_or(0.0);
-    let samples = |name: &str| measured.histogram(name, &group.name).map_or(0, |it| it.count);
+    let samples =
+        |name: &str| measured.histogram(name, &group.name).map_or(0, |histogram| histogram.count);
     // A record has rates; the simulator's time comes from a share of it, which is exact enough.
     let run_s = match value("cpu_share") {
         0.0 => 0.0,
@@ -295,9 +303,9 @@ fn script(workload: &Workload) -> Result<Script, String> {
 fn every_defect_is_refused_alike() {
     let plain = json!({"name": "w", "task": [{"name": "a", "repeat": 1, "steps": ["yield"]}]});
     assert_eq!(check_file(&plain), Ok(()));
-    for (what, defect) in DEFECTS {
-        let mut broken = plain.clone();
-        defect(&mut broken);
+    for defect in defects() {
+        let (what, mut broken) = (defect.0, plain.clone());
+        break_it(&mut broken, &defect);
         let workload = parse(&broken);
         let refusal = script(&workload).expect_err(what);
         assert_eq!(refusal_of_sim(&workload), refusal, "{what}");
@@ -312,15 +320,16 @@ proptest! {
 
     #[test]
     fn what_is_refused_is_refused_by_all(
-        (mut it, defect) in (workload(), proptest::option::of(0..DEFECTS.len())),
+        mut text in workload(),
+        defect in proptest::option::of(proptest::sample::select(defects())),
     ) {
-        if let Some(defect) = defect {
-            DEFECTS[defect].1(&mut it);
+        if let Some(defect) = &defect {
+            break_it(&mut text, defect);
         }
-        let workload = parse(&it);
+        let workload = parse(&text);
         match script(&workload) {
             Ok(_) => {
-                prop_assert_eq!(defect, None);
+                prop_assert!(defect.is_none());
                 prop_assert_eq!(simulate(workload.clone()).outcome, Outcome::Ok);
                 prop_assert!(play_live(&workload).is_ok());
             }
@@ -328,14 +337,14 @@ proptest! {
                 prop_assert!(defect.is_some(), "{}", refusal);
                 prop_assert_eq!(&refusal_of_sim(&workload), &refusal);
                 prop_assert_eq!(&refusal_of_live(&workload), &refusal);
-                prop_assert!(check_file(&it).is_err(), "{}", refusal);
+                prop_assert!(check_file(&text).is_err(), "{}", refusal);
             }
         }
     }
 
     #[test]
-    fn both_players_count_the_same(it in workload()) {
-        let workload = parse(&it);
+    fn both_players_count_the_same(text in workload()) {
+        let workload = parse(&text);
         let record = simulate(workload.clone());
         prop_assert_eq!(&record.outcome, &Outcome::Ok);
         let played = play_live(&workload).map_err(|error| TestCaseError::fail(error.to_string()))?;

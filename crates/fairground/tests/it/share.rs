@@ -256,7 +256,7 @@ fn what_others_measured_is_no_session_of_ours() {
     bench.run(&["run", "./race.toml", "--exploratory", "--store", "b.db", "--seed", "9"]).success();
     let assert = bench.run(&["history", "--gate", "--store", "b.db"]).code(2);
     assert!(stderr(&assert).contains("measured only once"), "{}", stderr(&assert));
-    let own = |record: &&Record| record.provenance.notes.iter().all(|it| !it.contains("Ada"));
+    let own = |record: &&Record| record.provenance.notes.iter().all(|note| !note.contains("Ada"));
     assert_eq!(bench.records("b.db").iter().filter(own).count(), 4);
 }
 

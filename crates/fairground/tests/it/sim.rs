@@ -11,19 +11,10 @@ use nix::unistd::Pid;
 use crate::common::{Bench, stderr, stdout};
 
 /// Two built-in files on the tiny workload; `sim` is what answers when nobody says who.
-const RACE: [&str; 8] = [
-    "run",
-    "--scheduler",
-    "fifo",
-    "--scheduler",
-    "vtime",
-    "--workload",
-    "tiny.toml",
-    "--exploratory",
-];
+const RACE: &str = "--scheduler fifo --scheduler vtime --workload tiny.toml";
 
-fn race<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [&RACE[..], more].concat()
+fn race(more: &str) -> String {
+    format!("run --exploratory {RACE} {more}")
 }
 
 #[test]
@@ -31,7 +22,7 @@ fn an_experiment_needs_nothing_but_the_binary() {
     let bench = Bench::new();
     let nothing = bench.path("empty");
     std::fs::create_dir(&nothing).expect("a folder");
-    let mut run = bench.fairground(&race(&["--blocks", "6"]));
+    let mut run = bench.fairground(&race("--blocks 6").split(' ').collect::<Vec<_>>());
     run.env("PATH", &nothing).env("HOME", &nothing).env_remove("FAIRGROUND_HOME");
     let run = run.assert().success();
     assert!(stdout(&run).contains("vtime"), "{}", stdout(&run));
@@ -51,8 +42,7 @@ fn an_experiment_needs_nothing_but_the_binary() {
 #[test]
 fn one_trial_runs_by_hand_on_any_backend_that_can() {
     let bench = Bench::new();
-    let plan = [&["plan", "--on", "vm"], &RACE[1..]].concat();
-    let plan = stdout(&bench.run(&plan).success());
+    let plan = stdout(&bench.line(&format!("plan --on vm {RACE} --exploratory")).success());
     let first = plan.lines().next().expect("a trial");
     let answer = bench.fairground(&["trial", "--on", "sim"]).write_stdin(first).assert().success();
     let record: model::Record = serde_json::from_str(&stdout(&answer)).expect("a record");
@@ -63,11 +53,10 @@ fn one_trial_runs_by_hand_on_any_backend_that_can() {
 #[test]
 fn what_cannot_be_simulated_is_told_before_anything_runs() {
     let bench = Bench::new();
-    let alone = ["run", "--scheduler", "kernel:7", "--workload", "tiny.toml"];
-    let refused = bench.run(&alone).code(2);
+    let refused = bench.line("run --scheduler kernel:7 --workload tiny.toml").code(2);
     assert!(stderr(&refused).contains("--on vm"), "{}", stderr(&refused));
     assert!(!bench.path("fairground.db").exists());
-    let partly = bench.run(&race(&["--scheduler", "kernel:7", "--blocks", "1"])).success();
+    let partly = bench.line(&race("--scheduler kernel:7 --blocks 1")).success();
     assert!(stderr(&partly).contains("kernel's own scheduler"), "{}", stderr(&partly));
     assert_eq!(bench.records("fairground.db").len(), 2);
 }
@@ -76,8 +65,7 @@ fn what_cannot_be_simulated_is_told_before_anything_runs() {
 fn a_file_that_does_not_compile_leaves_no_store_behind() {
     let bench = Bench::new();
     bench.write("broken.bpf.c", "this is not C\n");
-    let arguments = ["run", "--scheduler", "./broken.bpf.c", "--workload", "tiny.toml"];
-    let refused = bench.run(&arguments).code(2);
+    let refused = bench.line("run --scheduler ./broken.bpf.c --workload tiny.toml").code(2);
     assert!(stderr(&refused).contains("broken.bpf.c"), "{}", stderr(&refused));
     assert!(!bench.path("fairground.db").exists());
 }
@@ -93,10 +81,8 @@ fn a_broken_scheduler_costs_its_own_trials_only() {
     let bench = Bench::new();
     let files: Vec<String> =
         broken.iter().map(|(name, ..)| crate::common::scheduler(name)).collect();
-    let named = files.iter().flat_map(|file| ["--scheduler", file.as_str()]);
-    let blocks = race(&["--blocks", "3", "--jobs", "1"]);
-    let arguments: Vec<&str> = blocks.into_iter().chain(named).collect();
-    bench.run(&arguments).code(1);
+    let named: String = files.iter().map(|file| format!(" --scheduler {file}")).collect();
+    bench.line(&(race("--blocks 3 --jobs 1") + &named)).code(1);
     let records = bench.records("fairground.db");
     assert_eq!(records.len(), 3 * (2 + broken.len()));
     for (name, outcome, what, place) in broken {
@@ -118,12 +104,12 @@ fn a_broken_scheduler_costs_its_own_trials_only() {
 fn trials_side_by_side_give_the_bytes_that_they_give_one_by_one() {
     let bench = Bench::new();
     let run = |jobs, store| {
-        bench.run(&race(&["--blocks", "6", "--jobs", jobs, "--store", store])).success();
+        bench.line(&race(&format!("--blocks 6 --jobs {jobs} --store {store}"))).success();
     };
     run("1", "one.db");
     run("4", "four.db");
     bench.run(&["compare", "--identical", "one.db", "four.db"]).success();
-    bench.run(&race(&["--blocks", "6", "--seed", "2", "--store", "other.db"])).success();
+    bench.line(&race("--blocks 6 --seed 2 --store other.db")).success();
     bench.run(&["compare", "--identical", "one.db", "other.db"]).code(1);
 }
 

@@ -96,7 +96,7 @@ fn other_seeds_are_more_runs() {
 fn a_contradiction_is_reported_and_kept_apart() {
     let bench = bench();
     copy(&bench, "b.db", |record| {
-        let numbers = record.measured.metrics.iter_mut().filter_map(|it| it.value.as_mut());
+        let numbers = record.measured.metrics.iter_mut().filter_map(|metric| metric.value.as_mut());
         if record.trial.block == 3 {
             numbers.for_each(|value| *value += 1.0);
         }

@@ -6,9 +6,8 @@ use std::fmt::Write;
 use model::claim::Source;
 use stats::decide::replication::Reproduction;
 
-use super::judged::{Judged, OTHERS_ASKED, Replication, Tested};
-use super::phrases::{absence, found_in, kernels, published};
-use super::verdict_counts::sentence;
+use super::phrases::{absence, found, kernels, published};
+use super::{Judged, Replication, Tested, sentence};
 use crate::markdown::clean;
 
 /// A whole document: the summary, its origin, a table for each source, and the commands for tests
@@ -25,7 +24,7 @@ pub fn markdown(replication: &Replication) -> String {
         replication.trials,
         clean(&kernels(&replication.kernels)),
     );
-    let _ = writeln!(text, "```sh\n{}\n```", replication.commands.join("\n"));
+    let _ = writeln!(text, "```sh\n{}\n```", replication.command);
     for source in Source::ALL {
         let has_source = |judged: &&Judged| judged.claim.source == source;
         let claims: Vec<&Judged> = replication.claims.iter().filter(has_source).collect();
@@ -64,12 +63,14 @@ fn table(claims: &[&Judged]) -> String {
     text
 }
 
-/// The number that decides the claim; the report has the others.
-fn measured(judged: &Judged) -> String {
-    let Some(speaker) = judged.speaker() else { return "–".into() };
+/// The number that decides the claim: of its first test with data.
+pub(crate) fn measured(judged: &Judged) -> String {
+    let Some(speaker) = judged.tests.iter().find(|tested| tested.verdict.has_data()) else {
+        return "–".into();
+    };
     let mut pairs = speaker.test.expect.iter().zip(&speaker.expect);
     let decides = pairs.find(|(_, finding)| finding.verdict == speaker.verdict);
-    let found = decides.map(|(demand, finding)| found_in(&speaker.test, demand, finding));
+    let found = decides.map(|(demand, finding)| found(&speaker.test, demand, finding));
     format!("{}: {}", speaker.test.name, found.unwrap_or_default())
 }
 
@@ -78,13 +79,12 @@ fn measured(judged: &Judged) -> String {
 fn untested(replication: &Replication) -> String {
     let mut text = String::new();
     for judged in &replication.claims {
-        let tests = judged.tests.iter().filter(|one| one.verdict == Reproduction::Untested);
-        for tested in tests.filter(|one| !OTHERS_ASKED.contains(&absence(one).as_str())) {
-            let Tested { test, command, .. } = tested;
-            let why = absence(tested);
-            let command = command.as_ref().map(|it| format!("; `{it}`")).unwrap_or_default();
-            let _ =
-                writeln!(text, "- {} ({}): {}{command}", judged.claim.id, test.name, clean(&why));
+        let is_listed =
+            |tested: &&Tested| tested.verdict == Reproduction::Untested && !tested.is_unwanted;
+        for tested in judged.tests.iter().filter(is_listed) {
+            let command = tested.command.iter().map(|command| format!("; `{command}`"));
+            let (id, name, why) = (&judged.claim.id, &tested.test.name, clean(&absence(tested)));
+            let _ = writeln!(text, "- {id} ({name}): {why}{}", command.collect::<String>());
         }
     }
     if text.is_empty() { text } else { format!("\n## Not tested here\n\n{text}") }

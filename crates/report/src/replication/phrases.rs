@@ -6,7 +6,7 @@ use model::metric::Unit;
 use stats::decide::replication::{Estimate, Finding, Reproduction};
 use stats::{Interval, MeasureKey};
 
-use super::judged::{Judged, Tested};
+use super::Tested;
 use crate::units;
 
 /// A number of a claim's file in the form that it compares by: `1.05 ×`, `+4.00 ms`, `0.953`.
@@ -50,11 +50,6 @@ fn places(ratios: [f64; 3]) -> Option<usize> {
     near.then(|| (2..6).find(|&places| least >= 10f64.powi(1 - places as i32)).unwrap_or(6))
 }
 
-/// The finding: `completion: muqss 1.31 × cfs [1.28, 1.35], 6 and 6 trials`.
-pub fn found(expectation: &Expectation, finding: &Finding) -> String {
-    number(expectation, finding, "", &cells(expectation).collect::<Vec<_>>())
-}
-
 /// The cells that an expectation looks at.
 fn cells(expectation: &Expectation) -> impl Iterator<Item = &str> {
     let other = expectation.other().and_then(|place| place.cell);
@@ -65,13 +60,14 @@ fn cells(expectation: &Expectation) -> impl Iterator<Item = &str> {
 pub(super) fn short(cell: &str, cells: &[&str]) -> String {
     let workload = |cell: &str| cell.split(' ').next().unwrap_or_default().to_owned();
     let others = || cells.iter().filter(|other| workload(other) == workload(cell));
-    let differs = |word: &&str| others().any(|other| !other.split(' ').any(|one| one == *word));
+    let differs = |word: &&str| others().any(|other| !other.split(' ').any(|own| own == *word));
     let words = cell.split(' ').skip(1).filter(differs);
     std::iter::once(workload(cell).as_str()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// The same with its cell and machine, where the test looks at several.
-pub fn found_in(test: &Test, expectation: &Expectation, finding: &Finding) -> String {
+/// The finding: `completion: muqss 1.31 × cfs [1.28, 1.35], 6 and 6 trials`, with its cell and
+/// machine where the test looks at several.
+pub fn found(test: &Test, expectation: &Expectation, finding: &Finding) -> String {
     let all = || test.expect.iter().chain(&test.because);
     let Place { cell, machine, .. } = expectation.place();
     let cells: Vec<&str> = all().flat_map(cells).collect();
@@ -94,19 +90,13 @@ fn number(expectation: &Expectation, finding: &Finding, place: &str, cells: &[&s
     };
     let (value, ends) = estimated(expectation, estimate);
     let trials = finding.of.units.len();
-    match (expectation.by, &finding.over) {
-        (By::Ratio, Some(over)) => format!(
-            "{measure}: {ours} {value} {other} {ends}, {trials} and {} trials",
-            over.units.len()
-        ),
-        (_, Some(over)) => format!(
-            "{measure}: {ours} {value} against {other} {ends}, {trials} and {} trials",
-            over.units.len()
-        ),
-        (_, None) => {
-            format!("{measure}: {ours} {value} {ends}, {}", units::count(trials as u64, "trial"))
-        }
-    }
+    let Some(over) = &finding.over else {
+        let trials = units::count(trials as u64, "trial");
+        return format!("{measure}: {ours} {value} {ends}, {trials}");
+    };
+    let against = if expectation.by == By::Ratio { "" } else { "against " };
+    let others = over.units.len();
+    format!("{measure}: {ours} {value} {against}{other} {ends}, {trials} and {others} trials")
 }
 
 /// The two sides by what differs.
@@ -119,9 +109,6 @@ fn sides(expectation: &Expectation, cells: &[&str]) -> (String, String) {
         if let Some(machine) = place.machine.filter(|_| expectation.over_machine.is_some()) {
             name += &format!(" on {machine}");
         }
-        if expectation.over_measure.is_some() {
-            name += &format!(" ({})", measure(place.measure));
-        }
         name
     };
     let ours = name(expectation.place(), &expectation.of);
@@ -132,12 +119,6 @@ fn sides(expectation: &Expectation, cells: &[&str]) -> (String, String) {
 
 fn measure(text: &str) -> String {
     text.parse().map_or_else(|_| text.to_owned(), |key| units::measure(&key))
-}
-
-/// The place of a finding: `messaging groups=1 on uniprocessor`.
-pub fn measured_on(expectation: &Expectation) -> String {
-    let place = expectation.place();
-    [place.cell, place.machine].into_iter().flatten().collect::<Vec<_>>().join(" on ")
 }
 
 /// The expectation: `more, by 1.05 × to 4.00 ×`.
@@ -176,12 +157,12 @@ pub fn consequence(expectation: &Expectation, finding: &Finding) -> String {
 
 /// The printed numbers in one line, or a description of the published picture.
 pub fn published(numbers: &[Published]) -> String {
-    let printed = |one: &Published| {
-        let of = one.of.as_ref().map(|of| format!("{of} ")).unwrap_or_default();
-        format!("{of}{} {}", plain(one.value), one.unit)
+    let printed = |number: &Published| {
+        let of = number.of.as_ref().map(|of| format!("{of} ")).unwrap_or_default();
+        format!("{of}{} {}", plain(number.value), number.unit)
     };
     let mut text = String::new();
-    for group in numbers.chunk_by(|one, other| one.what == other.what) {
+    for group in numbers.chunk_by(|first, second| first.what == second.what) {
         let numbers: Vec<String> = group.iter().map(printed).collect();
         let separator = if text.is_empty() { "" } else { "; " };
         text += &format!("{separator}{}: {}", group[0].what, numbers.join(", "));
@@ -192,59 +173,6 @@ pub fn published(numbers: &[Published]) -> String {
 /// A number as its author printed it.
 pub(super) fn plain(value: f64) -> String {
     value.to_string().replace('-', "−")
-}
-
-/// The reason of a claim's verdict in short: from the test that decides it, or from those that
-/// cannot.
-pub fn reasons(judged: &Judged) -> String {
-    let mut reasons = Vec::new();
-    match judged.speaker() {
-        Some(speaker) => decisive(speaker, &mut reasons),
-        None => reasons.extend(
-            judged.tests.iter().map(|tested| format!("{}: {}", tested.test.name, absence(tested))),
-        ),
-    }
-    if judged.disagree {
-        reasons.extend(disagreement(judged));
-    }
-    reasons.dedup();
-    reasons.join("; ")
-}
-
-/// The verdicts of tests on other backends.
-fn disagreement(judged: &Judged) -> Vec<String> {
-    let Some(speaker) = judged.speaker() else { return Vec::new() };
-    let files = judged.tests.iter().filter(|one| !one.test.originals);
-    let others = files.filter(|one| one.test.on != speaker.test.on);
-    let others = others.filter(|one| one.verdict.has_data() && one.verdict != speaker.verdict);
-    let words = others.map(|one| {
-        let mut words = Vec::new();
-        decisive(one, &mut words);
-        let (name, verdict) = (&one.test.name, one.verdict.words());
-        format!("backends disagree: {name} {verdict}: {}", words.join("; "))
-    });
-    words.collect()
-}
-
-/// The first expectation that decided, the number of others, and the objections; if all hold, the
-/// evidence.
-fn decisive(tested: &Tested, reasons: &mut Vec<String>) {
-    let pairs = || tested.test.expect.iter().zip(&tested.expect);
-    let decides = |(_, finding): &(&Expectation, &Finding)| finding.verdict == tested.verdict;
-    if let Some((expectation, finding)) = pairs().find(decides) {
-        let found = found_in(&tested.test, expectation, finding);
-        let what = consequence(expectation, finding);
-        reasons.push(format!("{found}: {what} ({})", expected(expectation)));
-    }
-    match pairs().filter(decides).count().saturating_sub(1) {
-        0 => {}
-        more => reasons.push(format!("and {more} more likewise")),
-    }
-    reasons.extend(pairs().flat_map(|(_, finding)| finding.against.iter().cloned()));
-    let held = tested.test.because.iter().zip(&tested.because);
-    let held = held.filter(|(_, finding)| finding.verdict == Reproduction::Reproduced);
-    let held = held.filter(|_| tested.verdict == Reproduction::Reproduced);
-    reasons.extend(held.filter_map(|(one, _)| one.says.clone()));
 }
 
 /// Why a test has no verdict from data.

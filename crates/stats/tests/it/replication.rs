@@ -13,7 +13,9 @@ fn expectation() -> Expectation {
         cell: Some("messaging".into()),
         machine: Some("one".into()),
         over: Some("cfs".into()),
-        ..Expectation::more("completion_ns all", "o1")
+        measure: "completion_ns all".into(),
+        of: "o1".into(),
+        ..Expectation::default()
     }
 }
 
@@ -135,24 +137,27 @@ fn what_a_machine_cannot_run_is_not_tested_there() {
 }
 
 #[test]
-fn quantiles_of_distributions_and_groups_of_one_trial() {
+fn quantiles_need_samples_and_a_side_can_be_another_cell() {
     let mut records = Vec::new();
-    for block in 0..6 {
-        let mut one = record("o1", block);
-        let waits = |scale: u64| (1..=400).map(move |wait| wait * scale + u64::from(block));
-        one.measured.histograms.push(histogram("wakeup_latency_ns", "player", waits(10)));
-        one.measured.histograms.push(histogram("wakeup_latency_ns", "recorder", waits(30)));
-        records.push(one);
+    for (cell, scale) in [("few", 10_u64), ("many", 30)] {
+        for block in 0..6 {
+            let mut record = record("o1", block);
+            record.trial.workload.name = cell.into();
+            let waits = (1..=400).map(|wait| wait * scale + u64::from(block));
+            record.measured.histograms.push(histogram("wakeup_latency_ns", "recorder", waits));
+            records.push(record);
+        }
     }
-    let groups = Expectation {
+    let growth = Expectation {
         measure: "wakeup_latency_ns.p99 recorder".into(),
+        cell: Some("many".into()),
         over: None,
-        over_measure: Some("wakeup_latency_ns.p99 player".into()),
+        over_cell: Some("few".into()),
         ..expectation()
     };
-    let estimate = judge(&groups, Backend::Vm, &records).estimate.unwrap();
+    let estimate = judge(&growth, Backend::Vm, &records).estimate.unwrap();
     assert!((estimate.value - 3.0).abs() < 0.02, "{estimate:?}");
-    let tail = Expectation { measure: "wakeup_latency_ns.p999 recorder".into(), ..groups };
+    let tail = Expectation { measure: "wakeup_latency_ns.p999 recorder".into(), ..growth };
     let finding = judge(&tail, Backend::Vm, &records);
     assert_eq!(finding.verdict, Reproduction::NoData);
     assert!(finding.why.unwrap().contains("too few samples in the trial for p99.9"));

@@ -2,11 +2,11 @@
 //! Machines that lack something, each as one changed fact.
 
 use super::*;
-use crate::abilities::seen::Programs;
+use crate::abilities::machine_facts::Programs;
 
 /// A machine with everything.
-fn able() -> Seen {
-    Seen {
+fn able() -> MachineFacts {
+    MachineFacts {
         release: "6.12.94+deb13-amd64".into(),
         is_root: true,
         has_apt: true,
@@ -23,14 +23,12 @@ fn able() -> Seen {
     }
 }
 
-/// The names of what does not work.
-fn broken(seen: &Seen) -> Vec<&'static str> {
-    findings(seen).iter().filter(|finding| !finding.works).map(|finding| finding.name).collect()
+fn broken(facts: &MachineFacts) -> Vec<&'static str> {
+    findings(facts).iter().filter(|finding| !finding.works).map(|finding| finding.name).collect()
 }
 
-/// What is lacking, with its remedy.
-fn lacks(seen: &Seen) -> Vec<(String, String)> {
-    let all = findings(seen).into_iter().flat_map(|finding| finding.lacks);
+fn lacks(facts: &MachineFacts) -> Vec<(String, String)> {
+    let all = findings(facts).into_iter().flat_map(|finding| finding.lacks);
     let mut all: Vec<_> = all.map(|lack| (lack.what, lack.remedy)).collect();
     all.dedup();
     all
@@ -50,48 +48,51 @@ fn a_machine_with_everything_lacks_nothing() {
 
 #[test]
 fn without_clang_everything_but_own_files_works() {
-    let seen = Seen { compiler: Err(NoCompiler::Missing), is_root: false, ..able() };
-    assert_eq!(broken(&seen), ["your own scheduler's file"]);
+    let facts = MachineFacts { compiler: Err(NoCompiler::Missing), is_root: false, ..able() };
+    assert_eq!(broken(&facts), ["your own scheduler's file"]);
     let said = ("no clang of version 16 or newer".into(), "sudo apt-get install clang-19".into());
-    assert_eq!(lacks(&seen), [said]);
+    assert_eq!(lacks(&facts), [said]);
     let chosen = NoCompiler::Chosen("x, which is no clang".into());
-    let seen = Seen { compiler: Err(chosen), ..able() };
-    assert_eq!(lacks(&seen)[0].1, "unset BPF_CLANG");
+    let facts = MachineFacts { compiler: Err(chosen), ..able() };
+    assert_eq!(lacks(&facts)[0].1, "unset BPF_CLANG");
 }
 
 #[test]
 fn without_qemu_no_virtual_machine_works() {
-    let seen = Seen { qemu: Err("not found".into()), has_apt: false, ..able() };
-    assert_eq!(broken(&seen), MACHINES);
+    let facts = MachineFacts { qemu: Err("not found".into()), has_apt: false, ..able() };
+    assert_eq!(broken(&facts), MACHINES);
     let remedy = "with this system's package manager (Debian's names): qemu-system-x86";
-    assert!(lacks(&seen).iter().all(|(_, it)| it == remedy), "{:?}", lacks(&seen));
+    assert!(lacks(&facts).iter().all(|(_, known)| known == remedy), "{:?}", lacks(&facts));
 }
 
 #[test]
 fn without_a_network_a_missing_kernel_is_copied_from_elsewhere() {
     let no_network = Some(Err("Temporary failure resolving".to_owned()));
-    let seen = Seen { mirror: no_network.clone(), ..able() };
-    assert_eq!(broken(&seen), ["downloads"]);
-    let bare = Seen { kernels: Ok(Vec::new()), ..able() };
+    let facts = MachineFacts { mirror: no_network.clone(), ..able() };
+    assert_eq!(broken(&facts), ["downloads"]);
+    let bare = MachineFacts { kernels: Ok(Vec::new()), ..able() };
     assert_eq!(lacks(&bare)[0].1, "fairground kernel pull");
-    let seen = Seen { mirror: no_network, ..bare };
-    assert_eq!(lacks(&seen)[0].1, "fairground kernel use FILE");
-    assert_eq!(findings(&Seen { mirror: None, ..able() }).len(), findings(&able()).len() - 1);
+    let facts = MachineFacts { mirror: no_network, ..bare };
+    assert_eq!(lacks(&facts)[0].1, "fairground kernel use FILE");
+    assert_eq!(
+        findings(&MachineFacts { mirror: None, ..able() }).len(),
+        findings(&able()).len() - 1
+    );
 }
 
 #[test]
 fn without_root_only_this_kernel_cannot_be_used() {
-    let seen = Seen { obstacles: vec![Obstacle::NotRoot], is_root: false, ..able() };
-    assert_eq!(broken(&seen), ["this kernel"]);
+    let facts = MachineFacts { obstacles: vec![Obstacle::NotRoot], is_root: false, ..able() };
+    assert_eq!(broken(&facts), ["this kernel"]);
     let said = ("loading a scheduler needs root".into(), "sudo fairground …".into());
-    assert_eq!(lacks(&seen), [said]);
+    assert_eq!(lacks(&facts), [said]);
 }
 
 #[test]
 fn an_old_kernel_is_told_from_one_without_sched_ext() {
     let of = |release: &str| {
         let obstacles = vec![Obstacle::NoSchedExt];
-        lacks(&Seen { release: release.into(), obstacles, ..able() })[0].0.clone()
+        lacks(&MachineFacts { release: release.into(), obstacles, ..able() })[0].0.clone()
     };
     assert_eq!(
         of("6.1.0-50-amd64"),
@@ -106,9 +107,9 @@ fn an_old_kernel_is_told_from_one_without_sched_ext() {
 #[test]
 fn a_missing_emulator_names_what_its_build_needs() {
     let emulator_tools = vec![("ninja", "ninja-build"), ("glib-2.0", "libglib2.0-dev")];
-    let seen = Seen { emulator: Ok(None), emulator_tools, ..able() };
-    assert_eq!(broken(&seen), [MACHINES[1]]);
-    let remedies: Vec<String> = lacks(&seen).into_iter().map(|(_, remedy)| remedy).collect();
+    let facts = MachineFacts { emulator: Ok(None), emulator_tools, ..able() };
+    assert_eq!(broken(&facts), [MACHINES[1]]);
+    let remedies: Vec<String> = lacks(&facts).into_iter().map(|(_, remedy)| remedy).collect();
     assert_eq!(
         remedies,
         ["apt-get install ninja-build libglib2.0-dev", "fairground kernel emulator build"]
@@ -118,17 +119,17 @@ fn a_missing_emulator_names_what_its_build_needs() {
 #[test]
 fn a_home_that_nobody_names_is_said_once_for_each_machine() {
     let why = "neither FAIRGROUND_HOME nor HOME is set; set FAIRGROUND_HOME";
-    let seen = Seen { kernels: Err(why.into()), emulator: Err(why.into()), ..able() };
-    assert_eq!(lacks(&seen), [(why.into(), "export FAIRGROUND_HOME=FOLDER".into())]);
+    let facts = MachineFacts { kernels: Err(why.into()), emulator: Err(why.into()), ..able() };
+    assert_eq!(lacks(&facts), [(why.into(), "export FAIRGROUND_HOME=FOLDER".into())]);
 }
 
 #[test]
 fn a_machine_that_can_execute_nothing_fails() {
-    let seen = Seen {
+    let facts = MachineFacts {
         simulator: Err("failed: no fork".into()),
         qemu: Err("not found".into()),
         obstacles: vec![Obstacle::NoSchedExt],
         ..able()
     };
-    assert!(!something_works(&findings(&seen)));
+    assert!(!something_works(&findings(&facts)));
 }

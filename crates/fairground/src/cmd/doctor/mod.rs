@@ -2,21 +2,22 @@
 //! `fairground doctor`: what this machine can do, and what gets the rest; whether a store is whole;
 //! and what an installation needs besides the program.
 
-mod generate;
 mod store;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use clap_complete::Shell;
+use clap_mangen::Man;
 use live::sharing::Sharing;
 
-use crate::abilities::{Finding, Seen, findings};
+use crate::abilities::{Finding, MachineFacts, findings};
 use crate::advice::core_sharing;
 use crate::execution::locations::data_folder;
 use crate::exit;
 use crate::output::{self, Format};
 
-/// Options of `doctor`.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
@@ -37,28 +38,32 @@ enum What {
     /// Measure how much of a core each of two busy threads has here, and keep it for `recommend`
     Cores,
     /// Print a shell's completion script
-    Completions(generate::Completions),
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
     /// Print the manual page
-    Manual(generate::Manual),
+    Manual {
+        /// Write this page and one for each verb into a folder instead
+        #[arg(short, long, value_name = "FOLDER")]
+        output: Option<PathBuf>,
+    },
 }
 
 /// Looks at this machine, or does what the second verb says.
-///
-/// # Errors
-/// When standard output is closed, and those of the second verb.
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.what {
         Some(What::Store(args)) => store::run(args),
         Some(What::Cores) => cores(),
-        Some(What::Completions(args)) => generate::completions(args),
-        Some(What::Manual(args)) => generate::manual(args),
+        Some(What::Completions { shell }) => completions(shell),
+        Some(What::Manual { output }) => manual(output),
         None => abilities(args.offline, args.format),
     }
 }
 
 /// Says what works. Exit code 3 if no trial can be executed at all.
 fn abilities(offline: bool, format: Format) -> Result<ExitCode> {
-    let found = findings(&Seen::look(offline));
+    let found = findings(&MachineFacts::of_this_machine(offline));
     match format {
         Format::Json => output::print_json(&found)?,
         Format::Table => output::print(&text(&found))?,
@@ -76,6 +81,28 @@ fn cores() -> Result<ExitCode> {
          speed alone ({least} to {most} %)\n{}: kept, for `recommend`\n",
         path.display()
     ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn completions(shell: Shell) -> Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut crate::cmd::command(), "fairground", &mut script);
+    output::print(&String::from_utf8(script)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the manual page, or writes all pages into a folder.
+fn manual(folder: Option<PathBuf>) -> Result<ExitCode> {
+    let command = crate::cmd::command();
+    match folder {
+        Some(folder) => clap_mangen::generate_to(command, &folder)
+            .with_context(|| format!("{}: cannot write the pages", folder.display()))?,
+        None => {
+            let mut page = Vec::new();
+            Man::new(command).render(&mut page)?;
+            output::print(&String::from_utf8(page)?)?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 

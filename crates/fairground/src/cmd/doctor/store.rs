@@ -18,9 +18,6 @@ pub struct Args {
 }
 
 /// Checks a store; exit code 1 if something is wrong with it.
-///
-/// # Errors
-/// When there is no such store.
 pub fn run(Args { file }: Args) -> Result<ExitCode> {
     let checked = store::check(&file)?;
     output::print(&format!(

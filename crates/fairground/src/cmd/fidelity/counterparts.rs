@@ -18,20 +18,14 @@ use crate::planned_experiment::PlannedExperiment;
 /// The experiment that the published table is of.
 pub const EXPERIMENT: &str = "control";
 
-/// Files and their counterparts.
-pub struct Sides {
+pub struct Counterparts {
     /// The backend whose kernels have the counterparts.
     backend: Backend,
-    /// Which contestants belong together.
     relations: Relations,
 }
 
-impl Sides {
-    /// The sides of an experiment.
-    ///
-    /// # Errors
-    /// When it names no counterparts, or runs on no kernel.
-    pub fn of(planned: &PlannedExperiment) -> Result<Sides> {
+impl Counterparts {
+    pub fn of(planned: &PlannedExperiment) -> Result<Counterparts> {
         let (experiment, relations) = (&planned.experiment, planned.relations.clone());
         if relations.counterparts.is_empty() {
             return Err(bad_input(format!(
@@ -47,7 +41,7 @@ impl Sides {
                 experiment.name
             ))
         })?;
-        Ok(Sides { backend, relations })
+        Ok(Counterparts { backend, relations })
     }
 
     /// The tables: files and counterparts on kernels, then the files on kernels and in the
@@ -90,7 +84,6 @@ impl Sides {
     }
 }
 
-/// The newest kernel that a contestant ran on.
 fn release<'a>(records: &'a [Record], contestant: &str) -> &'a str {
     let of_contestant = |record: &&Record| {
         let trial = &record.trial;

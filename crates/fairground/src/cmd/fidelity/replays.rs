@@ -18,11 +18,11 @@ use anyhow::Result;
 use model::{Backend, Record, Workload};
 use stats::replay::{self, Proof};
 
-use super::Args;
+use super::{Args, measured};
 use crate::exit::{self, bad_input};
-use crate::measure::{self, Campaign, Ended, JudgedBy};
+use crate::measure::Campaign;
 use crate::planned_experiment::PlannedExperiment;
-use crate::{output, summary, ui};
+use crate::{comparison, output};
 use sides::Sides;
 use taping::{Recorded, Tapes};
 
@@ -31,14 +31,14 @@ pub const EXPERIMENT: &str = "replays";
 
 /// Runs programs and their replays, and writes how near they are.
 pub fn run(mut args: Args) -> Result<ExitCode> {
-    let options = &mut args.options.experiment;
+    let options = &mut args.experiment;
     options.experiment.get_or_insert_with(|| EXPERIMENT.into());
     let asked = options.plan()?;
     let programs = programs(asked.clone())?;
     let tapes = Tapes::new(args.tapes.as_deref())?;
     let recorded_under = programs.experiment.baseline.clone();
     let Some(records) = measure(&args, programs)? else { return Ok(exit::interrupted()) };
-    let recorded = tapes.write(&args.options.store, &records, &recorded_under)?;
+    let recorded = tapes.write(&args.execution.store, &records, &recorded_under)?;
     let mut all = records.clone();
     let mut proofs = Vec::new();
     for backend in kernels(&asked) {
@@ -47,7 +47,7 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
         let Some(planned) = replays(&args, &asked, backend, &of_backend)? else { continue };
         let Some(replayed) = measure(&args, planned)? else { return Ok(exit::interrupted()) };
         let sides = Sides {
-            store: &args.options.store,
+            store: &args.execution.store,
             counterparts: &asked.relations.counterparts,
             programs: &records,
             replays: &replayed,
@@ -56,8 +56,8 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
         all.extend(replayed);
     }
     let text = report::replay_markdown::tables(&proofs, args.all);
-    output::writer(args.output.as_ref())?.write_all(text.as_bytes())?;
-    summary::misbehaviours(&all).iter().for_each(output::tell);
+    output::write(args.output.as_deref(), text.as_bytes())?;
+    comparison::misbehaviours(&all).iter().for_each(output::tell);
     Ok(exit::of_records(&all))
 }
 
@@ -104,18 +104,17 @@ fn replays(
     let model = (has_model && backend != Backend::Live).then_some(Backend::MODEL);
     let on = std::iter::once(backend).chain(model).collect();
     let files: Vec<PathBuf> = recorded.iter().map(|program| program.file.clone()).collect();
-    let mut planned = args.options.experiment.plan_of_files(on, &files)?;
+    let mut planned = args.experiment.plan_of_files(on, &files)?;
     planned.experiment.name = format!("{}-tapes-{}", asked.experiment.name, backend.word());
     Ok(Some(planned.with_traces()))
 }
 
 /// Runs a plan; its records, or `None` when the user has interrupted it.
 fn measure(args: &Args, planned: PlannedExperiment) -> Result<Option<Vec<Record>>> {
-    let execution = args.options.execution();
-    let campaign = Campaign { planned, judged_by: JudgedBy::OwnRules, execution };
-    let ended = ui::watch(|hear| measure::run(campaign, hear))?;
-    let Ended::Complete(session) = ended else { return Ok(None) };
-    Ok(Some(args.options.session(session).records()?))
+    match measured(Campaign::with_own_rules(planned, &args.execution))? {
+        Some(selection) => Ok(Some(selection.open()?.records)),
+        None => Ok(None),
+    }
 }
 
 fn prove(sides: &Sides<'_>, recorded: &[&Recorded], under: &str) -> Result<Vec<Proof>> {

@@ -10,13 +10,12 @@ use vm::kernels::build::definition;
 use vm::kernels::build::steps::{Order, Site, Text};
 
 use super::print_one;
-use crate::building;
+use crate::build_progress;
 use crate::execution::interrupt;
 use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
 use crate::output;
 
-/// Options of `kernel build`.
 #[derive(clap::Args)]
 pub struct Args {
     /// A definition's name or file; without one, a list of them
@@ -46,10 +45,6 @@ pub struct Args {
 }
 
 /// Builds a kernel, or lists what can be built.
-///
-/// # Errors
-/// A mistake in the definition or an option; a patch that does not apply; a program or a source
-/// that is missing.
 pub fn run(args: Args) -> Result<ExitCode> {
     let Some(order) = order(&args)? else {
         output::print(&listed()?)?;
@@ -61,10 +56,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let site = Site {
         home: &home,
         downloads: downloads.as_deref(),
-        jobs: building::jobs(args.jobs),
+        jobs: build_progress::jobs(args.jobs),
         stop: &stop,
     };
-    let kernel = building::watch(|hear| vm::kernels::build::steps::build(&order, &site, hear))?;
+    let kernel =
+        build_progress::watch(|hear| vm::kernels::build::steps::build(&order, &site, hear))?;
     print_one(&kernel)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -10,18 +10,16 @@ use vm::emulator::{self, Emulator};
 use vm::kernels::build::steps::Site;
 
 use crate::execution::interrupt;
-use crate::{building, output};
+use crate::{build_progress, output};
 
-/// Options of `kernel emulator`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: EmulatorAction,
 }
 
-/// What to do with the emulator.
 #[derive(Subcommand)]
-enum Action {
+enum EmulatorAction {
     /// Build it from Debian's source of QEMU with the patches of `emulator/`
     Build {
         /// Compilers at a time; all CPUs without it
@@ -32,19 +30,14 @@ enum Action {
     Show,
 }
 
-/// Builds or shows the emulator.
-///
-/// # Errors
-/// When a program or the source is missing, when a patch does not apply, or when the kept emulator
-/// was changed.
 pub fn run(home: &Path, args: Args) -> Result<ExitCode> {
     let emulator = match args.action {
-        Action::Build { jobs } => {
-            let (jobs, stop) = (building::jobs(jobs), interrupt::flag()?);
+        EmulatorAction::Build { jobs } => {
+            let (jobs, stop) = (build_progress::jobs(jobs), interrupt::flag()?);
             let site = Site { home, downloads: None, jobs, stop: &stop };
-            Some(building::watch(|hear| vm::emulator::qemu_build::build(&site, hear))?)
+            Some(build_progress::watch(|hear| vm::emulator::qemu_build::build(&site, hear))?)
         }
-        Action::Show => emulator::find(home)?,
+        EmulatorAction::Show => emulator::find(home)?,
     };
     output::print(&match emulator {
         Some(emulator) => table(&emulator),

@@ -19,16 +19,14 @@ use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
 use crate::output::{self, Format};
 
-/// Options of `kernel`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: KernelAction,
 }
 
-/// What to do with kernels.
 #[derive(Subcommand)]
-enum Action {
+enum KernelAction {
     /// Download kernels from the Debian mirror that apt uses
     Pull {
         /// Names as in `list kernels`; all known ones when none is given
@@ -59,35 +57,29 @@ enum Action {
     Emulator(emulator::Args),
 }
 
-/// Gets, adds or measures kernels.
-///
-/// # Errors
-/// When the data folder cannot be written, the mirror cannot be reached, or a file is no
-/// kernel image.
 pub fn run(args: Args) -> Result<ExitCode> {
     let home = data_folder()?;
     match args.action {
-        Action::Pull { names } => {
+        KernelAction::Pull { names } => {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let names = if names.is_empty() { kernels::NAMES } else { &names };
             let pulled = kernels::pull(&home, names, &mut |note| output::tell(note))?;
             print(&pulled, Format::Table)?;
         }
-        Action::Examples => {
+        KernelAction::Examples => {
             let folder = kernels::pull_examples(&home, &mut |note| output::tell(note))?;
             output::print(&format!("{}\n", folder.display()))?;
         }
-        Action::Boots { remove } => output::print(&boots(&home, remove)?)?,
-        Action::Emulator(args) => return emulator::run(&home, args),
-        Action::Build(args) => return build::run(args),
-        Action::Use { file, config, name } => {
+        KernelAction::Boots { remove } => output::print(&boots(&home, remove)?)?,
+        KernelAction::Emulator(args) => return emulator::run(&home, args),
+        KernelAction::Build(args) => return build::run(args),
+        KernelAction::Use { file, config, name } => {
             print_one(&add(&home, &file, config.as_deref(), name.as_deref())?)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is said of the saved boots.
 fn boots(home: &Path, remove: bool) -> Result<String> {
     let folder = saved::folder(home);
     let (count, bytes) = saved::space(&folder);
@@ -134,27 +126,20 @@ fn check_configuration(kernel: &Kernel) -> Result<()> {
 
 /// A kernel as `list kernels` shows it.
 #[derive(Serialize)]
-pub struct Shown {
+pub struct ShownKernel {
     /// What an experiment's `kernel = …` says.
     pub name: String,
-    /// `uname -r`.
     pub release: String,
-    /// `cfs` or `eevdf`.
     pub fair: String,
-    /// Whether it can run sched_ext schedulers.
     pub sched_ext: bool,
-    /// SHA-256 of the image.
     pub sha256: String,
-    /// The image.
     pub image: PathBuf,
-    /// Which backends can run on it.
     pub backends: Vec<&'static str>,
 }
 
-impl Shown {
-    /// What is shown of a kernel.
-    pub fn new(kernel: &Kernel) -> Shown {
-        Shown {
+impl ShownKernel {
+    pub fn new(kernel: &Kernel) -> ShownKernel {
+        ShownKernel {
             name: kernel.name.clone(),
             release: kernel.release.clone(),
             fair: kernel.fair.clone(),
@@ -183,22 +168,21 @@ impl Shown {
 const HEADINGS: [&str; 6] = ["kernel", "runs on", "release", "fair class", "", "sha256"];
 
 /// Kernels as a table, or how to get some.
-pub fn table(kernels: &[Shown]) -> String {
+pub fn table(kernels: &[ShownKernel]) -> String {
     if kernels.is_empty() {
         return "no kernels yet; `fairground kernel pull` gets them\n".into();
     }
     let headings = HEADINGS.map(String::from).to_vec();
-    let rows = std::iter::once(headings).chain(kernels.iter().map(Shown::row));
+    let rows = std::iter::once(headings).chain(kernels.iter().map(ShownKernel::row));
     output::table(&rows.collect::<Vec<_>>())
 }
 
-/// One kernel as a table.
 fn print_one(kernel: &Kernel) -> Result<()> {
     print(std::slice::from_ref(kernel), Format::Table)
 }
 
 fn print(kernels: &[Kernel], format: Format) -> Result<()> {
-    let shown: Vec<Shown> = kernels.iter().map(Shown::new).collect();
+    let shown: Vec<ShownKernel> = kernels.iter().map(ShownKernel::new).collect();
     match format {
         Format::Json => output::print_json(&shown),
         Format::Table => output::print(&table(&shown)),

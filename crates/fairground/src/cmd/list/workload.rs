@@ -20,7 +20,7 @@ use crate::{output, recordings};
 const EDGES_MAX: usize = 20;
 
 #[derive(Serialize)]
-pub struct Shown {
+pub struct ShownWorkload {
     name: String,
     about: String,
     parameters: BTreeMap<String, i64>,
@@ -32,16 +32,16 @@ pub struct Shown {
     groups: Vec<(String, u32, usize)>,
 }
 
-/// Reads a workload.
-pub fn read(name: &str) -> Result<Shown> {
+pub fn read(name: &str) -> Result<ShownWorkload> {
     let asset = assets::find(Kind::Workload, name, Path::new(""))?;
     let workload = spec::workload::resolve(&asset, &BTreeMap::new(), host_cpus())?.workload;
-    let groups = workload.tasks.iter().map(|it| (it.name.clone(), it.count, it.steps.len()));
+    let groups = workload.tasks.iter();
+    let groups = groups.map(|group| (group.name.clone(), group.count, group.steps.len()));
     let graph = match workload.recording {
         Some(_) => Some(recordings::graph_of(&workload).map_err(anyhow::Error::msg)?),
         None => None,
     };
-    Ok(Shown {
+    Ok(ShownWorkload {
         groups: groups.collect(),
         graph,
         name: workload.name,
@@ -51,7 +51,7 @@ pub fn read(name: &str) -> Result<Shown> {
     })
 }
 
-pub fn text(shown: &Shown) -> String {
+pub fn text(shown: &ShownWorkload) -> String {
     let mut parts = vec![format!("{}: {}\n", shown.name, shown.about)];
     for (name, value) in &shown.parameters {
         parts.push(format!("parameter {name} = {value}\n"));

@@ -27,20 +27,6 @@ fn recorded(lost_events: u64) -> Recording {
 }
 
 #[test]
-fn bad_options_say_what_to_write() {
-    for (words, said) in [
-        (["--for", "soon"], "write a time: 90s, 10m or 2h"),
-        (["--limit", "200"], "write a size: 500kB, 64MB or 2GB"),
-        (["--buffer", "5GB"], "write a size from 60kB to 1GB"),
-        (["--only", "4294967295"], "there is no process 4294967295"),
-    ] {
-        let error = parsed(&words).err().expect("a refusal");
-        assert!(error.contains(said), "{error}");
-    }
-    assert!(parsed(&["make"]).is_err(), "a command comes after --");
-}
-
-#[test]
 fn a_recording_with_holes_is_refused_with_the_option_that_helps() {
     let args = parsed(&[]).expect("options");
     assert!(check(&recorded(0), &args).is_ok());

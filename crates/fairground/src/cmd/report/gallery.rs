@@ -14,7 +14,7 @@ use store::Session;
 
 use crate::exit::bad_input;
 use crate::output::tell;
-use crate::{dates, summary};
+use crate::{comparison, dates};
 use store::exchange::share::{ENDING, Shared};
 
 /// How much of a source's SHA-256 is shown.
@@ -26,9 +26,6 @@ pub const FOLDER: &str = "gallery";
 /// Writes a page of the shared files in `folder` into the folder `output`. `baseline` is the
 /// contestant that others are compared with, wherever it took part. Files that are no shared files
 /// are listed in the page with the reason.
-///
-/// # Errors
-/// When the folder cannot be read or has no shared file, or the page cannot be written.
 pub fn run(folder: &Path, baseline: Option<&str>, output: &Path) -> Result<ExitCode> {
     let paths = files(folder)?;
     let mut gallery = Gallery {
@@ -59,7 +56,6 @@ pub fn run(folder: &Path, baseline: Option<&str>, output: &Path) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// The folder's shared files by their ending, in the order of their names.
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let wrong = |why: &dyn std::fmt::Display| bad_input(format!("{}: {why}", folder.display()));
     let entries = std::fs::read_dir(folder).map_err(|error| wrong(&error))?;
@@ -132,7 +128,7 @@ fn compare(shared: &Shared, baseline: Option<&str>) -> Result<Vec<Contribution>>
         let baseline = baseline.filter(takes_part).map(str::to_owned);
         Ok(Contribution {
             name: shared.by(),
-            comparison: summary::answers(&sessions, &records, baseline)?,
+            comparison: comparison::answers(&sessions, &records, baseline)?,
             definitions: definitions(&records),
         })
     };

@@ -28,7 +28,6 @@ pub fn lines(shared: &Shared) -> Vec<String> {
     lines
 }
 
-/// The files of a scheduler with their sizes.
 fn files(source: &SchedulerSource) -> Vec<String> {
     let file = |(name, text): &(String, String)| {
         format!("  a text of {}: {name}, {} bytes", source.name, text.len())
@@ -36,7 +35,6 @@ fn files(source: &SchedulerSource) -> Vec<String> {
     source.files.iter().map(file).collect()
 }
 
-/// What the records tell about the machine.
 fn facts(shared: &Shared) -> Vec<String> {
     let of = |what: &str, fact: fn(&Provenance) -> &str| {
         let facts: BTreeSet<&str> = shared

@@ -53,9 +53,10 @@ fn execute(chunk: &Chunk, earlier: Earlier, args: &Args, keep: &mut Keep<'_>) ->
 fn read(file: &Path) -> Result<Chunk> {
     let is_stdin = file == Path::new("-");
     let name = if is_stdin { "standard input".into() } else { file.display().to_string() };
-    let text = match is_stdin {
-        true => spec::files::stream_text(&mut std::io::stdin(), spec::files::CHUNK),
-        false => spec::files::text(file, spec::files::CHUNK),
+    let text = if is_stdin {
+        spec::files::stream_text(&mut std::io::stdin(), spec::files::CHUNK)
+    } else {
+        spec::files::text(file, spec::files::CHUNK)
     };
     let mut chunk =
         Chunk::read(&text.map_err(|fault| bad_input(format!("{name}: {fault}")))?, &name)?;

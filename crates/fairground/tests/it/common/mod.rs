@@ -95,6 +95,11 @@ impl Bench {
         self.fairground(arguments).assert()
     }
 
+    /// The same with the words of a line, as in a shell without quotes.
+    pub fn line(&self, line: &str) -> Assert {
+        self.run(&line.split(' ').collect::<Vec<_>>())
+    }
+
     /// The records that a store has now; none if it cannot be read yet.
     pub fn try_records(&self, name: &str) -> Vec<model::Record> {
         let store = Store::open_readonly(&self.path(name)).ok();
@@ -112,10 +117,10 @@ impl Bench {
 pub fn guest(programs: &[&str]) -> Result<(), String> {
     installed(&["qemu-system-x86_64"])?;
     installed(programs)?;
-    match kernels().iter().any(|kernel| kernel.sched_ext) {
-        true => Ok(()),
-        false => Err("there is no kernel with sched_ext (`fairground kernel pull`)".into()),
-    }
+    let is_here = kernels().iter().any(|kernel| kernel.sched_ext);
+    is_here
+        .then_some(())
+        .ok_or("there is no kernel with sched_ext (`fairground kernel pull`)".into())
 }
 
 /// A kernel without sched_ext.

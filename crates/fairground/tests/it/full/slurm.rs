@@ -176,32 +176,19 @@ fn boots_are_the_same_as_at_home() {
     need!(guest(&[]));
     let bench = Bench::new();
     // The guests of all chunks carry both schedulers, as those at home do.
-    bench.run(&[&BOOTS[..], &["--store", "local.db"]].concat()).success();
-    let far = [&BOOTS[..], &["--store", "far.db", "--fleet", "slurm:chunk=1"]].concat();
-    bench.fairground(&far).env("SLURM_CONF", cluster.conf()).assert().success();
+    bench.line(&format!("{BOOTS} --store local.db")).success();
+    far_boots(&bench).env("SLURM_CONF", cluster.conf()).assert().success();
     expect_identical(&bench);
 }
 
 /// Two boots, one of them with two schedulers.
-const BOOTS: [&str; 17] = [
-    "run",
-    "--on",
-    "vm",
-    "--machine",
-    "uniprocessor",
-    "--workload",
-    "./tiny.toml",
-    "--scheduler",
-    "vtime",
-    "--scheduler",
-    "fifo",
-    "--scheduler",
-    "kernel:6.1",
-    "--blocks",
-    "1",
-    "--exploratory",
-    "--offline",
-];
+const BOOTS: &str = "run --on vm --machine uniprocessor --workload ./tiny.toml --scheduler vtime \
+                     --scheduler fifo --scheduler kernel:6.1 --blocks 1 --exploratory --offline";
+
+fn far_boots(bench: &Bench) -> assert_cmd::Command {
+    let run = format!("{BOOTS} --store far.db --fleet slurm:chunk=1");
+    bench.fairground(&run.split(' ').collect::<Vec<_>>())
+}
 
 #[test]
 fn a_killed_job_and_a_killed_node_lose_nothing() {
@@ -262,8 +249,7 @@ fn a_chunk_that_never_comes_back_is_named() {
         let path = Path::new("/usr/bin").join(name);
         std::os::unix::fs::symlink(path, bench.path("bin").join(name)).expect("a link");
     }
-    let run = [&BOOTS[..], &["--store", "far.db", "--fleet", "slurm:chunk=1"]].concat();
-    let mut program = bench.fairground(&run);
+    let mut program = far_boots(&bench);
     let assert = program.env("SLURM_CONF", cluster.conf()).env("PATH", bench.path("bin")).assert();
     let said = stderr(&assert.code(3));
     assert!(said.contains("chunk 4 (1 of 1 trials left, first "), "{said}");

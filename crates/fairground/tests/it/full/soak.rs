@@ -43,19 +43,10 @@ fn every_scheduler_survives_reloads_under_load() {
     testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
-    let soak = bench.run(&[
-        "soak",
-        "soak_short",
-        "--on",
-        "vm",
-        "--offline",
-        "--store",
-        "soak.db",
-        "--machine",
-        "uniprocessor",
-        "--workload",
-        "reloading times=3 duration_ms=100",
-    ]);
+    let reloading = ["--workload", "reloading times=3 duration_ms=100"];
+    let soak = ["soak", "soak_short", "--on", "vm", "--machine", "uniprocessor"];
+    let rest = ["--offline", "--store", "soak.db"];
+    let soak = bench.run(&[&soak[..], &rest, &reloading].concat());
     let said = stdout(&soak.success());
     assert!(said.ends_with("All survived.\n"), "{said}");
     let records = bench.records("soak.db");
@@ -63,7 +54,8 @@ fn every_scheduler_survives_reloads_under_load() {
     for record in records {
         assert_eq!(record.measured.value("reloads", "all"), Some(3.0), "{said}");
         // In virtual time: the verifier does not go through a loop again and again.
-        let load_ns = record.measured.histogram("load_ns", "all").and_then(|it| it.quantile(0.5));
+        let load_ns =
+            record.measured.histogram("load_ns", "all").and_then(|load| load.quantile(0.5));
         assert!(load_ns.is_some_and(|ns| ns < LONGEST_LOAD_NS), "{load_ns:?}: {record:?}");
     }
 }
@@ -73,20 +65,10 @@ fn who_forgets_a_task_or_a_cpu_is_named() {
     testing::beyond_cargo_test!("takes minutes");
     let (never, forgetful) = (scheduler("never"), scheduler("forgetful"));
     let bench = Bench::new();
-    let soak = bench.run(&[
-        "soak",
-        "soak_short",
-        "--on",
-        "sim",
-        "--machine",
-        "four_cpus",
-        "--store",
-        "soak.db",
-        "--scheduler",
-        &never,
-        "--scheduler",
-        &forgetful,
-    ]);
+    let soak = bench.line(&format!(
+        "soak soak_short --on sim --machine four_cpus --store soak.db --scheduler {never} \
+         --scheduler {forgetful}"
+    ));
     let said = stdout(&soak.code(1));
     let fault = |name: &str, what: &str| {
         let is_it = |line: &&str| line.starts_with(&format!("{name} in")) && line.contains(what);

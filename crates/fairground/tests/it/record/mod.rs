@@ -84,9 +84,16 @@ fn who_may_not_record_is_told_which_capabilities_and_what_to_do() {
 #[test]
 fn bad_options_are_refused_before_anything_runs() {
     let bench = Bench::new();
-    for words in [["--limit", "many"], ["--for", "0s"], ["--only", "/no/such/group"]] {
-        let refused = bench.run(&[&["record"][..], &words, &["--", "touch", "ran"]].concat());
-        assert_eq!(stdout(&refused.code(2)), "", "{words:?}");
+    for (words, said) in [
+        (&["--limit", "many"][..], "write a size: 500kB, 64MB or 2GB"),
+        (&["--for", "0s"], "write a time: 90s, 10m or 2h"),
+        (&["--buffer", "5GB"], "write a size from 60kB to 1GB"),
+        (&["--only", "4294967295"], "there is no process 4294967295"),
+        (&["--only", "/no/such/group"], ""),
+    ] {
+        let refused = bench.run(&[&["record"], words, &["--", "touch", "ran"]].concat()).code(2);
+        assert_eq!(stdout(&refused), "", "{words:?}");
+        assert!(stderr(&refused).contains(said), "{}", stderr(&refused));
     }
     bench.write("mine.toml", "kept");
     bench.run(&["record", "-o", "mine.toml", "--", "touch", "ran"]).code(2);

@@ -15,22 +15,18 @@
 
 mod side;
 
-use std::collections::BTreeSet;
-
-use model::claim::{Beside, By, Expectation, Is, Place};
+use model::claim::{By, Expectation, Is};
 use model::{Backend, Record};
-use serde::{Deserialize, Serialize};
 
 use crate::number::interval::Interval;
 use crate::number::median::median;
 use crate::number::order_statistic;
 use crate::rank::rank_interval;
 
-pub use side::Side;
+pub use side::{Side, beside};
 
 /// The result of an expectation, a test or a claim; of several the last in this order decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reproduction {
     /// The published direction in the published size.
     Reproduced,
@@ -76,13 +72,13 @@ impl Reproduction {
 }
 
 /// A number in the form of [`By`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     pub value: f64,
     pub interval: Interval,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The side that the expectation is about.
     pub of: Side,
@@ -116,7 +112,7 @@ pub fn judge(expectation: &Expectation, backend: Backend, records: &[Record]) ->
 }
 
 /// A verdict without a number, and its reason.
-type Absence = (Reproduction, String);
+pub type Absence = (Reproduction, String);
 
 fn no_data<T>(why: impl Into<String>) -> Result<T, Absence> {
     Err((Reproduction::NoData, why.into()))
@@ -135,8 +131,8 @@ fn measured(
     }
 }
 
-/// The median of one side's independent trials.
-fn alone(of: &Side) -> Result<Estimate, Absence> {
+/// The median of one side's independent trials, or why they give no interval.
+pub fn alone(of: &Side) -> Result<Estimate, Absence> {
     let mut sorted = of.units.clone();
     sorted.sort_unstable_by(f64::total_cmp);
     let trials = sorted.len();
@@ -244,51 +240,6 @@ pub fn disagree(tests: &[(Backend, Option<&str>, Reproduction)]) -> bool {
                 backend != other && experiment == same && opposite == Reproduction::Contradicted
             })
     })
-}
-
-/// One contestant's number, to print next to a published one without a verdict.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Number {
-    pub contestant: String,
-    /// The median of the independent trials in the measure's unit, or why there is none.
-    pub median: Result<f64, String>,
-    /// The spread of the trials.
-    pub spread: Option<Spread>,
-    pub trials: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Spread {
-    /// Its 95 % interval of order statistics.
-    Interval(Interval),
-    /// The smallest and the largest trial, if there are too few for an interval.
-    Range(Interval),
-}
-
-pub fn beside(numbers: &Beside, backend: Backend, records: &[Record]) -> Vec<Number> {
-    let names: BTreeSet<&str> =
-        records.iter().map(|record| record.trial.contestant.name.as_str()).collect();
-    let place = |contestant| Place {
-        measure: &numbers.measure,
-        contestant,
-        cell: numbers.cell.as_deref(),
-        machine: numbers.machine.as_deref(),
-    };
-    names.into_iter().map(|name| number(Side::new(&place(name), backend, records))).collect()
-}
-
-fn number(side: Side) -> Number {
-    let median = side.median.ok_or_else(|| side.reason());
-    Number { spread: spread(&side), trials: side.units.len(), contestant: side.contestant, median }
-}
-
-fn spread(side: &Side) -> Option<Spread> {
-    if let Ok(estimate) = alone(side) {
-        return Some(Spread::Interval(estimate.interval));
-    }
-    let low = side.units.iter().copied().min_by(f64::total_cmp)?;
-    let high = side.units.iter().copied().max_by(f64::total_cmp)?;
-    Some(Spread::Range(Interval { low, high }))
 }
 
 #[cfg(test)]

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One side of an expectation: the records that belong to it, and its independent numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::claim::Place;
+use model::claim::{Beside, Place};
 use model::{Backend, Clock, Outcome, Record};
-use serde::{Deserialize, Serialize};
 
 use super::{Absence, Reproduction};
 use crate::number::median::median;
 use crate::records::columns::{Column, columns};
 use model::MeasureKey;
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Side {
     pub contestant: String,
     /// A number for each independent trial, in the measure's unit: a seed under a virtual clock, a
@@ -69,7 +68,7 @@ impl Side {
     }
 
     /// Why there is no number, where there is none.
-    pub(super) fn reason(&self) -> String {
+    pub fn reason(&self) -> String {
         let mut reasons = self.failed.keys().chain(self.missing.keys());
         reasons.next().map_or_else(|| "no trial has such a number".into(), String::clone)
     }
@@ -89,6 +88,19 @@ impl Side {
         });
         failed.chain(missing).collect()
     }
+}
+
+/// The numbers of all contestants beside the published ones, by name.
+pub fn beside(published: &Beside, backend: Backend, records: &[Record]) -> Vec<Side> {
+    let names: BTreeSet<&str> =
+        records.iter().map(|record| record.trial.contestant.name.as_str()).collect();
+    let place = |contestant| Place {
+        measure: &published.measure,
+        contestant,
+        cell: published.cell.as_deref(),
+        machine: published.machine.as_deref(),
+    };
+    names.into_iter().map(|name| Side::new(&place(name), backend, records)).collect()
 }
 
 fn holds(place: &Place<'_>, backend: Backend, record: &Record) -> bool {

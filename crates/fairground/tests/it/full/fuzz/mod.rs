@@ -18,44 +18,63 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use model::Seed;
-use program::Verb;
-use seeds::Kind;
 
 /// Mutations per reader in an ordinary test.
 const INPUTS: u64 = 250;
 
-/// A kind of file and the verb that reads it.
+/// A kind of file and the command that reads it.
 struct Reader {
     name: &'static str,
-    /// What its mutations start from.
-    kind: Kind,
-    verb: Verb,
+    /// By which the program tells the kind.
+    extension: &'static str,
+    /// The good files, which mutations start from.
+    seeds: fn() -> Vec<Vec<u8>>,
+    /// The command's words, with FILE for the file; `trial` reads it from standard input.
+    command: &'static str,
     /// One of so many inputs is tried, where the verb does more than reading.
     one_of: u64,
 }
 
-const fn reader(name: &'static str, kind: Kind, verb: Verb) -> Reader {
-    Reader { name, kind, verb, one_of: 1 }
+const fn reader(
+    name: &'static str,
+    extension: &'static str,
+    seeds: fn() -> Vec<Vec<u8>>,
+    command: &'static str,
+) -> Reader {
+    Reader { name, extension, seeds, command, one_of: 1 }
 }
 
+const PLAN_WORKLOAD: &str = "plan --scheduler fifo --workload FILE --blocks 1 --on sim";
+const PLAN_TAPES: &str = "plan --scheduler fifo --workload ./played.toml --blocks 1 --on sim";
+const PLAN_MACHINE: &str =
+    "plan --scheduler fifo --workload tiny.toml --machine FILE --blocks 1 --on sim";
+const PLAN_SCHEDULER: &str = "plan --scheduler FILE --workload tiny.toml --blocks 1 --on sim";
+const RECOMMEND: &str = "recommend --on sim --budget 1s --care FILE";
+const REPLICATE: &str = "replicate FILE --quick --blocks 2";
+const IMPORT: &str = "import FILE --store imported.db";
+const IMPORT_TRACE: &str = "import FILE -o traced.toml";
+
 const READERS: &[Reader] = &[
-    reader("experiment", Kind::Folder("experiments", "toml"), Verb::Plan),
-    reader("workload", Kind::Folder("workloads", "toml"), Verb::PlanWorkload),
-    reader("rt-app", Kind::RtApp, Verb::PlanWorkload),
-    reader("machine", Kind::Folder("machines", "toml"), Verb::PlanMachine),
-    Reader { one_of: 5, ..reader("care", Kind::Folder("cares", "toml"), Verb::Recommend) },
-    Reader { one_of: 5, ..reader("claim", Kind::Folder("claims", "toml"), Verb::Replicate) },
-    Reader { one_of: 5, ..reader("scheduler", Kind::Scheduler, Verb::PlanScheduler) },
-    Reader { one_of: 2, ..reader("trial", Kind::Trial, Verb::Trial) },
-    reader("import", Kind::Folder("crates/fairground/tests/imports", ""), Verb::Import),
-    reader("output", Kind::Output, Verb::Import),
-    reader("trace", Kind::Trace, Verb::ImportTrace),
-    reader("perfetto", Kind::Perfetto, Verb::ImportTrace),
-    reader("tapes", Kind::Tapes, Verb::PlanTapes),
-    reader("bundle", Kind::Bundle, Verb::Import),
-    reader("sealed", Kind::Sealed, Verb::ImportSealed),
-    Reader { one_of: 2, ..reader("store", Kind::Store, Verb::Compare) },
+    reader("experiment", "toml", || seeds::files("experiments", "toml"), "plan FILE"),
+    reader("workload", "toml", || seeds::files("workloads", "toml"), PLAN_WORKLOAD),
+    reader("rt-app", "json", || vec![seeds::RTAPP.into()], PLAN_WORKLOAD),
+    reader("machine", "toml", || seeds::files("machines", "toml"), PLAN_MACHINE),
+    Reader { one_of: 5, ..reader("care", "toml", || seeds::files("cares", "toml"), RECOMMEND) },
+    Reader { one_of: 5, ..reader("claim", "toml", || seeds::files("claims", "toml"), REPLICATE) },
+    Reader { one_of: 5, ..reader("scheduler", "bpf.c", seeds::schedulers, PLAN_SCHEDULER) },
+    Reader { one_of: 2, ..reader("trial", "json", seeds::trials, "trial") },
+    reader("import", "txt", || seeds::files("crates/fairground/tests/imports", ""), IMPORT),
+    reader("output", "txt", || seeds::files("crates/model/src/parsers/recorded", ""), IMPORT),
+    reader("trace", "txt", seeds::traces, IMPORT_TRACE),
+    reader("perfetto", "pftrace", seeds::perfetto, IMPORT_TRACE),
+    reader("tapes", "tapes", seeds::tapes, PLAN_TAPES),
+    reader("bundle", "fairground", || vec![seeds::shared()], IMPORT),
+    reader(SEALED, "fairground", || vec![seal::open(&seeds::shared())], IMPORT),
+    Reader { one_of: 2, ..reader("store", "db", || vec![seeds::store()], "compare --store FILE") },
 ];
+
+/// The reader of what is under the seal of a shared file.
+const SEALED: &str = "sealed";
 
 /// The limits of this test.
 struct Limits {
@@ -108,14 +127,14 @@ fn attack(reader: &Reader, limits: &Limits) -> (u64, Vec<String>) {
     let mut tried = 0;
     let mut attempt = |name: &str, bytes: &[u8]| {
         tried += 1;
-        if let Err(why) = program::read(&bench, &reader.verb, reader.kind.extension(), bytes) {
+        if let Err(why) = program::read(&bench, reader, bytes) {
             let kept = keep(reader.name, name, bytes);
             found.push(format!("{}: {why}: {}", reader.name, kept.display()));
         }
     };
     let corpus = corpus(reader.name);
     corpus.iter().for_each(|(name, bytes)| attempt(name, bytes));
-    let mut good = reader.kind.seeds();
+    let mut good = (reader.seeds)();
     good.extend(corpus.into_iter().map(|(_, bytes)| bytes));
     let mut number = 0;
     while number < limits.inputs / reader.one_of {
@@ -165,13 +184,10 @@ fn good_files_are_read() {
     testing::beyond_cargo_test!("takes minutes");
     let bench = crate::common::Bench::new();
     for reader in READERS.iter().filter(|reader| reader.one_of < 5) {
-        let seeds = reader.kind.seeds();
+        let seeds = (reader.seeds)();
         assert!(!seeds.is_empty(), "{} has nothing to start from", reader.name);
-        let codes = seeds
-            .iter()
-            .take(6)
-            .map(|bytes| program::read(&bench, &reader.verb, reader.kind.extension(), bytes));
-        let codes: Vec<Result<i32, String>> = codes.collect();
+        let codes: Vec<Result<i32, String>> =
+            seeds.iter().take(6).map(|bytes| program::read(&bench, reader, bytes)).collect();
         assert!(codes.contains(&Ok(0)), "{}: {codes:?}", reader.name);
     }
 }

@@ -6,33 +6,8 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::seal;
+use super::{Reader, SEALED, seal};
 use crate::common::Bench;
-
-/// How the program gets the file.
-pub enum Verb {
-    /// As an experiment to plan.
-    Plan,
-    PlanWorkload,
-    /// As the tapes of a workload of a plan.
-    PlanTapes,
-    PlanMachine,
-    PlanScheduler,
-    /// As what a user cares for.
-    Recommend,
-    /// As a claim.
-    Replicate,
-    /// As a trial on its standard input.
-    Trial,
-    /// As what others have measured.
-    Import,
-    /// As a scheduler's trace.
-    ImportTrace,
-    /// As what is under the seal of a shared file.
-    ImportSealed,
-    /// As a store.
-    Compare,
-}
 
 /// The longest that the program may take, with trials and on a busy host.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -44,70 +19,46 @@ const LINE: usize = 4_000;
 /// The promised exit codes; 3 would blame the lab for a bad file.
 const CODES: [i32; 3] = [0, 1, 2];
 
-impl Verb {
-    fn arguments<'a>(&self, file: &'a str) -> Vec<&'a str> {
-        let workload = ["--workload", "tiny.toml"];
-        let small = ["--blocks", "1", "--on", "sim"];
-        let plan = ["plan", "--scheduler", "fifo"];
-        match self {
-            Verb::Plan => vec!["plan", file],
-            Verb::PlanWorkload => [&plan[..], &["--workload", file], &small].concat(),
-            Verb::PlanTapes => [&plan[..], &["--workload", "./played.toml"], &small].concat(),
-            Verb::PlanMachine => [&plan[..], &workload, &["--machine", file], &small].concat(),
-            Verb::PlanScheduler => [&["plan", "--scheduler", file], &workload[..], &small].concat(),
-            Verb::Recommend => {
-                vec!["recommend", "--on", "sim", "--budget", "1s", "--care", file]
-            }
-            Verb::Replicate => vec!["replicate", file, "--quick", "--blocks", "2"],
-            Verb::Trial => vec!["trial"],
-            Verb::Import | Verb::ImportSealed => vec!["import", file, "--store", "imported.db"],
-            Verb::ImportTrace => vec!["import", file, "-o", "traced.toml"],
-            Verb::Compare => vec!["compare", "--store", file],
-        }
-    }
-}
+/// What a run can leave behind.
+const LEFTOVERS: [&str; 5] =
+    ["imported.db", "fairground.db", "replication.html", "traced.toml", "traced.tapes"];
 
 /// Reads the file with the program; its exit code.
 ///
 /// # Errors
 /// What the program did that it promises not to do.
-pub fn read(bench: &Bench, verb: &Verb, extension: &str, bytes: &[u8]) -> Result<i32, String> {
-    let file = bench.path(&format!("input.{extension}"));
-    let sealed = matches!(verb, Verb::ImportSealed).then(|| seal::seal(bytes));
-    std::fs::write(&file, sealed.as_deref().unwrap_or(bytes)).expect("the input");
-    for leftover in
-        ["imported.db", "fairground.db", "replication.html", "traced.toml", "traced.tapes"]
-    {
+pub fn read(bench: &Bench, reader: &Reader, bytes: &[u8]) -> Result<i32, String> {
+    let given = format!("./input.{}", reader.extension);
+    let sealed = (reader.name == SEALED).then(|| seal::seal(bytes));
+    std::fs::write(bench.path(&given), sealed.as_deref().unwrap_or(bytes)).expect("the input");
+    for leftover in LEFTOVERS {
         for end in ["", "-wal", "-shm", ".lock"] {
             let _ = std::fs::remove_file(bench.path(&format!("{leftover}{end}")));
         }
     }
-    if matches!(verb, Verb::PlanTapes) {
+    if reader.name == "tapes" {
         bench.write("played.toml", &played(bytes));
     }
-    let given = format!("./input.{extension}");
-    let mut command = bench.process(&verb.arguments(&given));
+    let word = |word: &'static str| if word == "FILE" { given.as_str() } else { word };
+    let words: Vec<&str> = reader.command.split(' ').map(word).collect();
+    let mut command = bench.process(&words);
     // SAFETY: between fork and exec only a system call runs.
     unsafe { command.pre_exec(limit_memory) };
-    let input = if matches!(verb, Verb::Trial) { Stdio::piped() } else { Stdio::null() };
+    let input = if words[0] == "trial" { Stdio::piped() } else { Stdio::null() };
     command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().expect("the program");
     if let Some(mut stdin) = child.stdin.take() {
         // A program that has refused the beginning does not read the rest.
         let _ = stdin.write_all(bytes);
     }
-    let stdout = printed(child.stdout.take());
-    let stderr = printed(child.stderr.take());
+    let (stdout, stderr) = (printed(child.stdout.take()), printed(child.stderr.take()));
     let code = wait(&mut child);
-    let (stdout, stderr) = (stdout.join(), stderr.join());
-    let stderr = stderr.expect("a reader");
-    let stdout = stdout.expect("a reader");
-    let shows = matches!(verb, Verb::Plan | Verb::Trial | Verb::PlanWorkload);
-    let shows = shows || matches!(verb, Verb::PlanTapes | Verb::PlanMachine | Verb::PlanScheduler);
+    let stdout = stdout.join().expect("a reader");
+    let stderr = stderr.join().expect("a reader");
     let code = code?;
     judge(code, &stderr)?;
     // Plans and records are JSON, for programs.
-    if !shows {
+    if !["plan", "trial"].contains(&words[0]) {
         printable(&stdout)?;
     }
     printable(&stderr)?;

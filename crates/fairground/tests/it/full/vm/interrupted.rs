@@ -5,31 +5,16 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::OFFLINE;
 use crate::common::{Bench, guest, stderr, stdout};
 use testing::need;
 
 /// Eight trials of one boot.
-const RACE: [&str; 14] = [
-    "--on",
-    "vm",
-    "--machine",
-    "uniprocessor",
-    "--scheduler",
-    "fifo",
-    "--scheduler",
-    "rr",
-    "--workload",
-    "tiny.toml",
-    "--blocks",
-    "1",
-    "--runs",
-    "4",
-];
+const RACE: &str = "run --on vm --machine uniprocessor --scheduler fifo --scheduler rr --workload \
+                    tiny.toml --blocks 1 --runs 4 --offline --exploratory --store";
 
 /// Starts the race and kills it when some trials, but not all, have their records.
 fn begin_and_kill(bench: &Bench, records: usize) {
-    let arguments = [&["run"], &RACE[..], &OFFLINE, &["--store", "killed.db"]].concat();
+    let arguments: Vec<&str> = RACE.split(' ').chain(["killed.db"]).collect();
     let mut command = bench.process(&arguments);
     let mut child = command.stderr(Stdio::null()).spawn().expect("the program");
     let give_up = Instant::now() + Duration::from_secs(300);
@@ -47,12 +32,11 @@ fn a_resumed_boot_has_the_bytes_of_one_that_was_not_interrupted() {
     testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
-    let race = [&["run"], &RACE[..], &OFFLINE].concat();
-    bench.run(&[&race[..], &["--store", "whole.db"]].concat()).success();
+    bench.line(&format!("{RACE} whole.db")).success();
     begin_and_kill(&bench, 3);
     let before = bench.records("killed.db").len();
     assert!((3..8).contains(&before), "{before} records");
-    let resumed = bench.run(&[&race[..], &["--store", "killed.db", "--resume"]].concat());
+    let resumed = bench.line(&format!("{RACE} killed.db --resume"));
     assert!(!stderr(&resumed.success()).contains("other numbers"));
     let same = bench.run(&["compare", "--identical", "whole.db", "killed.db"]).success();
     assert_eq!(stdout(&same), "identical: 8 trials, byte for byte\n");

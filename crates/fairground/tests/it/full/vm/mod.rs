@@ -61,20 +61,10 @@ fn the_same_virtual_experiment_twice_is_byte_identical() {
     testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&["hackbench"]));
     let bench = Bench::new();
-    let race = [
-        "--scheduler",
-        "kernel:7",
-        "--scheduler",
-        "vtime",
-        "--workload",
-        "messaging groups=1 loops=5",
-        "--workload",
-        "hackbench groups=1 loops=5",
-        "--workload",
-        "tiny.toml",
-        "--blocks",
-        "1",
-    ];
+    let schedulers = ["--scheduler", "kernel:7", "--scheduler", "vtime", "--blocks", "1"];
+    let messages = ["messaging groups=1 loops=5", "hackbench groups=1 loops=5", "tiny.toml"];
+    let loads = messages.iter().flat_map(|load| ["--workload", load]);
+    let race: Vec<&str> = schedulers.into_iter().chain(loads).collect();
     for store in ["a.db", "b.db"] {
         run(&bench, &[&race[..], &["--store", store]].concat(), 0);
     }
@@ -282,20 +272,6 @@ fn what_a_guest_has_no_room_for_says_what_it_takes() {
     let reason = records[0].outcome.reason();
     assert!(reason.contains("a guest with 512 MiB of memory has room for 148;"), "{reason}");
     assert!(reason.contains("take a machine with memory_mib = 1"), "{reason}");
-}
-
-#[test]
-fn one_trial_is_handed_to_a_machine_by_hand() {
-    testing::beyond_cargo_test!("boots a kernel");
-    need!(guest(&[]));
-    let bench = Bench::new();
-    let plan =
-        ["plan", "--on", "vm", "--scheduler", "fifo", "--workload", "tiny.toml", "--blocks", "1"];
-    let plan = stdout(&bench.run(&plan).success());
-    let answer = bench.fairground(&["trial"]).write_stdin(plan).assert().success();
-    let record: Record = serde_json::from_str(&stdout(&answer)).expect("a record");
-    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
-    assert_eq!(record.provenance.scheduler_before.sched_ext_state, "enabled");
 }
 
 #[test]

@@ -5,25 +5,12 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use super::OFFLINE;
 use crate::common::{Bench, guest, stdout};
 use testing::need;
 
 /// Four trials of one boot: a file of sched_ext and the kernel's own scheduler.
-const RACE: [&str; 12] = [
-    "run",
-    "--on",
-    "vm",
-    "--scheduler",
-    "vtime",
-    "--scheduler",
-    "kernel:7",
-    "--workload",
-    "tiny.toml",
-    "--blocks",
-    "1",
-    "--trials-per-boot=2",
-];
+const RACE: &str = "run --on vm --scheduler vtime --scheduler kernel:7 --workload tiny.toml --blocks \
+                    1 --trials-per-boot=2 --offline --exploratory --store";
 
 /// A data folder of its own, with the kernels and the emulator of the usual one: only the emulator
 /// promises the same bytes on a busy host.
@@ -39,7 +26,7 @@ fn home(bench: &Bench) -> String {
 
 /// Runs the race and counts the records whose boot went on from a saved one.
 fn race(bench: &Bench, home: &str, store: &str) -> usize {
-    let arguments = [&RACE[..], &OFFLINE, &["--store", store]].concat();
+    let arguments: Vec<&str> = RACE.split(' ').chain([store]).collect();
     bench.fairground(&arguments).env("FAIRGROUND_HOME", home).assert().success();
     let is_saved =
         |record: &&model::Record| record.provenance.notes.iter().any(|note| note == vm::SAVED_BOOT);

@@ -3,7 +3,7 @@
 
 use model::Outcome;
 
-use super::{OFFLINE, of};
+use super::of;
 use crate::common::{Bench, guest};
 use testing::need;
 
@@ -39,19 +39,10 @@ fn a_switch_under_vtime_takes_no_more_instructions_than_under_scx_bpfland() {
     need!(guest(&["scx_bpfland"]));
     let bench = Bench::new();
     bench.write("pairs.toml", PAIRS);
-    let arguments = [
-        "--scheduler",
-        "vtime",
-        "--scheduler",
-        "program:scx_bpfland",
-        "--workload",
-        "pairs.toml",
-        "--blocks",
-        "1",
-        "--trials-per-boot",
-        "6",
-    ];
-    let ended = bench.run(&[&["run", "--on", "vm"], &arguments[..], &OFFLINE].concat());
+    let ended = bench.line(
+        "run --on vm --scheduler vtime --scheduler program:scx_bpfland --workload pairs.toml \
+         --blocks 1 --trials-per-boot 6 --offline --exploratory",
+    );
     let records = bench.records("fairground.db");
     // At times scx_bpfland loads itself anew, which is told, and which nobody can compare.
     let is_anew = |outcome: &Outcome| match outcome {

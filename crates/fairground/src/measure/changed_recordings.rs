@@ -52,26 +52,3 @@ fn difference(now: &Recorded, then: &Recorded, session: i64) -> Option<String> {
         )
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn recorded(file: &str, sha256: &str) -> Recorded {
-        Recorded { tapes: file.into(), sha256: sha256.into(), ..Recorded::default() }
-    }
-
-    #[test]
-    fn changed_and_moved_tapes_are_named() {
-        let now = recorded("./mine.tapes", "aa");
-        assert_eq!(difference(&now, &now, 3), None);
-        let said = difference(&now, &recorded("./mine.tapes", "bb"), 3).unwrap();
-        let words =
-            "the SHA-256 of ./mine.tapes is aa, session 3 was planned with bb of ./mine.tapes";
-        assert!(said.ends_with(words), "{said}");
-        let said = difference(&now, &recorded("old/mine.tapes", "aa"), 3).unwrap();
-        let words =
-            "session 3 has the tapes aa from the file old/mine.tapes, now they are in ./mine";
-        assert!(said.starts_with(words), "{said}");
-    }
-}

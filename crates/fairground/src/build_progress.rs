@@ -12,7 +12,7 @@ use crate::output::tell;
 
 /// Does some work, and shows its progress while it lasts.
 pub fn watch<Done>(work: impl FnOnce(&mut Hear<'_>) -> Done) -> Done {
-    let mut screen = Screen::new();
+    let mut screen = BuildScreen::new();
     let done = work(&mut |event| screen.show(&event));
     screen.clear();
     done
@@ -24,21 +24,21 @@ pub fn jobs(said: Option<usize>) -> usize {
 }
 
 /// Notes as lines, and one line of progress.
-struct Screen {
+struct BuildScreen {
     bar: Option<ProgressBar>,
     started: Option<Instant>,
     /// Tenths that were told, where there is no terminal.
     tenths: u64,
 }
 
-impl Screen {
-    fn new() -> Screen {
+impl BuildScreen {
+    fn new() -> BuildScreen {
         let style = ProgressStyle::with_template("{wide_msg}");
         let bar = io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new_spinner();
             style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style))
         });
-        Screen { bar, started: None, tenths: 0 }
+        BuildScreen { bar, started: None, tenths: 0 }
     }
 
     fn show(&mut self, event: &BuildEvent<'_>) {

@@ -14,7 +14,10 @@ use crate::planned_experiment::PlannedExperiment;
 ///
 /// # Errors
 /// When a difference of `wanted_percent` cannot be seen in a workload's first headline measure.
-pub fn visible(planned: &PlannedExperiment, wanted_percent: Option<f64>) -> Result<Vec<String>> {
+pub fn detectable_differences(
+    planned: &PlannedExperiment,
+    wanted_percent: Option<f64>,
+) -> Result<Vec<String>> {
     let claimable = ClaimableComparisons::of(planned);
     let mut notes = Vec::new();
     for (family, &comparisons) in claimable.real.iter().filter(|(_, count)| **count > 0) {

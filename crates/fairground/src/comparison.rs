@@ -18,9 +18,6 @@ use crate::ui;
 const LISTED: usize = 10;
 
 /// Compares records with the baseline that the last session's experiment names, or with another.
-///
-/// # Errors
-/// When the baseline is not among the contestants.
 pub fn compare(
     sessions: &[Session],
     records: &[Record],
@@ -33,9 +30,6 @@ pub fn compare(
 }
 
 /// The same for headline measures alone, for comparisons of several stores.
-///
-/// # Errors
-/// As for [`compare`].
 pub fn answers(
     sessions: &[Session],
     records: &[Record],

@@ -17,27 +17,21 @@ use vm::kernels::{self as images, Kernel, Mirror};
 use vm::{NoKvm, emulator, installed, qemu};
 
 use crate::execution::locations::data_folder;
-use crate::execution::repeated::Earlier;
 use crate::execution::{self, Settings};
 use crate::planned_experiment::host_cpus;
-use crate::smallest;
+use crate::smallest_experiment;
 
 /// What was seen of a machine. An `Err` is what the probe said.
 #[derive(Clone, Debug)]
-pub struct Seen {
-    /// The release of the kernel that runs.
+pub struct MachineFacts {
     pub release: String,
-    /// Whether this process is root's.
     pub is_root: bool,
     /// Whether packages are installed by `apt-get`.
     pub has_apt: bool,
     /// One trial in the simulator.
     pub simulator: Result<(), String>,
-    /// The compiler of schedulers' files.
     pub compiler: Result<String, NoCompiler>,
-    /// The installed QEMU.
     pub qemu: Result<String, String>,
-    /// The kernels that can be booted.
     pub kernels: Result<Vec<Image>, String>,
     /// Whether QEMU runs a kernel with KVM; what is lacking for the probe is not repeated here.
     pub kvm: Result<(), NoKvm>,
@@ -49,11 +43,9 @@ pub struct Seen {
     pub mirror: Option<Result<(), String>>,
     /// What keeps schedulers from being loaded into the kernel that runs.
     pub obstacles: Vec<Obstacle>,
-    /// Real programs.
     pub programs: Programs,
 }
 
-/// A kernel that can be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     pub release: String,
@@ -61,7 +53,6 @@ pub struct Image {
     pub sched_ext: bool,
 }
 
-/// The real programs that workloads start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Programs {
     pub workloads: usize,
@@ -70,13 +61,13 @@ pub struct Programs {
     pub packages: BTreeSet<String>,
 }
 
-impl Seen {
+impl MachineFacts {
     /// Looks at this machine. `offline`: the mirror is not asked.
-    pub fn look(offline: bool) -> Seen {
+    pub fn of_this_machine(offline: bool) -> MachineFacts {
         let home = data_folder().map_err(words);
         let found = home.clone().and_then(|home| kernels(&home).map_err(words));
         let qemu = qemu::version().map_err(words);
-        Seen {
+        MachineFacts {
             release: facts::provenance(&Context::default()).kernel_release,
             is_root: facts::is_root(),
             has_apt: installed::find("apt-get").is_some(),
@@ -100,7 +91,6 @@ impl Image {
     }
 }
 
-/// An error in one line.
 fn words(error: anyhow::Error) -> String {
     format!("{error:#}").lines().collect::<Vec<_>>().join("; ")
 }
@@ -127,24 +117,16 @@ fn kvm(qemu: &Result<String, String>, kernels: &[Kernel]) -> Result<(), NoKvm> {
     vm::kvm(kernel, &executable)
 }
 
-/// Runs the smallest trial there is.
 fn simulator() -> Result<(), String> {
     let sources = compile::builtin();
     let source = sources.first().ok_or("no scheduler is built in")?;
-    let experiment = smallest::experiment(std::slice::from_ref(source), Backend::MODEL, None);
+    let experiment =
+        smallest_experiment::experiment(std::slice::from_ref(source), Backend::MODEL, None);
     let trial = plan::plan(&experiment.map_err(words)?, Seed(1)).swap_remove(0);
-    let settings = Settings {
-        home: None,
-        sources: [(source.sha256.clone(), source.clone())].into(),
-        jobs: Some(1),
-        offline: true,
-        earlier: Earlier::default(),
-        executable: None,
-    };
-    match execution::record_of(trial, &settings, &mut |_| {})
-        .map_err(words)?
-        .map(|record| record.outcome)
-    {
+    let sources = [(source.sha256.clone(), source.clone())].into();
+    let settings = Settings { sources, ..Settings::default() };
+    let record = execution::record_of(trial, &settings, &mut |_| {}).map_err(words)?;
+    match record.map(|record| record.outcome) {
         Some(Outcome::Ok) => Ok(()),
         Some(other) => Err(format!("{}: {}", other.word(), other.reason())),
         None => Err("it was interrupted".into()),
@@ -152,17 +134,17 @@ fn simulator() -> Result<(), String> {
 }
 
 fn programs() -> Programs {
-    let mut seen = Programs::default();
+    let mut programs = Programs::default();
     for name in assets::names(Kind::Workload) {
         let Some(program) = program_of(&name) else { continue };
         let absent = program.needed().filter(|(program, _)| installed::find(program).is_none());
         let packages: Vec<&str> = absent.map(|(_, package)| package).collect();
-        seen.workloads += 1;
-        seen.complete += usize::from(packages.is_empty());
+        programs.workloads += 1;
+        programs.complete += usize::from(packages.is_empty());
         let named = packages.into_iter().filter(|package| !package.is_empty());
-        seen.packages.extend(named.map(str::to_owned));
+        programs.packages.extend(named.map(str::to_owned));
     }
-    seen
+    programs
 }
 
 fn program_of(workload: &str) -> Option<Program> {

@@ -13,9 +13,6 @@ use vm::kernels::Kernel;
 use crate::planned_experiment::host_cpus;
 
 /// The experiment with these schedulers on one CPU; on the newest kernel if none is named.
-///
-/// # Errors
-/// When the machine's definition cannot be read.
 pub fn experiment(
     sources: &[Source],
     backend: Backend,
@@ -36,19 +33,13 @@ pub fn experiment(
         name: "check".into(),
         question: "Does every scheduler load?".into(),
         backends: vec![backend],
-        baseline: String::new(),
         contestants: sources.iter().map(contestant).collect(),
         workloads: vec![workload],
-        scaled: Vec::new(),
-        only_on: BTreeMap::new(),
-        cells_on: BTreeMap::new(),
         machines: vec![spec::machine::load("uniprocessor", Path::new(""), host_cpus())?],
         blocks: 1,
         trials_per_boot: 1,
         timeout_ms: 60_000,
-        trace: Vec::new(),
-        trace_every_trial: false,
         probes: true,
-        design: Default::default(),
+        ..Experiment::default()
     })
 }

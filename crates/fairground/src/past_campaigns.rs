@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 
 use model::Record;
 use stats::records::processor::name_processors_if_several;
-use stats::view::history::{History, history as history_of};
+use stats::view::{self, history::History};
 use store::Session;
 
 use crate::dates;
-use crate::stores::StoreSessions;
+use crate::selected::StoreRecords;
 
 /// A campaign with its records, as a history has it.
 pub struct PastCampaign {
@@ -23,14 +23,14 @@ pub struct PastCampaign {
 
 /// The campaigns in some stores, oldest first. In a store with campaigns of its own, imported ones
 /// do not count; in a store with imports only they count.
-pub fn campaigns(stores: &[StoreSessions]) -> Vec<PastCampaign> {
+pub fn campaigns(stores: &[StoreRecords]) -> Vec<PastCampaign> {
     let mut all: Vec<PastCampaign> = stores.iter().flat_map(of_store).collect();
     all.sort_by_key(|campaign| campaign.started_unix_s);
     all
 }
 
 /// The campaigns of one store, in the order of their first sessions.
-fn of_store(store: &StoreSessions) -> Vec<PastCampaign> {
+fn of_store(store: &StoreRecords) -> Vec<PastCampaign> {
     let has_own = store.sessions.iter().any(|(session, _)| session.origin.is_none());
     let mut campaigns: Vec<(i64, PastCampaign)> = Vec::new();
     for (session, records) in &store.sessions {
@@ -47,7 +47,7 @@ fn of_store(store: &StoreSessions) -> Vec<PastCampaign> {
 }
 
 /// A campaign with the records of its first session.
-fn begun(store: &StoreSessions, session: &Session, records: &[Record]) -> PastCampaign {
+fn begun(store: &StoreRecords, session: &Session, records: &[Record]) -> PastCampaign {
     let date = dates::date(session.started_unix_s);
     let (store, id, version) = (&store.label, session.id, &session.fairground);
     let kernels: BTreeSet<&str> =
@@ -66,13 +66,9 @@ pub fn history(campaigns: &[PastCampaign], margin_percent: f64) -> History {
     let mut records: Vec<Vec<Record>> =
         campaigns.iter().map(|campaign| campaign.records.clone()).collect();
     name_processors_if_several(&mut records);
-    let sessions: Vec<stats::view::history::Session> = campaigns
-        .iter()
-        .zip(&records)
-        .map(|(campaign, records)| stats::view::history::Session {
-            label: &campaign.label,
-            records,
-        })
+    let labelled = campaigns.iter().zip(&records);
+    let sessions: Vec<view::history::Session> = labelled
+        .map(|(campaign, records)| view::history::Session { label: &campaign.label, records })
         .collect();
-    history_of(&sessions, margin_percent)
+    view::history::history(&sessions, margin_percent)
 }

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a reading verb has chosen: the records of one store, or of several put together.
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use model::Record;
+use stats::Comparison;
+use stats::records::merge::{Merged, Part, merge};
+use stats::view::consensus::{Contribution, Question, definitions, questions};
+use store::Session;
+
+use crate::{comparison, dates, exit};
+
+/// What one store has.
+pub struct StoreRecords {
+    /// What tables call the store.
+    pub label: String,
+    /// The sessions, oldest first, each with its own records.
+    pub sessions: Vec<(Session, Vec<Record>)>,
+}
+
+/// The chosen records of all stores.
+pub struct Selected {
+    /// The sessions that the records belong to: store by store, oldest first.
+    pub sessions: Vec<Session>,
+    /// The records, each trial once.
+    pub records: Vec<Record>,
+    /// Where they come from and how they were put together; nothing for a single store.
+    notes: Vec<String>,
+    /// Trials that should have measured the same and did not.
+    contradictions: Vec<String>,
+    /// What each of several stores has.
+    stores: Vec<StoreRecords>,
+}
+
+impl StoreRecords {
+    fn sessions(&self) -> impl Iterator<Item = Session> {
+        self.sessions.iter().map(|(session, _)| session.clone())
+    }
+
+    /// Where its numbers come from, in a line.
+    fn describe(&self, records: &[Record]) -> String {
+        let joined = |facts: BTreeSet<String>| {
+            let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
+            facts.join(", ")
+        };
+        let dates = self.sessions.iter().map(|(session, _)| dates::date(session.started_unix_s));
+        let kernels = records.iter().map(|record| record.provenance.kernel_release.clone());
+        let processors = records.iter().map(|record| record.provenance.cpu_model.clone());
+        format!(
+            "{}: {} trials of {}; kernels: {}; processors: {}",
+            self.label,
+            records.len(),
+            joined(dates.collect()),
+            joined(kernels.collect()),
+            joined(processors.collect()),
+        )
+    }
+}
+
+/// The records of sessions, by campaign, then in the order of the plan.
+fn in_order(sessions: Vec<(Session, Vec<Record>)>) -> Vec<Record> {
+    let by_campaign = sessions.into_iter().flat_map(|(session, records)| {
+        records.into_iter().map(move |record| (session.first(), record))
+    });
+    let mut records: Vec<(i64, Record)> = by_campaign.collect();
+    records.sort_by_key(|(campaign, record)| (*campaign, record.trial.position));
+    records.into_iter().map(|(_, record)| record).collect()
+}
+
+impl Selected {
+    pub fn new(mut stores: Vec<StoreRecords>) -> Selected {
+        let sessions = stores.iter().flat_map(StoreRecords::sessions).collect();
+        if let [only] = stores.as_mut_slice() {
+            let records = in_order(std::mem::take(&mut only.sessions));
+            let (notes, contradictions) = (Vec::new(), Vec::new());
+            return Selected { sessions, records, notes, contradictions, stores };
+        }
+        let (mut notes, mut parts) = (Vec::new(), Vec::new());
+        for store in &stores {
+            let records = in_order(store.sessions.clone());
+            notes.push(store.describe(&records));
+            parts.push(Part { label: store.label.clone(), records });
+        }
+        let Merged { records, notes: remarks, contradictions } = merge(parts);
+        notes.extend(remarks);
+        Selected { sessions, records, notes, contradictions, stores }
+    }
+
+    /// Compares the records, and says where they come from.
+    pub fn compare(&self, baseline: Option<String>) -> Result<Comparison> {
+        let mut comparison = comparison::compare(&self.sessions, &self.records, baseline)?;
+        comparison.notes.splice(0..0, self.notes.iter().cloned());
+        Ok(comparison)
+    }
+
+    /// How several stores answer the same questions.
+    pub fn questions(&self, baseline: &str) -> Result<Vec<Question>> {
+        let contribution = |store: &StoreRecords| -> Result<Contribution> {
+            let sessions: Vec<Session> = store.sessions().collect();
+            let records = in_order(store.sessions.clone());
+            let knows = records.iter().any(|record| record.trial.contestant.name == baseline);
+            let baseline = knows.then(|| baseline.to_owned());
+            Ok(Contribution {
+                name: store.label.clone(),
+                comparison: comparison::answers(&sessions, &records, baseline)?,
+                definitions: definitions(&records),
+            })
+        };
+        let contributions = self.stores.iter().map(contribution).collect::<Result<Vec<_>>>()?;
+        Ok(questions(&contributions))
+    }
+
+    /// Whether the records are of several stores.
+    pub fn is_several(&self) -> bool {
+        self.stores.len() > 1
+    }
+
+    /// 1 if two stores contradict each other.
+    pub fn exit_code(&self) -> ExitCode {
+        let agree = self.contradictions.is_empty();
+        if agree { ExitCode::SUCCESS } else { ExitCode::from(exit::MISBEHAVED) }
+    }
+}
