@@ -13,7 +13,8 @@
 //! tests what others have published, [`advice`] finds the scheduler for a user, [`abilities`] what
 //! this machine can do; [`smallest_experiment`] is the one that shows whether something works at
 //! all. [`build_progress`], [`command_line`], [`dates`], [`duration`], [`exit`], [`output`] and
-//! [`ui`] are small things that many verbs need. Other tools' files, and files for other people, are in `store::exchange`.
+//! [`ui`] are small things that many verbs need. Other tools' files, and files for other people,
+//! are in `store::exchange`.
 
 pub mod abilities;
 pub mod advice;

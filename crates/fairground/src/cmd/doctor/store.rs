@@ -39,8 +39,8 @@ pub fn run(Args { file }: Args) -> Result<ExitCode> {
     }
     let store = command_line::quoted(&file.display().to_string());
     output::tell(format_args!(
-        "damaged records are left out; if the file's pages are damaged, `sqlite3 {store} .recover | \
-         sqlite3 NEW` saves what can be read"
+        "damaged records are left out; if the file's pages are damaged, `sqlite3 {store} .recover \
+         | sqlite3 NEW` saves what can be read"
     ));
     Ok(ExitCode::from(exit::MISBEHAVED))
 }
