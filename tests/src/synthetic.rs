@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Synthetic records with the shape of a real experiment: several kernels and schedulers, a workload
-//! ramp, latency tails, failures, one traced trial. No number here was measured.
+//! Synthetic records with the shape of a real experiment: several kernels and schedulers, a
+//! workload ramp, latency tails, failures, one traced trial. No number here was measured.
 
 use std::collections::BTreeMap;
 

@@ -307,7 +307,8 @@ pub struct Channel {
     pub count: u32,
 }
 
-/// Task groups that are also measured together under one name: four networks' servers as `servers`. Their numbers are added up, their distributions pooled.
+/// Task groups that are also measured together under one name: four networks' servers as `servers`.
+/// Their numbers are added up, their distributions pooled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Total {
@@ -352,7 +353,8 @@ pub struct Program {
     pub files: Vec<String>,
 }
 
-/// In a source tree that workloads compile, the file with its version. A folder without it is no source tree.
+/// In a source tree that workloads compile, the file with its version. A folder without it is no
+/// source tree.
 pub const VERSION_FILE: &str = ".fairground-version";
 
 /// Why a trial cannot run without the tree of this name, and what brings it.

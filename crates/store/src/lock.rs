@@ -31,8 +31,8 @@ pub struct PlanLock {
 
 impl Store {
     /// Waits until no other process runs the plan with this store, and keeps others from doing so.
-    /// `waits` hears that process's number, again and again, and ends the waiting with `false`; then
-    /// there is no lock.
+    /// `waits` hears that process's number, again and again, and ends the waiting with `false`;
+    /// then there is no lock.
     ///
     /// # Errors
     /// When the lock's file cannot be made, or the file system has no locks.

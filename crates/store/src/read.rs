@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Reading: records come back exactly as they went in. Those that do not are named and set aside, and
-//! never make the others unreadable.
+//! Reading: records come back exactly as they went in. Those that do not are named and set aside,
+//! and never make the others unreadable.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -178,8 +178,8 @@ pub fn turnaround(stdout: &str, _stderr: &str) -> Result<Reported, String> {
     Ok(Reported { completion_ns, turnaround, ..Reported::default() })
 }
 
-/// `ffmpeg -benchmark`: its real time and the number of frames. The frame rate that it prints itself
-/// is rounded, so frames are divided by the real time.
+/// `ffmpeg -benchmark`: its real time and the number of frames. The frame rate that it prints
+/// itself is rounded, so frames are divided by the real time.
 pub fn ffmpeg(stdout: &str, stderr: &str) -> Result<Reported, String> {
     let times = after("bench:", stdout, stderr).filter_map(|rest| rest.split("rtime=").nth(1));
     let real = only(times, "line `bench: … rtime=` (add -benchmark)")?;
@@ -191,8 +191,8 @@ pub fn ffmpeg(stdout: &str, stderr: &str) -> Result<Reported, String> {
 }
 
 /// `mplayer -benchmark -hardframedrop`: `BENCHMARKn: disp: 237 (23.7 fps)  drop: 3 (1%)  total: 240
-/// (24.0 fps)`. A frame that is dropped is a missed deadline. The percentage is not used, because it
-/// is rounded down to 0 if few are dropped.
+/// (24.0 fps)`. A frame that is dropped is a missed deadline. The percentage is not used, because
+/// it is rounded down to 0 if few are dropped.
 pub fn mplayer(stdout: &str, stderr: &str) -> Result<Reported, String> {
     let counts = after("BENCHMARKn:", stdout, stderr);
     let counts = only(counts, "line `BENCHMARKn:` (add -benchmark -hardframedrop)")?;

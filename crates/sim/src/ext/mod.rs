@@ -3,7 +3,8 @@
 //!
 //! Read in this order: `ext_state` is its state; `ext_class` is the class itself; `enqueue`
 //! decides where a task goes, `dispatch` what a CPU runs; `dsq` are the queues and `queues` their
-//! kfuncs; `idle` chooses idle CPUs; `kick`, `timer`, `watchdog`, `enable` and `error` are the rest.
+//! kfuncs; `idle` chooses idle CPUs; `kick`, `timer`, `watchdog`, `enable` and `error` are the
+//! rest.
 
 /// Calls one of the scheduler's callbacks and charges its cost.
 macro_rules! call {

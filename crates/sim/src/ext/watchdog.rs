@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The watchdog ejects the scheduler if a runnable task does not run in time; and waiting tasks that
-//! the scheduler may have forgotten.
+//! The watchdog ejects the scheduler if a runnable task does not run in time; and waiting tasks
+//! that the scheduler may have forgotten.
 
 use crate::core::events::EventKind;
 use crate::core::task::{State, WATCHED};

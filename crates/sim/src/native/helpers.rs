@@ -52,7 +52,9 @@ kfuncs! {
     fn scx_bpf_dump_bstr(fmt: *const c_char, data: *const u64, size: u32; this) {
     }
 
-    fn bpf_trace_vprintk(fmt: *const c_char, fmt_size: u32, data: *const u64, size: u32; this) -> i64 {
+    fn bpf_trace_vprintk(
+        fmt: *const c_char, fmt_size: u32, data: *const u64, size: u32; this
+    ) -> i64 {
         let line = text(fmt, data, size);
         let length = line.len() as i64;
         (*this).note(line.trim_end().to_owned());
@@ -79,7 +81,9 @@ kfuncs! {
         (*map_of(map)).lookup(key, cpu)
     }
 
-    fn bpf_map_update_elem(map: MapVariable, key: *const u8, value: *const u8, flags: u64; this) -> i64 {
+    fn bpf_map_update_elem(
+        map: MapVariable, key: *const u8, value: *const u8, flags: u64; this
+    ) -> i64 {
         (*map_of(map)).update(key, value, flags, (*(*this).state).cpu)
     }
 
@@ -118,7 +122,9 @@ kfuncs! {
         visited
     }
 
-    fn fairground_storage_make(map: *mut Map, p: *mut u8, value: *const u8, flags: u64; this) -> *mut u8 {
+    fn fairground_storage_make(
+        map: *mut Map, p: *mut u8, value: *const u8, flags: u64; this
+    ) -> *mut u8 {
         match task(this, p, "bpf_task_storage_get") {
             Some(task) => (*map).storage(task.0, flags & CREATE != 0, value),
             None => std::ptr::null_mut(),

@@ -85,7 +85,9 @@ kfuncs! {
         move_task(iterator, p, dsq, flags, false, this)
     }
 
-    fn scx_bpf_dsq_move_vtime(iterator: *mut DsqIterator, p: Task, dsq: u64, flags: u64; this) -> bool {
+    fn scx_bpf_dsq_move_vtime(
+        iterator: *mut DsqIterator, p: Task, dsq: u64, flags: u64; this
+    ) -> bool {
         move_task(iterator, p, dsq, flags, true, this)
     }
 
@@ -129,7 +131,9 @@ kfuncs! {
         }
     }
 
-    fn scx_bpf_select_cpu_dfl(p: Task, prev_cpu: i32, wake_flags: u64, is_idle: *mut bool; this) -> i32 {
+    fn scx_bpf_select_cpu_dfl(
+        p: Task, prev_cpu: i32, wake_flags: u64, is_idle: *mut bool; this
+    ) -> i32 {
         let Some(task) = task(this, p, "scx_bpf_select_cpu_dfl") else { return prev_cpu };
         let (cpu, idle) = core(this).select_cpu_dfl(task, prev_cpu, wake_flags);
         *is_idle = idle;

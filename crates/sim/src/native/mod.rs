@@ -3,11 +3,11 @@
 //!
 //! `object` loads the object that `compile::native` made (`elf` maps it) into a [`NativeScheduler`]
 //! (`scheduler`).
-//! The engine calls it through [`crate::Ops`] (`bridge`), and it calls kfuncs and helpers: `kfuncs`,
-//! `arguments`, `helpers`, `bpf_timers` and `maps`; `simulator` is their state; `abi` is the memory that the object shares with
-//! this crate. `isolate` runs each trial in a process of its own, in the sandbox of `cell`;
-//! `fork_server` makes these processes for a large program; `fault` reports crashes and forbidden
-//! system calls.
+//! The engine calls it through [`crate::Ops`] (`bridge`), and it calls kfuncs and helpers:
+//! `kfuncs`, `arguments`, `helpers`, `bpf_timers` and `maps`; `simulator` is their state; `abi` is
+//! the memory that the object shares with this crate. `isolate` runs each trial in a process of its
+//! own, in the sandbox of `cell`; `fork_server` makes these processes for a large program; `fault`
+//! reports crashes and forbidden system calls.
 //!
 //! What is not here: the work of kfuncs, which `core` and `ext` do; compilation.
 

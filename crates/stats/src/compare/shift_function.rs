@@ -47,8 +47,8 @@ pub struct QuantileShift {
 }
 
 /// The shift functions of several contestants against one baseline at ascending quantiles, as a
-/// reader sees them in one picture: Holm's correction covers all quantiles of all of them. Where any
-/// trial has too few samples for a quantile, there is no shift.
+/// reader sees them in one picture: Holm's correction covers all quantiles of all of them. Where
+/// any trial has too few samples for a quantile, there is no shift.
 pub fn shift_functions(
     contestants: &[Contestant],
     baseline: &[TrialDistribution],

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The rules that decide between contestants. The head of each module names its test, its correction
-//! for many comparisons and its margin.
+//! The rules that decide between contestants. The head of each module names its test, its
+//! correction for many comparisons and its margin.
 //!
 //! | rule | question |
 //! |---|---|
-//! | [`verdict`](crate::compare::verdict) | Is a contestant better than the baseline in one measure of one cell? |
+//! | [`verdict`](crate::compare::verdict) | Is a contestant better in one measure of a cell? |
 //! | [`leaders`](crate::compare::leaders) | Who is best in one measure of one cell? |
 //! | [`separation`] | Which measure separates two contestants best? |
 //! | [`gate`] | Is a contestant worse than in the session before? |

@@ -240,10 +240,10 @@ pub fn agreement(
     Agreement { reference, model, figures, signs: signs(comparison, reference, model) }
 }
 
-/// Does a scheduler's file behave as its counterpart, the kernel's own scheduler that it was written
-/// after? Both run on the same backend, machines, workloads and seeds. A difference is the sum of
-/// two: what the file does differently, and what sched_ext and another kernel cost. `pairs` has the counterpart's name by the
-/// file's; the contestant of a figure is the file.
+/// Does a scheduler's file behave as its counterpart, the kernel's own scheduler that it was
+/// written after? Both run on the same backend, machines, workloads and seeds. A difference is the
+/// sum of two: what the file does differently, and what sched_ext and another kernel cost. `pairs`
+/// has the counterpart's name by the file's; the contestant of a figure is the file.
 pub fn counterparts(
     records: &[Record],
     backend: Backend,

@@ -2,7 +2,7 @@
 //! Results of other programs → records, so that they can be compared with ours.
 //!
 //! ```text
-//! text ─► format (from its content, or as told) ─► records of the file ─► labelled records ─► store
+//! text ─► format (from its content or as told) ─► records of the file ─► labelled records ─► store
 //! ```
 //!
 //! [`FORMATS`] has a row for each format: how it is recognised, what it measures, how it is read. A
