@@ -49,17 +49,8 @@ mod tests {
 
     #[test]
     fn single_quantiles_stand_beside_those_of_distributions() {
-        let mut record = Record::without_measurement(
-            serde_json::from_value(serde_json::json!({
-                "schema": 1, "experiment": "x", "backend": "imported", "seed": 1, "block": 0,
-                "boot": 0, "position": 0, "timeout_ms": 0,
-                "contestant": {"name": "c", "scheduler": {"kind": "claimed", "name": "c"}},
-                "workload": {"name": "w"}, "machine": {"name": "m", "cpus": 1},
-            }))
-            .unwrap(),
-            model::Outcome::Ok,
-            model::Provenance::default(),
-        );
+        let (trial, outcome) = (model::Trial::default(), model::Outcome::Ok);
+        let mut record = Record::without_measurement(trial, outcome, Default::default());
         let number = model::Metric::number("wakeup_latency_ns.p99", "program", 7.0);
         record.measured.metrics.push(number);
         let key = "wakeup_latency_ns.p99 program".parse().unwrap();

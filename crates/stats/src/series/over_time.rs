@@ -96,14 +96,8 @@ mod tests {
     }
 
     fn record(series: Vec<Series>) -> Record {
-        let trial = serde_json::json!({
-            "schema": model::trial::SCHEMA, "experiment": "e", "backend": "sim",
-            "contestant": { "name": "x", "scheduler": { "kind": "kernel" } },
-            "workload": { "name": "w" }, "machine": { "name": "m", "cpus": 1 },
-            "seed": 1, "block": 0, "boot": 0, "position": 0, "timeout_ms": 1000,
-        });
-        let trial = serde_json::from_value(trial).expect("a trial");
-        let mut record = Record::without_measurement(trial, model::Outcome::Ok, Default::default());
+        let (trial, outcome) = (model::Trial::default(), model::Outcome::Ok);
+        let mut record = Record::without_measurement(trial, outcome, Default::default());
         record.measured.series = series;
         record
     }

@@ -4,8 +4,8 @@
 use model::histogram::lowest_equivalent;
 use model::series::Counts;
 use model::{
-    Backend, Clock, Contestant, Experiment, Histogram, Machine, Measured, Metric, Outcome,
-    Provenance, Record, SchedulerChoice, Seed, Series, Trace, Trial, Workload,
+    Backend, Clock, Experiment, Histogram, Machine, Measured, Metric, Outcome, Provenance, Record,
+    Seed, Series, Trace, Trial, Workload,
 };
 
 pub fn session() -> crate::Session {
@@ -28,7 +28,7 @@ fn experiment() -> Experiment {
         question: "Does it come back as it went in?".into(),
         backends: vec![Backend::Live],
         baseline: "kernel".into(),
-        contestants: vec![contestant()],
+        contestants: vec![Trial::default().contestant],
         workloads: vec![workload()],
         machines: vec![machine()],
         blocks: 2,
@@ -43,10 +43,6 @@ fn workload() -> Workload {
     Workload { name: "nothing".into(), ..Workload::default() }
 }
 
-fn contestant() -> Contestant {
-    Contestant { name: "kernel".into(), kernel: None, scheduler: SchedulerChoice::Kernel }
-}
-
 fn machine() -> Machine {
     Machine {
         name: "one".into(),
@@ -59,19 +55,16 @@ fn machine() -> Machine {
 
 pub fn record(position: u32) -> Record {
     let trial = Trial {
-        schema: model::trial::SCHEMA,
         experiment: "sample".into(),
         backend: Backend::Live,
-        contestant: contestant(),
         workload: workload(),
         machine: machine(),
         seed: Seed(u64::MAX - u64::from(position)),
         block: position / 3,
         boot: position / 3,
         position,
-        timeout_ms: 1000,
-        probes: true,
         trace: true,
+        ..Trial::default()
     };
     let provenance = Provenance { kernel_release: "6.12.0".into(), ..Provenance::default() };
     let mut record = Record::without_measurement(trial, Outcome::Ok, provenance);

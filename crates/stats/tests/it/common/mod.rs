@@ -12,33 +12,18 @@ pub fn record(contestant: &str, block: u32) -> Record {
         headline: vec!["completion_ns all".into(), "wakeup_latency_ns.p99 waker".into()],
         ..Workload::default()
     };
-    let machine = Machine {
-        name: "one".into(),
-        cpus: 1,
-        memory_mib: 256,
-        clock: Clock::Real,
-        ..Machine::default()
-    };
-    let contestant = Contestant {
-        name: contestant.into(),
-        kernel: Some("7".into()),
-        scheduler: SchedulerChoice::Kernel,
-    };
-    let trial = Trial {
-        schema: 1,
-        experiment: "test".into(),
+    let machine = Machine { name: "one".into(), cpus: 1, clock: Clock::Real, ..Machine::default() };
+    let mut trial = Trial {
         backend: Backend::Vm,
-        contestant,
         workload,
         machine,
         seed: Seed(u64::from(block)),
         block,
         boot: block,
         position: block,
-        timeout_ms: 1_000,
-        probes: true,
-        trace: false,
+        ..Trial::default()
     };
+    trial.contestant.name = contestant.into();
     Record::without_measurement(trial, Outcome::Ok, Provenance::default())
 }
 
