@@ -10,11 +10,11 @@
 mod arms;
 mod echo;
 mod eevdf;
-mod eevdf_sleepers;
 mod look;
 mod measure;
 mod oracle;
 mod orders;
+mod task_sets;
 mod turns;
 
 use oracle::{Oracle, Where};
