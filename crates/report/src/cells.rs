@@ -20,8 +20,8 @@ pub fn same_question(comparison: &Comparison) -> Vec<Vec<&Cell>> {
     questions
 }
 
-fn same(one: &Cell, other: &Cell) -> bool {
-    (&one.name, &one.machine) == (&other.name, &other.machine)
+fn same(a: &Cell, b: &Cell) -> bool {
+    (&a.name, &a.machine) == (&b.name, &b.machine)
 }
 
 /// The cells that count: if a real kernel and the simulator ran the same cell, that of the kernel.
@@ -56,9 +56,8 @@ pub fn twin_entry<'a>(cell: &'a Cell, row: &Row, contestant: &str) -> Option<&'a
 
 /// Whether any contestant has a number in the row, on any of the backends.
 pub fn is_measured(cells: &[&Cell], row: &Row) -> bool {
-    let twins = |cell: &&Cell| cell.rows.iter().find(|other| other.measure == row.measure).cloned();
-    let mut rows = cells.iter().filter_map(twins);
-    rows.any(|row| row.entries.iter().any(|entry| entry.median.is_some()))
+    let mut rows = cells.iter().flat_map(|cell| &cell.rows);
+    rows.any(|twin| twin.measure == row.measure && twin.is_measured())
 }
 
 /// The label of a record's cell, equal to [`Cell::label`].

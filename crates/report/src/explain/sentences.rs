@@ -165,9 +165,9 @@ fn reason(why: Preemption, cause: Option<&str>) -> String {
 fn further(wait: &Wait) -> Vec<String> {
     let later = wait.placed.get(1..).unwrap_or_default();
     let later = &later[..later.len() - usize::from(last_move(wait).is_some())];
-    let told = later.iter().take(PLACED);
+    let listed = later.iter().take(PLACED);
     let mut sentences: Vec<String> =
-        told.map(|it| format!("At {} it {}.", moment(it.at_ns), placed(it))).collect();
+        listed.map(|place| format!("At {} it {}.", moment(place.at_ns), placed(place))).collect();
     if later.len() > PLACED {
         let more = units::count((later.len() - PLACED) as u64, "more time");
         sentences.push(format!("It was moved {more}."));

@@ -157,7 +157,7 @@ fn matrix_row(
 
 fn field(cell: &Cell, row: &Row, entry: &Entry) -> Markup {
     let median = entry.median.map(|median| units::number(median, row.unit));
-    let (shift, interval) = entry.shift.map(|it| units::shift(&it, row.unit)).unzip();
+    let (shift, interval) = entry.shift.map(|shift| units::shift(&shift, row.unit)).unzip();
     let words = match entry.verdict {
         Verdict::Baseline => median.clone().unwrap_or_else(|| "–".into()),
         Verdict::NotMeasured => "–".into(),

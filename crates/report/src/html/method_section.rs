@@ -86,7 +86,8 @@ fn kernel(record: &Record) -> Option<String> {
     let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let sha = provenance.kernel_sha256.get(..12).unwrap_or_default();
     let details = [facts, if sha.is_empty() { String::new() } else { format!("sha256 {sha}…") }];
-    let details = details.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(", ");
+    let details =
+        details.into_iter().filter(|detail| !detail.is_empty()).collect::<Vec<_>>().join(", ");
     let release = &provenance.kernel_release;
     (!release.is_empty()).then(|| format!("{release} ({details})"))
 }

@@ -79,7 +79,7 @@ fn trials<'a>(
         let next = boots.len() as u32;
         let boot = (record.trial.boot, record.provenance.boot_id.as_str());
         let boot = *boots.entry(boot).or_insert(next);
-        let whole = |it: &&Histogram| it.count > 0 && it.is_complete();
+        let whole = |histogram: &&Histogram| histogram.count > 0 && histogram.is_complete();
         for histogram in record.measured.histograms.iter().filter(whole) {
             let key = (histogram.name.as_str(), histogram.group.as_str());
             if wanted.contains(&key) {
@@ -108,11 +108,11 @@ fn of_measure(
     let seed = comparison.seed.derive(&format!("shifts of {name} {group} in {}", cell.label()));
     let all = shift_functions(&others, &baseline, &QUANTILES, RESAMPLES, seed);
     let steps_of = |wanted: &String| {
-        let place = others.iter().position(|one| one.name == wanted.as_str());
+        let place = others.iter().position(|contestant| contestant.name == wanted.as_str());
         place.map(|place| all[place].iter().map(at).collect()).unwrap_or_default()
     };
     let comparisons = all.iter().flatten().filter(|step| step.p_adjusted.is_some()).count();
-    let most = others.iter().map(|one| units(&one.trials)).max().unwrap_or(0);
+    let most = others.iter().map(|contestant| units(&contestant.trials)).max().unwrap_or(0);
     let possible = holm::can_claim(most, units(&baseline), comparisons);
     Some(Shifts {
         name: name.into(),

@@ -85,7 +85,7 @@ impl RatioAxis {
 
     /// A range with all medians and some margin; spreads may leave the frame.
     fn new(picture: &TradeOff, spread: fn(&Point) -> RatioSpread, ends: (f64, f64)) -> RatioAxis {
-        let ratios: Vec<f64> = picture.points.iter().map(|it| spread(it).ratio).collect();
+        let ratios: Vec<f64> = picture.points.iter().map(|point| spread(point).ratio).collect();
         let low = ratios.iter().copied().fold(1.0, f64::min);
         let high = ratios.iter().copied().fold(1.0, f64::max);
         let air = (0.1 * (high / low).ln()).max(0.02).exp();
