@@ -130,7 +130,7 @@ fn every_kernel_boots_on_the_real_clock_and_its_guest_is_furnished() {
     let _turn = alone();
     for name in kernels::NAMES {
         let kernel = need!(kernel(name));
-        let machine = Machine { smt: 2, nodes: 2, ..machine(Clock::Real, 4) };
+        let machine = Machine { nodes: 2, ..machine(Clock::Real, 4) };
         let trials = trials(&machine, &["environment", "large", "ok"]);
         let records = records(&request(&kernel, &machine, &trials)).unwrap();
         assert_eq!(outcomes(&records), ["ok"; 3]);
@@ -140,7 +140,7 @@ fn every_kernel_boots_on_the_real_clock_and_its_guest_is_furnished() {
             "tracing=true",
             "config=true",
             "bpf=true",
-            "shape=0-3 0-1 0-1",
+            "shape=0-3 0 0-1",
             "loopback=true",
             "clock_is_final=true",
         ] {
