@@ -33,7 +33,7 @@ fn pick<'a, T>(from: &'a [T], random: &mut Seed) -> &'a T {
 
 fn text(random: &mut Seed) -> &'static str {
     let texts: Vec<&str> = WORDS.split(' ').chain(CONTROLS).collect();
-    pick(&texts, random)
+    pick::<&str>(&texts, random)
 }
 
 /// A place in the bytes, or their end.
