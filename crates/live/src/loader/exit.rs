@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why a scheduler ended, from its own `uei` variable.
+//! Why a scheduler ended: from its own `uei` variable, or from the kernel's log.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Mutex;
 
 use libbpf_rs::{MapCore, MapFlags, Object};
 
@@ -83,4 +88,80 @@ fn section(object: &Object, name: &str) -> Option<Vec<u8>> {
 fn until_zero(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).trim_end().to_owned()
+}
+
+/// The kernel's log from now on. What has been read is kept, because the file gives every line
+/// once.
+pub struct KernelLog {
+    file: Option<File>,
+    lines: Mutex<Vec<String>>,
+}
+
+impl KernelLog {
+    /// Opens the log at its end; without permission the log stays empty.
+    pub fn open() -> KernelLog {
+        let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg");
+        let at_end = |mut file: File| file.seek(SeekFrom::End(0)).is_ok().then_some(file);
+        KernelLog { file: file.ok().and_then(at_end), lines: Mutex::default() }
+    }
+
+    /// Exit information from sched_ext's lines since then.
+    pub fn exit_info(&self) -> Option<ExitInfo> {
+        let mut file = self.file.as_ref()?;
+        let mut lines = self.lines.lock().unwrap_or_else(|poison| poison.into_inner());
+        let mut record = [0; 8192];
+        // Every read gives one record; the log's end is an error (nothing to wait for).
+        while let Ok(length) = file.read(&mut record) {
+            let text = String::from_utf8_lossy(&record[..length]).into_owned();
+            let said = text.split_once(';').and_then(|(_, said)| said.lines().next());
+            lines.extend(said.map(str::to_owned));
+        }
+        from_log(&lines)
+    }
+}
+
+/// `sched_ext: BPF scheduler "x" disabled (reason)`, then `sched_ext: x: details`.
+fn from_log(lines: &[String]) -> Option<ExitInfo> {
+    let said = lines.iter().filter_map(|line| line.strip_prefix("sched_ext: "));
+    let mut said = said.skip_while(|line| !line.contains("disabled ("));
+    let reason = said.next()?.split_once("disabled (")?.1.trim_end_matches(')').to_owned();
+    let message = said.next().and_then(|line| Some(line.split_once(": ")?.1.to_owned()));
+    Some(ExitInfo {
+        kind: kind(&reason),
+        reason,
+        message: message.unwrap_or_default(),
+        ..ExitInfo::default()
+    })
+}
+
+/// `enum scx_exit_kind` by the kernel's text for it.
+fn kind(reason: &str) -> u64 {
+    match reason {
+        _ if reason.contains("from user space") => 64,
+        _ if reason.contains("from BPF") => 65,
+        _ if reason.contains("from the main kernel") => 66,
+        _ if reason.contains("sysrq") => 67,
+        _ if reason.contains("scx_bpf_error") => 1025,
+        _ if reason.contains("stall") => 1026,
+        _ => 1024,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_log_tells_why() {
+        let lines = [
+            "usb 1-1: new device".to_owned(),
+            "sched_ext: BPF scheduler \"lazy\" disabled (runnable task stall)".into(),
+            "sched_ext: lazy: hog[123] failed to run for 1.024s".into(),
+        ];
+        let exit = from_log(&lines).expect("it left");
+        assert_eq!((exit.kind, exit.was_asked_for()), (1026, false));
+        assert_eq!(exit.reason, "runnable task stall");
+        assert_eq!(exit.message, "hog[123] failed to run for 1.024s");
+        assert_eq!(from_log(&lines[..1]), None);
+    }
 }

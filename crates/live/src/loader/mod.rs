@@ -23,7 +23,7 @@ pub(crate) mod variable;
 use crate::active::sched_ext;
 use crate::printed::{self, Printed};
 pub use exit::ExitInfo;
-use exit::{DUMP_BYTES, ExitVariables};
+use exit::{DUMP_BYTES, ExitVariables, KernelLog};
 use kernel::KernelBtf;
 pub use kernel::{Obstacle, obstacles};
 use log::Listener;
@@ -64,6 +64,7 @@ pub struct LoadedScheduler {
     ops_name: String,
     notes: Vec<String>,
     place: Option<ExitVariables>,
+    kernel_log: KernelLog,
     printed: Option<Printed>,
 }
 
@@ -107,6 +108,7 @@ pub fn load(
         ops_name: String::new(),
         notes,
         place,
+        kernel_log: KernelLog::open(),
         printed,
     };
     loaded.attach(&listener)
@@ -349,9 +351,12 @@ impl LoadedScheduler {
         self.printed.take()
     }
 
-    /// Why the scheduler ended; `None` while it runs, and for one without `UEI_DEFINE`.
+    /// Why the scheduler ended; `None` while it runs.
     pub fn exit_info(&self) -> Option<ExitInfo> {
-        self.place.as_ref()?.read(&self.object)
+        match &self.place {
+            Some(place) => place.read(&self.object),
+            None => self.kernel_log.exit_info(),
+        }
     }
 
     /// Unloads the scheduler and waits until the kernel has disabled it. Returns why it ended:
