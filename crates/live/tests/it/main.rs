@@ -2,6 +2,7 @@
 //! Whole trials of real programs on the kernel that runs the tests, and what the probes count.
 
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard};
 
 use live::facts::Context;
 use live::probes::Probes;
@@ -11,6 +12,13 @@ use process::installed::find;
 use serde_json::{Value, json};
 use testing::need;
 
+/// A trial forks this process. In the child, a lock that another test's thread holds at that moment
+/// stays held for ever, and libbpf has such locks. So one test runs at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static TEST: Mutex<()> = Mutex::new(());
+    TEST.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
 fn answer(workload: Value) -> Record {
     let workload = serde_json::from_value(workload).expect("a workload");
     let trial = Trial { backend: Backend::Live, workload, ..Trial::default() };
@@ -19,6 +27,7 @@ fn answer(workload: Value) -> Record {
 
 #[test]
 fn real_programs_are_measured_or_their_package_is_named() {
+    let _alone = alone();
     let cyclictest =
         "cyclictest --policy=other -q -t 1 -i 1000 -l 100 -h 200000 --json=/dev/stdout";
     for (parser, command, package) in [
@@ -48,6 +57,7 @@ fn real_programs_are_measured_or_their_package_is_named() {
 #[test]
 fn nothing_is_counted_after_the_stop() {
     testing::beyond_cargo_test!("needs a right to use BPF");
+    let _alone = alone();
     let probes = need!(Probes::attach(&["own".into()], false));
     // SAFETY: no arguments.
     let own = unsafe { libc::gettid() as u32 };
