@@ -72,9 +72,10 @@ fn trouble(outcome: &Outcome) -> Option<String> {
 /// What is wrong with a trial that was to be refused.
 fn admission(outcome: &Outcome) -> Option<String> {
     let is_refusal = outcome.reason().to_lowercase().contains("deadline");
-    match outcome.is_ok() {
-        true => Some("it was admitted".into()),
-        false => trouble(outcome).filter(|_| !is_refusal),
+    if outcome.is_ok() {
+        Some("it was admitted".into())
+    } else {
+        trouble(outcome).filter(|_| !is_refusal)
     }
 }
 
@@ -162,9 +163,10 @@ fn load_with_parameters(text: &str) -> (String, Names) {
 }
 
 fn workload(run: &Run) -> Workload {
-    let (text, parameters) = match run.workload.contains('\n') {
-        true => (run.workload.to_owned(), Names::new()),
-        false => load_with_parameters(run.workload),
+    let (text, parameters) = if run.workload.contains('\n') {
+        (run.workload.to_owned(), Names::new())
+    } else {
+        load_with_parameters(run.workload)
     };
     let asset =
         Asset { label: "oracle.toml".into(), stem: "oracle".into(), base: PathBuf::new(), text };

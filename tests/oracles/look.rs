@@ -118,24 +118,23 @@ pub fn value(record: &Record, name: &str, group: &str) -> f64 {
 
 /// `found` is `wanted`, give or take `by`.
 pub fn near(what: &str, found: f64, wanted: f64, by: f64) -> Result<(), String> {
-    match (found - wanted).abs() <= by {
-        true => Ok(()),
-        false => Err(format!("{what} is {found:.4}, not {wanted:.4} ± {by}")),
+    if (found - wanted).abs() <= by {
+        Ok(())
+    } else {
+        Err(format!("{what} is {found:.4}, not {wanted:.4} ± {by}"))
     }
 }
 
 pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, wanted: T) -> Result<(), String> {
-    match found == wanted {
-        true => Ok(()),
-        false => Err(format!("{what} is {found:?}, not {wanted:?}")),
-    }
+    if found == wanted { Ok(()) } else { Err(format!("{what} is {found:?}, not {wanted:?}")) }
 }
 
 /// `found` lies in `from ..= to`.
 pub fn within(what: &str, found: u64, from: u64, to: u64) -> Result<(), String> {
-    match (from..=to).contains(&found) {
-        true => Ok(()),
-        false => Err(format!("{what} is {found}, not {from} … {to}")),
+    if (from..=to).contains(&found) {
+        Ok(())
+    } else {
+        Err(format!("{what} is {found}, not {from} … {to}"))
     }
 }
 

@@ -15,9 +15,10 @@ pub fn check(record: &Record, expected: &str) -> Result<(), String> {
     let (what, range) = expected.rsplit_once(": ").unwrap_or_else(|| panic!("'{expected}'?"));
     let found = measure(record, what)?;
     let (from, to) = bounds(range).unwrap_or_else(|| panic!("'{range}' is no range"));
-    match (from..=to).contains(&found) {
-        true => Ok(()),
-        false => Err(format!("'{what}' is {found}, not {range}")),
+    if (from..=to).contains(&found) {
+        Ok(())
+    } else {
+        Err(format!("'{what}' is {found}, not {range}"))
     }
 }
 

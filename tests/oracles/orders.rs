@@ -23,9 +23,10 @@ fn turns(record: &Record, wanted: &[(&str, u64)], by_ms: u64) -> Result<(), Stri
     let fits = |(found, wanted): (&(String, u64), &(&str, u64))| {
         found.0 == wanted.0 && found.1.abs_diff(wanted.1) <= by_ms
     };
-    match found.len() >= wanted.len() && found.iter().zip(wanted).all(fits) {
-        true => Ok(()),
-        false => Err(format!("the turns were {found:?}, not {wanted:?}")),
+    if found.len() >= wanted.len() && found.iter().zip(wanted).all(fits) {
+        Ok(())
+    } else {
+        Err(format!("the turns were {found:?}, not {wanted:?}"))
     }
 }
 
@@ -123,9 +124,10 @@ fn rotate(record: &Record, order: &[&str]) -> Result<(), String> {
     let wrong = pairs
         .filter(|pair| place(pair[1]) != place(pair[0]).map(|place| (place + 1) % order.len()));
     let (wrong, count) = (wrong.count(), turns.len());
-    match wrong == 0 && count > 40 {
-        true => Ok(()),
-        false => Err(format!("{wrong} of {count} turns are out of order")),
+    if wrong == 0 && count > 40 {
+        Ok(())
+    } else {
+        Err(format!("{wrong} of {count} turns are out of order"))
     }
 }
 
@@ -281,9 +283,10 @@ fn good_is_first(records: &[Record]) -> Result<(), String> {
     records.iter().try_for_each(|record| {
         let (good, fair) = (turn_of(record, "good", 1)?, turn_of(record, "fair", 1)?);
         let scheduler = &record.trial.contestant.name;
-        match good.from_ns < fair.from_ns {
-            true => Ok(()),
-            false => Err(format!("with {scheduler} it comes after the other")),
+        if good.from_ns < fair.from_ns {
+            Ok(())
+        } else {
+            Err(format!("with {scheduler} it comes after the other"))
         }
     })
 }

@@ -66,9 +66,10 @@ fn goes_on(record: &Record) -> Result<(), String> {
     let stints = stints(record);
     let breaks = stints.windows(3).filter(|turns| turns[1].who == "short" && turns[0].ms() < 4);
     let (same, other): (Vec<_>, Vec<_>) = breaks.partition(|turns| turns[0].who == turns[2].who);
-    match same.len() >= 20 && other.len() * 10 <= same.len() {
-        true => Ok(()),
-        false => Err(format!("{} go on, {} do not", same.len(), other.len())),
+    if same.len() >= 20 && other.len() * 10 <= same.len() {
+        Ok(())
+    } else {
+        Err(format!("{} go on, {} do not", same.len(), other.len()))
     }
 }
 

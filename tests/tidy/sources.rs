@@ -216,7 +216,7 @@ fn a_module_has_the_name_of_its_file_or_folder() {
     assert_eq!(name("crates/sim/src/player/mod.rs").as_deref(), Some("sim: player"));
     assert_eq!(name("crates/sim/src/lib.rs"), None);
     assert_eq!(name("crates/sim/src/player/tests/mod.rs"), None);
-    assert_eq!(name("crates/sim/tests/steps.rs"), None);
+    assert_eq!(name("crates/sim/tests/it/steps.rs"), None);
 }
 
 /// `cargo test` alone runs what needs no machine: what is below a module `full`, which

@@ -161,9 +161,11 @@ fn copy_tree(from: &Path, to: &Path) -> Result {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let path = entry?.path();
-        match path.is_dir() {
-            true => copy_tree(&path, &to.join(file_name(&path)))?,
-            false => drop(fs::copy(&path, to.join(file_name(&path)))?),
+        let copy = to.join(file_name(&path));
+        if path.is_dir() {
+            copy_tree(&path, &copy)?;
+        } else {
+            fs::copy(&path, copy)?;
         }
     }
     Ok(())
@@ -189,9 +191,10 @@ fn pack(tree: &Path) -> Result<Vec<u8>> {
 fn list(folder: &Path, found: &mut Vec<PathBuf>) -> Result {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        match path.is_dir() {
-            true => list(&path, found)?,
-            false => found.push(path),
+        if path.is_dir() {
+            list(&path, found)?;
+        } else {
+            found.push(path);
         }
     }
     Ok(())

@@ -7,7 +7,7 @@
 //!
 //! What is not here: loading. See the `live` crate.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 mod clang;
 mod guarded;
@@ -94,17 +94,21 @@ pub fn compile(source: &Source) -> Result<Compiled, CompileError> {
     Ok(fresh)
 }
 
-fn run_clang(source: &Source) -> Result<Vec<u8>, CompileError> {
-    let clang = clang::find().map_err(|message| CompileError::new(&source.path, message))?;
-    let headers = toolkit::headers().map_err(|error| {
-        let folder = toolkit::folder();
+/// The folder with the headers, for the compilation of the file at this path.
+fn headers_for(path: &str) -> Result<PathBuf, CompileError> {
+    toolkit::headers().map_err(|error| {
         let message = format!(
             "the scheduler headers cannot be unpacked to {}: {error}; set FAIRGROUND_HOME to a \
              folder that can be written",
-            folder.display()
+            toolkit::folder().display()
         );
-        CompileError::new(&source.path, message)
-    })?;
+        CompileError::new(path, message)
+    })
+}
+
+fn run_clang(source: &Source) -> Result<Vec<u8>, CompileError> {
+    let clang = clang::find().map_err(|message| CompileError::new(&source.path, message))?;
+    let headers = headers_for(&source.path)?;
     let folder = Path::new(&source.path).parent().unwrap_or(Path::new("."));
     let text = clang::Text { label: &source.path, folder, text: &source.text };
     let (object, read) = clang::compile(&clang, &headers, &text)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The built-in schedulers' family, from their headers.
+//! The built-in schedulers' lineage, from their headers.
 
 use serde::Serialize;
 
@@ -19,8 +19,7 @@ pub struct Member {
 /// Those whose header tells it.
 pub fn members() -> Vec<Member> {
     let member = |source: compile::Source| {
-        let family = source.header.lineage?;
-        let compile::Lineage { year, author, after } = family;
+        let compile::Lineage { year, author, after } = source.header.lineage?;
         Some(Member { name: source.name, year, author, after, queue: source.header.queue })
     };
     compile::builtin().into_iter().filter_map(member).collect()

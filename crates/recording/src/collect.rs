@@ -208,8 +208,11 @@ impl Collector {
         if task.name != named.comm && named.comm != UNNAMED {
             named.comm.clone_into(&mut task.name);
         }
-        let changed = named.prio.is_some_and(|prio| self.prios[index.0 as usize].change(prio));
-        self.changes.extend(named.prio.filter(|_| changed).map(|prio| (index, prio)));
+        if let Some(prio) = named.prio
+            && self.prios[index.0 as usize].change(prio)
+        {
+            self.changes.push((index, prio));
+        }
         Some(index)
     }
 

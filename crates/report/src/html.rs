@@ -50,7 +50,6 @@ use page_data::Resampled;
 use crate::agreement;
 use crate::reading::Reading;
 
-/// The context of a page.
 #[derive(Clone, Debug, Default)]
 pub struct About {
     /// The heading, e.g. the experiment's name.

@@ -8,9 +8,7 @@ pub struct Sentence(pub Vec<Part>);
 /// A piece of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Words.
     Text(String),
-    /// A contestant.
     Name(String),
     /// A cell or a measure.
     Term(String),

@@ -18,7 +18,6 @@ use nix::fcntl::OFlag;
 pub struct FileKind {
     /// What it is called: `a definition`.
     pub noun: &'static str,
-    /// The most bytes.
     pub most: u64,
 }
 
@@ -61,12 +60,10 @@ impl Fault {
     }
 }
 
-/// The content of a file.
 pub fn read(path: &Path, kind: FileKind) -> Result<Vec<u8>, Fault> {
     limited(&mut open(path)?, kind)
 }
 
-/// The text of a file.
 pub fn text(path: &Path, kind: FileKind) -> Result<String, Fault> {
     as_text(read(path, kind)?)
 }

@@ -208,7 +208,7 @@ pub(crate) mod tests {
         let builtin = compile::builtin();
         let exists = |file: &str, _: &Path| {
             let found = builtin.iter().find(|source| source.name == file);
-            found.map(|missing| (missing.name.clone(), String::new())).ok_or_else(String::new)
+            found.map(|source| (source.name.clone(), String::new())).ok_or_else(String::new)
         };
         let missing = missing(&exists);
         let list = |missing: &Missing| {

@@ -23,7 +23,7 @@ impl Silence {
         Silence { total: Duration::ZERO, last: Instant::now(), used }
     }
 
-    /// How long it is by now.
+    /// Adds the time since the last look; returns the silence so far.
     pub fn goes_on(&mut self, used: Option<Duration>) -> Duration {
         let wall = self.last.elapsed();
         if wall >= LOOK {

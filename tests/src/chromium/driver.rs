@@ -120,9 +120,10 @@ impl Reader {
                 self.note(&answer);
                 continue;
             }
-            return match answer["error"].is_null() {
-                true => Ok(answer["result"].take()),
-                false => Err(answer["error"].to_string()),
+            return if answer["error"].is_null() {
+                Ok(answer["result"].take())
+            } else {
+                Err(answer["error"].to_string())
             };
         }
     }
@@ -226,9 +227,10 @@ impl Reader {
         let params =
             json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let mut answer = self.ask("Runtime.evaluate", params)?;
-        match answer["exceptionDetails"].is_null() {
-            true => Ok(answer["result"]["value"].take()),
-            false => Err(answer["exceptionDetails"].to_string()),
+        if answer["exceptionDetails"].is_null() {
+            Ok(answer["result"]["value"].take())
+        } else {
+            Err(answer["exceptionDetails"].to_string())
         }
     }
 

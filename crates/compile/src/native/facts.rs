@@ -90,10 +90,10 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
             .filter_map(|(name, kind)| Some(Variable { place: *symbols.get(&name)?, name, kind }))
             .collect(),
     };
-    match found.ops.is_empty() {
-        true => Err("no struct sched_ext_ops: define one with SCX_OPS_DEFINE".into()),
-        false => Ok(found),
+    if found.ops.is_empty() {
+        return Err("no struct sched_ext_ops: define one with SCX_OPS_DEFINE".into());
     }
+    Ok(found)
 }
 
 fn refuse_other_programs(open: &OpenObject) -> Result<(), String> {

@@ -88,10 +88,7 @@ pub fn compile(
         .arg(to);
     let output = fed(command, clang, headers, source, to)
         .map_err(|error| Complaint::not_run(clang, &error))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(Complaint::failed(clang, &output)),
-    }
+    if output.status.success() { Ok(()) } else { Err(Complaint::failed(clang, &output)) }
 }
 
 fn include(folder: &Path) -> String {

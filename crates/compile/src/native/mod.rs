@@ -16,7 +16,7 @@ mod store;
 pub use facts::{Facts, Map, SymbolRange, Variable, VariableKind};
 pub use lines::{SourceLine, find_line};
 
-use crate::{CompileError, Compiled, Source, clang, toolkit};
+use crate::{CompileError, Compiled, Source, clang};
 
 /// A scheduler that the simulator can load.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,30 +54,20 @@ fn named(source: &Source, object: Vec<u8>, facts: Facts) -> Native {
 
 fn fresh(source: &Source, twin: &Compiled) -> Result<(Vec<u8>, Facts), CompileError> {
     let compiler = clang::find().map_err(|message| CompileError::new(&source.path, message))?;
-    let headers = toolkit::headers().map_err(|error| toolkit_error(&source.path, &error))?;
+    let headers = crate::headers_for(&source.path)?;
     let folder = std::path::Path::new(&source.path).parent().unwrap_or(std::path::Path::new("."));
     let text = clang::Text { label: &source.path, folder, text: &source.text };
-    let complain = |complaint: clang::Complaint| match complaint.interrupted {
-        true => CompileError::of(source, complaint),
-        false => {
-            let message = format!("not for the simulator: {}", complaint.message);
-            CompileError::of(source, clang::Complaint { message, ..complaint })
+    let complain = |complaint: clang::Complaint| {
+        if complaint.interrupted {
+            return CompileError::of(source, complaint);
         }
+        let message = format!("not for the simulator: {}", complaint.message);
+        CompileError::of(source, clang::Complaint { message, ..complaint })
     };
     let object = make::object(&compiler, &headers, &text).map_err(complain)?;
     let facts = facts::facts(&twin.object, &object)
         .map_err(|message| complain(clang::Complaint { message, ..Default::default() }))?;
     Ok((object, facts))
-}
-
-fn toolkit_error(path: &str, error: &std::io::Error) -> CompileError {
-    let folder = toolkit::folder();
-    let message = format!(
-        "the scheduler headers cannot be unpacked to {}: {error}; set FAIRGROUND_HOME to a \
-         folder that can be written",
-        folder.display()
-    );
-    CompileError::new(path, message)
 }
 
 #[cfg(test)]

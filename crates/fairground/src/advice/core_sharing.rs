@@ -50,7 +50,7 @@ pub fn measure(home: &Path) -> Result<(Sharing, PathBuf)> {
 }
 
 fn text(percent: u32) -> String {
-    format!("# SmtShare by `fairground doctor cores`.\nsmt_percent = {percent}\n")
+    format!("# Measured by `fairground doctor cores`.\nsmt_percent = {percent}\n")
 }
 
 #[cfg(test)]

@@ -111,7 +111,9 @@ fn sources<'a>(
     for (sha256, file) in wanted {
         match known.remove(&sha256) {
             Some(source) => sources.push(source),
-            None => drop(lost.insert(file.rsplit('/').next().unwrap_or_default().to_owned())),
+            None => {
+                lost.insert(file.rsplit('/').next().unwrap_or_default().to_owned());
+            }
         }
     }
     sources.sort_by(|a, b| (&a.name, &a.sha256).cmp(&(&b.name, &b.sha256)));

@@ -78,7 +78,7 @@ pub struct Comparing {
 /// How the number of blocks is found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Blocks {
-    /// As planned.
+    /// The number that the experiment's file or `--blocks` gives.
     Fixed,
     /// As many as fit into a time. The number is fixed after the first block.
     Budget {

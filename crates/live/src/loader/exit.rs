@@ -61,7 +61,7 @@ impl ExitVariables {
         })
     }
 
-    /// Reads them; `None` while the scheduler runs.
+    /// Reads the exit information; `None` while the scheduler runs.
     pub fn read(&self, object: &Object) -> Option<ExitInfo> {
         let section = section(object, &self.structure.section)?;
         let bytes = section.get(self.structure.offset..)?;

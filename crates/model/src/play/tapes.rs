@@ -180,12 +180,12 @@ fn check_forks(tapes: &[Tape]) -> Result<(), TapeFault> {
     for (maker, tape) in tapes.iter().enumerate() {
         for new in forks(tape) {
             let waits = tapes[new].ops.first() == Some(&TapeOp::Wait(maker as u32, Stream::NONE));
-            let message = match std::mem::replace(&mut made[new], true) {
-                false if waits => continue,
-                false => {
-                    format!("tape {maker} makes tape {new}, which does not begin with w{maker}")
-                }
-                true => format!("tape {maker} makes tape {new}, which has been made already"),
+            let message = if std::mem::replace(&mut made[new], true) {
+                format!("tape {maker} makes tape {new}, which has been made already")
+            } else if !waits {
+                format!("tape {maker} makes tape {new}, which does not begin with w{maker}")
+            } else {
+                continue;
             };
             return Err(TapeFault { line: tape.line, message });
         }

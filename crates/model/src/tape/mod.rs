@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::usual::{is_usual, usual};
+
 mod tape_op;
 
 pub use tape_op::{SemaphoreKey, Stream, TapeOp};
@@ -50,10 +52,10 @@ pub struct Recorded {
     /// SHA-256 of that file, hexadecimal.
     pub sha256: String,
     /// How often the tapes are played, side by side; the counts of groups are for all copies.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "usual::<1>", skip_serializing_if = "is_usual::<1>")]
     pub copies: u32,
     /// How fast timers and devices are; what tasks compute stays as it is.
-    #[serde(default = "hundred", skip_serializing_if = "is_hundred")]
+    #[serde(default = "usual::<100>", skip_serializing_if = "is_usual::<100>")]
     pub speed_percent: u32,
     /// The text, where it is at hand.
     #[serde(skip)]
@@ -70,27 +72,11 @@ impl Default for Recorded {
             untold: Vec::new(),
             tapes: String::new(),
             sha256: String::new(),
-            copies: one(),
-            speed_percent: hundred(),
+            copies: 1,
+            speed_percent: 100,
             text: TapesText::default(),
         }
     }
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn is_one(copies: &u32) -> bool {
-    *copies == one()
-}
-
-fn hundred() -> u32 {
-    100
-}
-
-fn is_hundred(percent: &u32) -> bool {
-    *percent == hundred()
 }
 
 /// The text of tapes, shared by all trials of a workload; `None` where only its identity is known.

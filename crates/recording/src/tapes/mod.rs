@@ -71,7 +71,7 @@ struct Writer {
     cpus: BTreeMap<u32, (u64, Option<TaskIndex>)>,
     /// What is in each stream.
     queues: BTreeMap<u32, Queue>,
-    /// By streams.
+    /// The messages that arrived, by stream.
     deliveries: BTreeMap<u32, Vec<Delivery>>,
     /// What has ended sleeps that anything could have ended.
     polled: Vec<Delivery>,

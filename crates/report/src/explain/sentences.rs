@@ -179,7 +179,8 @@ fn further(wait: &Wait) -> Vec<String> {
 fn last_move(wait: &Wait) -> Option<&Placed> {
     let last = wait.placed.get(1..)?.last()?;
     let taken = last.from.is_some() && last.queue.cpu() == Some(wait.cpu);
-    Some(last).filter(|_| taken && !wait.open && wait.to_ns - last.at_ns.min(wait.to_ns) < SOON_NS)
+    let soon = wait.to_ns - last.at_ns.min(wait.to_ns) < SOON_NS;
+    (taken && !wait.open && soon).then_some(last)
 }
 
 fn meanwhile(wait: &Wait) -> Option<String> {

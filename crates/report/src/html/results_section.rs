@@ -247,7 +247,9 @@ fn line(row: &Row, entry: &Entry, cell: &Cell, scale: RatioScale) -> Markup {
 /// Pairs under a virtual clock, the corrected p value, why numbers are missing, bad outcomes.
 fn remarks(entry: &Entry, cell: &Cell) -> Vec<String> {
     let mut remarks = Vec::new();
-    if let Some(pairs) = entry.by_seed.filter(|_| entry.verdict != Verdict::Equal) {
+    if entry.verdict != Verdict::Equal
+        && let Some(pairs) = entry.by_seed
+    {
         let (lower, equal, higher) = (pairs.lower, pairs.equal, pairs.higher);
         if lower + equal + higher > 0 {
             remarks.push(format!("by seed: {lower} lower, {equal} equal, {higher} higher"));

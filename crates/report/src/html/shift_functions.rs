@@ -112,6 +112,9 @@ fn of_measure(
         place.map(|place| all[place].iter().map(at).collect()).unwrap_or_default()
     };
     let comparisons = all.iter().flatten().filter(|step| step.p_adjusted.is_some()).count();
+    if comparisons == 0 {
+        return None;
+    }
     let most = others.iter().map(|contestant| units(&contestant.trials)).max().unwrap_or(0);
     let possible = holm::can_claim(most, units(&baseline), comparisons);
     Some(Shifts {
@@ -121,7 +124,6 @@ fn of_measure(
         can_claim: possible,
         contestants: comparison.contestants.iter().map(steps_of).collect(),
     })
-    .filter(|_| comparisons > 0)
 }
 
 /// Independent trials: boots, or the trials themselves where all are of one boot.

@@ -103,10 +103,14 @@ fn number(expectation: &Expectation, finding: &Finding, place: &str, cells: &[&s
 fn sides(expectation: &Expectation, cells: &[&str]) -> (String, String) {
     let name = |place: Place<'_>, contestant: &str| {
         let mut name = contestant.to_owned();
-        if let Some(cell) = place.cell.filter(|_| expectation.over_cell.is_some()) {
+        if expectation.over_cell.is_some()
+            && let Some(cell) = place.cell
+        {
             name += &format!(" in {}", short(cell, cells));
         }
-        if let Some(machine) = place.machine.filter(|_| expectation.over_machine.is_some()) {
+        if expectation.over_machine.is_some()
+            && let Some(machine) = place.machine
+        {
             name += &format!(" on {machine}");
         }
         name

@@ -43,12 +43,10 @@ impl CpuMask {
         self.words.get(cpu as usize / 64).is_some_and(|word| word >> (cpu % 64) & 1 == 1)
     }
 
-    /// Adds a CPU.
     pub fn set(&mut self, cpu: u32) {
         self.words[cpu as usize / 64] |= 1 << (cpu % 64);
     }
 
-    /// Removes a CPU.
     pub fn clear(&mut self, cpu: u32) {
         self.words[cpu as usize / 64] &= !(1 << (cpu % 64));
     }
@@ -84,7 +82,6 @@ impl CpuMask {
         self.words.iter().zip(&other.words).all(|(a, b)| a & !b == 0)
     }
 
-    /// Adds the other's CPUs.
     pub fn add(&mut self, other: &CpuMask) {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a |= b);
     }

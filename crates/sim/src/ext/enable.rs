@@ -143,7 +143,6 @@ impl Core {
     }
 }
 
-/// Unloading.
 impl Core {
     /// Unloads the scheduler. Its exit reason does not change any more: errors while unloading are
     /// ignored.

@@ -149,7 +149,6 @@ fn scatter<'a>(options: &'a Options, trial: &Trial) -> Vec<&'a Scatter> {
     options.scatter.iter().filter(here).collect()
 }
 
-/// The context of a cell's rows.
 struct Judge<'a> {
     contestants: &'a [String],
     options: &'a Options,

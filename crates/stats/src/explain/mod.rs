@@ -137,7 +137,6 @@ pub enum Began {
         parent: String,
     },
     Preempted {
-        /// The CPU that it ran on.
         cpu: u32,
         /// The next task; `None`: the idle task.
         by: Option<String>,
@@ -147,7 +146,6 @@ pub enum Began {
         cause: Option<String>,
     },
     Yielded {
-        /// The CPU that it ran on.
         cpu: u32,
     },
 }
@@ -156,7 +154,6 @@ pub enum Began {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Placed {
     pub at_ns: u64,
-    /// The deciding CPU.
     pub cpu: u32,
     pub queue: Queue,
     /// The queue that it was taken from, if it was in one.

@@ -31,7 +31,7 @@ const POWER: f64 = 0.8;
 const EXPERIMENTS: usize = 500;
 
 /// The bootstrap's interval of a shift is wider than theory by this factor, for normal noise and 6
-/// to 20 trials; `tests/error_rates.rs` checks the promise against the verdicts.
+/// to 20 trials; `tests/it/error_rates.rs` checks the promise against the verdicts.
 const WIDER: f64 = 1.08;
 
 /// The largest number of blocks that is recommended.

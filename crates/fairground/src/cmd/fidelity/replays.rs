@@ -41,7 +41,7 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     let recorded = tapes.write(&args.execution.store, &records, &recorded_under)?;
     let mut all = records.clone();
     let mut proofs = Vec::new();
-    for backend in kernels(&asked) {
+    for backend in kernel_backends(&asked) {
         let of_backend: Vec<&Recorded> =
             recorded.iter().filter(|program| program.backend == backend).collect();
         let Some(planned) = replays(&args, &asked, backend, &of_backend)? else { continue };
@@ -61,15 +61,15 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     Ok(exit::of_records(&all))
 }
 
-/// The kernels' backends of an experiment.
-fn kernels(planned: &PlannedExperiment) -> Vec<Backend> {
+/// The experiment's backends that run a real kernel.
+fn kernel_backends(planned: &PlannedExperiment) -> Vec<Backend> {
     let backends = planned.experiment.backends.iter().copied();
     backends.filter(|backend| !backend.is_model()).collect()
 }
 
 /// The part that runs on kernels, with traces.
 fn programs(planned: PlannedExperiment) -> Result<PlannedExperiment> {
-    if kernels(&planned).is_empty() {
+    if kernel_backends(&planned).is_empty() {
         return Err(bad_input(format!(
             "{}: programs are recorded on a kernel; write on = \"vm\", or --on vm,sim",
             planned.experiment.name

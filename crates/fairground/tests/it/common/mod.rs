@@ -123,12 +123,6 @@ pub fn guest(programs: &[&str]) -> Result<(), String> {
         .ok_or("there is no kernel with sched_ext (`fairground kernel pull`)".into())
 }
 
-/// A kernel without sched_ext.
-pub fn old_kernel() -> Result<Kernel, String> {
-    let old = kernels().into_iter().find(|kernel| kernel.release.starts_with("6.1."));
-    old.ok_or_else(|| "there is no kernel 6.1 (`fairground kernel pull 6.1`)".into())
-}
-
 fn kernels() -> Vec<Kernel> {
     let home = fairground::execution::locations::data_folder().expect("a home");
     vm::kernels::list(&home).unwrap_or_default()

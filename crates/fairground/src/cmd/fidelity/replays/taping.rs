@@ -27,7 +27,7 @@ pub struct Recorded {
 /// The folder for workload files.
 pub struct Tapes {
     folder: PathBuf,
-    /// Of the folder that nobody named, which goes.
+    /// The temporary folder, which is deleted with this value.
     _scratch: Option<TempDir>,
 }
 
