@@ -2,7 +2,7 @@
 //! The library behind the `fairground` program.
 //!
 //! ```text
-//! spec ─► plan ─► measure ─► execution (sim │ vm │ live) ─► store ─► summary ─► report
+//! spec ─► plan ─► measure ─► execution (sim │ vm │ live) ─► store ─► comparison ─► report
 //! ```
 //!
 //! Read in this order: [`cmd`] is the table of verbs; [`experiment_options`] and
