@@ -235,6 +235,8 @@ fn resolve(mut tapes: Vec<Tape>, first: usize) -> Tapes {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::play::{Script, Setting};
 
@@ -266,9 +268,21 @@ mod tests {
     #[test]
     fn each_pair_has_a_semaphore_of_its_own() {
         let text = "task 1 a\np1 r5 p2\ntask 2 b\nw0 p2\ntask 3 c\nw1 w0";
-        let tapes = Tapes::of(&workload(text, 3), 7).expect("playable");
-        assert_eq!(ops(&tapes.ops), ["p7 r5 p8", "w7 p9", "w9 w8"]);
-        assert_eq!(tapes.semaphores, 10);
+        let (steps_have, tapes_have) = (7, 3);
+        let tapes = Tapes::of(&workload(text, 3), steps_have).expect("playable");
+        let lines = ops(&tapes.ops);
+        let [a, b, c] = [0, 1, 2].map(|task: usize| semaphores(&lines[task]));
+        assert_eq!([a[0], a[1], b[1]], [b[0], c[1], c[0]]);
+        assert_eq!(BTreeSet::from([a[0], a[1], b[1]]).len(), tapes_have);
+        assert_eq!(tapes.semaphores, steps_have + tapes_have);
+        assert!(a.iter().chain(&b).all(|id| (steps_have..tapes.semaphores).contains(id)));
+    }
+
+    /// The semaphores of a tape's posts and waits, without the mailboxes' numbers behind them.
+    fn semaphores(line: &str) -> Vec<usize> {
+        let waits_and_posts = line.split(' ').filter(|op| op.starts_with(['p', 'w', 'm']));
+        let number = |op: &str| op[1..].split('.').next().and_then(|id| id.parse().ok());
+        waits_and_posts.map(|op| number(op).expect("a number")).collect()
     }
 
     #[test]
@@ -285,8 +299,11 @@ mod tests {
     fn a_stream_has_one_semaphore_for_all_of_its_senders() {
         let text = "task 1 a\np2.1 p2\ntask 2 b\np2.1 p2.2\ntask 3 c\nm1.1 m0.1 m1.2 w0";
         let tapes = Tapes::of(&workload(text, 3), 0).expect("playable");
-        assert_eq!(ops(&tapes.ops), ["p0.1 p1", "p0.1 p2.2", "m0.1 m0.1 m2.2 w1"]);
-        assert_eq!(tapes.semaphores, 3);
+        let lines = ops(&tapes.ops);
+        let [a, b, c] = [0, 1, 2].map(|task: usize| semaphores(&lines[task]));
+        assert_eq!([a[0], b[0], c[0], c[1]], [a[0]; 4]);
+        assert_eq!([b[1], a[1]], [c[2], c[3]]);
+        assert_eq!(BTreeSet::from([a[0], a[1], b[1]]).len(), tapes.semaphores);
         let one_message = "task 1 a\nr1\ntask 2 b\np2.1\ntask 3 c\nm0.1 m0.1";
         assert!(refusal(one_message, 3).contains("operation 2"));
     }
