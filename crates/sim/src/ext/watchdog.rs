@@ -57,7 +57,7 @@ pub(crate) struct Waiting {
 }
 
 impl Core {
-    /// The waiting tasks of which it is not clear that they would ever get a CPU.
+    /// The waiting tasks that might never get a CPU.
     pub(crate) fn perhaps_forgotten(&self) -> Vec<Waiting> {
         let longest = self.recorder.groups.iter().map(|group| group.delay.largest()).max();
         let unusual = longest.unwrap_or(0).saturating_mul(UNUSUAL).max(LONG_NS);

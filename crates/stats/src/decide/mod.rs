@@ -17,7 +17,8 @@
 //!
 //! The gate and the verdict share [`Verdict`](crate::Verdict). A [`replication::Reproduction`]
 //! compares a direction and a size with published ones, so "worse" has no meaning in it. A
-//! [`recommend::Standing`] is the sum of several verdicts, of which one is paid for with another.
+//! [`recommend::Standing`] combines several verdicts: a gain in one measure may cost a loss
+//! in another.
 
 pub mod gate;
 pub mod recommend;

@@ -30,8 +30,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub struct Format {
     /// Its name for `--as`.
     pub name: &'static str,
-    /// What every text of the format has in it, even if it is cut off.
-    marks: &'static [&'static str],
+    /// Whether a text looks like it, even if it is cut off.
+    is: fn(&str) -> bool,
     /// What its workload does, in a sentence.
     about: &'static str,
     headlines: &'static [&'static str],
@@ -41,61 +41,67 @@ pub struct Format {
 const FORMATS: [Format; 8] = [
     Format {
         name: "cyclictest",
-        marks: &["\"num_threads\"", "\"thread\""],
+        is: |text| has_all(text, &["\"num_threads\"", "\"thread\""]),
         about: "how late does a timer wake a task?",
         headlines: &["timer_lateness_ns.p99"],
         read: programs::cyclictest,
     },
     Format {
         name: "hyperfine",
-        marks: &["\"results\"", "\"command\"", "\"mean\""],
+        is: |text| has_all(text, &["\"results\"", "\"command\"", "\"mean\""]),
         about: "the run time of a command, measured by hyperfine",
         headlines: &["completion_ns"],
         read: programs::hyperfine,
     },
     Format {
         name: "jitterdebugger",
-        marks: &["\"histogram\"", "\"cpu\": {"],
+        is: |text| {
+            has_all(text, &["\"histogram\"", "\"cpu\""]) && !text.contains("\"num_threads\"")
+        },
         about: "how late does a timer of SCHED_FIFO wake a task?",
         headlines: &["timer_lateness_ns.p99"],
         read: programs::jitterdebugger,
     },
     Format {
         name: "mangohud",
-        marks: &["fps,frametime,"],
+        is: |text| text.lines().any(|line| line.starts_with("fps,frametime,")),
         about: "frame times of a program, logged by MangoHud",
         headlines: &["frame_time_ns.p99", "iterations_per_second"],
         read: mangohud::read,
     },
     Format {
         name: "perf",
-        marks: &[programs::PERF_BEGIN],
+        is: |text| text.contains(programs::PERF_BEGIN),
         about: "perf bench sched messaging: groups that chat",
         headlines: &["completion_ns"],
         read: programs::perf_messaging,
     },
     Format {
         name: "phoronix",
-        marks: &["<PhoronixTestSuite"],
+        is: |text| text.contains("<PhoronixTestSuite"),
         about: "a test of the Phoronix Test Suite",
         headlines: &[],
         read: phoronix::read,
     },
     Format {
         name: "schbench",
-        marks: &["\"wakeup_latency_pct"],
+        is: |text| text.contains("\"wakeup_latency_pct"),
         about: "schbench: messages wake workers, workers serve requests",
         headlines: &["wakeup_latency_ns.p99"],
         read: programs::schbench,
     },
     Format {
         name: "stress-ng",
-        marks: &["\nmetrics:", "bogo-ops:"],
+        is: |text| has_all(text, &["\nmetrics:", "bogo-ops:"]),
         about: "stress-ng: bogus operations per second",
         headlines: &["iterations_per_second"],
         read: programs::stress_ng,
     },
 ];
+
+fn has_all(text: &str, parts: &[&str]) -> bool {
+    parts.iter().all(|part| text.contains(part))
+}
 
 /// The formats' names, sorted.
 pub fn names() -> impl Iterator<Item = &'static str> + Clone {
@@ -111,8 +117,7 @@ pub fn named(name: &str) -> Option<&'static Format> {
 /// # Errors
 /// The text looks like none, or like several.
 pub fn guessed(text: &str) -> Result<&'static Format, Fault> {
-    let looks_alike = |format: &&Format| format.marks.iter().all(|mark| text.contains(mark));
-    let alike: Vec<&Format> = FORMATS.iter().filter(looks_alike).collect();
+    let alike: Vec<&Format> = FORMATS.iter().filter(|format| (format.is)(text)).collect();
     match alike.as_slice() {
         [format] => Ok(format),
         [] => {
@@ -289,5 +294,21 @@ impl From<serde_json::Error> for Fault {
         let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
         let cut = if error.is_eof() { "; the file is cut off" } else { "" };
         Fault { line, message: format!("{message}{cut}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_is_known_by_its_parts_and_not_by_its_spaces() {
+        let name_of = |text: &str| guessed(text).ok().map(|format| format.name);
+        assert_eq!(name_of(r#"{"cpu":{"0":{"histogram":{}}}}"#), Some("jitterdebugger"));
+        assert_eq!(name_of(r#"{"cpu" : {"0" : {"histogram" : {}}}}"#), Some("jitterdebugger"));
+        let cyclictest = r#"{"num_threads": 1, "thread": {"0": {"histogram": {}, "cpu": 0}}}"#;
+        assert_eq!(name_of(cyclictest), Some("cyclictest"));
+        assert_eq!(name_of("os,cpu\nDebian,x\nfps,frametime,cpu_load\n"), Some("mangohud"));
+        assert_eq!(name_of("a line that mentions fps,frametime, in its midst\n"), None);
     }
 }
