@@ -57,7 +57,7 @@ const volatile bool wakeup_preemption = true;
 
 UEI_DEFINE(uei);
 
-/* The EEVDF beneath. */
+/* EEVDF reads this as its `era`. */
 #define era (base_era ?: base_of_version())
 
 #include "include/burst.h"
@@ -222,7 +222,7 @@ static inline void lengthen_burst(struct task_struct *p, struct fair_task *task,
 	reweight_curr(p, task, curr);
 }
 
-/* Before 6.x the new weight counts for what has just run (`update_curr`). */
+/* Applies the new weight to what has just run, as BORE 5 does (`update_curr`). */
 static inline void update_curr_first(struct task_struct *p, struct fair_task *task,
 				     struct running *curr, u64 ran_ns)
 {
@@ -230,7 +230,7 @@ static inline void update_curr_first(struct task_struct *p, struct fair_task *ta
 		lengthen_burst(p, task, curr, ran_ns);
 }
 
-/* From 6.x on the new weight counts only from then on (`update_curr`). */
+/* Applies the new weight only to what runs from now on, as BORE 6 does (`update_curr`). */
 static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
 				    struct running *curr, u64 ran_ns)
 {

@@ -88,13 +88,15 @@ static u64 latency, min_granularity, wakeup_granularity;
 static u64 nr_latency;
 static bool child_runs_first;
 
-/* How far a woken task must be behind to preempt, virtual ns (`wakeup_gran`). */
+/* Returns by how much a woken task must be behind to preempt, virtual ns (`wakeup_gran`). */
 static inline s64 wakeup_gran(struct task_struct *p);
 
-/* The vruntime that counts as the smallest of the waiting tasks; false if none waits. */
+/*
+ * Finds the vruntime that counts as the smallest of the waiting tasks. Returns false if none waits.
+ */
 static inline bool first_vruntime(u32 cpu, u64 *vruntime);
 
-/* Whether a woken task that has become the next buddy is picked before all that wait. */
+/* Tells whether a woken task that has become the next buddy is picked before all that wait. */
 static inline bool is_next(u32 cpu, u64 vruntime);
 
 #ifndef OVERLAY_TREE
@@ -104,7 +106,7 @@ static inline bool first_vruntime(u32 cpu, u64 *vruntime)
 	return first_place(cpu, vruntime);
 }
 
-/* A woken task is picked next if it is the first by vruntime itself (`pick_next_entity`). */
+/* Tells whether a woken task is the first by vruntime itself (`pick_next_entity`). */
 static inline bool is_next(u32 cpu, u64 vruntime)
 {
 	return is_before_all(cpu, vruntime);
@@ -129,7 +131,7 @@ static inline void sched_init_granularity(void)
 	child_runs_first = sysctl_sched_child_runs_first();
 }
 
-/* A task that runs or sleeps is no buddy any more (`clear_buddies`). */
+/* Makes a task that runs or sleeps nobody's buddy (`clear_buddies`). */
 static inline void clear_buddies(struct buddies *buddies, s32 pid)
 {
 	buddies->next = buddies->next == pid ? 0 : buddies->next;
@@ -277,7 +279,7 @@ static inline bool check_preempt_wakeup(struct task_struct *p, struct queue *rq,
 	return true;
 }
 
-/* For `ops.enqueue` (`enqueue_task_fair`). */
+/* Handles `ops.enqueue` (`enqueue_task_fair`). */
 static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
@@ -323,7 +325,7 @@ static inline bool run_next(u32 cpu, s32 pid)
 	return scx_bpf_dsq_move_to_local(cpu, 0);
 }
 
-/* For `ops.dispatch` (`pick_next_task_fair`). */
+/* Handles `ops.dispatch` (`pick_next_task_fair`). */
 static inline void pick_next_task_fair(s32 cpu, struct task_struct *prev)
 {
 	struct queue *rq = of_cpu(queues, cpu);
@@ -343,7 +345,7 @@ static inline void pick_next_task_fair(s32 cpu, struct task_struct *prev)
 	}
 }
 
-/* For `ops.running` (`set_next_task_fair`). */
+/* Handles `ops.running` (`set_next_task_fair`). */
 static inline void set_next_task_fair(struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
@@ -359,7 +361,7 @@ static inline void set_next_task_fair(struct task_struct *p)
 		resched_curr(&rq->curr, cpu);
 }
 
-/* For `ops.tick` (`task_tick_fair`). */
+/* Handles `ops.tick` (`task_tick_fair`). */
 static inline void task_tick_fair(struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
@@ -374,7 +376,7 @@ static inline void task_tick_fair(struct task_struct *p)
 		scx_bpf_task_set_slice(p, 0);
 }
 
-/* For `ops.stopping` (`put_prev_task_fair`). */
+/* Handles `ops.stopping` (`put_prev_task_fair`). */
 static inline void put_prev_task_fair(struct task_struct *p, bool runnable)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
@@ -386,7 +388,7 @@ static inline void put_prev_task_fair(struct task_struct *p, bool runnable)
 	stop_running(&rq->curr, p, runnable);
 }
 
-/* For `ops.quiescent` (`dequeue_task_fair`). */
+/* Handles `ops.quiescent` (`dequeue_task_fair`). */
 static inline void dequeue_task_fair(struct task_struct *p)
 {
 	struct fair_task *task = fair_task(p);
@@ -397,7 +399,7 @@ static inline void dequeue_task_fair(struct task_struct *p)
 	leave_cpu(task);
 }
 
-/* For `ops.yield` (`yield_task_fair`). */
+/* Handles `ops.yield` (`yield_task_fair`). */
 static inline bool yield_task_fair(struct task_struct *from)
 {
 	of_cpu(queues, scx_bpf_task_cpu(from))->buddies.skip = from->pid;
@@ -405,7 +407,7 @@ static inline bool yield_task_fair(struct task_struct *from)
 	return false;
 }
 
-/* For `ops.enable` (`task_fork_fair`). */
+/* Handles `ops.enable` (`task_fork_fair`). */
 static inline void task_fork_fair(struct task_struct *p)
 {
 	s32 cpu = bpf_get_smp_processor_id();
@@ -418,7 +420,7 @@ static inline void task_fork_fair(struct task_struct *p)
 					       rq->min_vruntime);
 }
 
-/* For `ops.init` (`init_sched_fair_class`). */
+/* Handles `ops.init` (`init_sched_fair_class`). */
 static inline s32 init_sched_fair_class(void)
 {
 	s32 err = create_queues();

@@ -480,7 +480,7 @@ static bool check_preempt_wakeup(const struct task_struct *p, struct task_ctx *t
 	return here->used + unaccounted(here) >= quota(nr_running(cpu) + 1) || task->est < here->est;
 }
 
-/* `select_task_rq_fair`, `wake_affine_idle` */
+/* Chooses a CPU for a new or woken task (`select_task_rq_fair`, `wake_affine_idle`). */
 s32 BPF_STRUCT_OPS(echo_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	s32 this_cpu = bpf_get_smp_processor_id();
@@ -506,7 +506,7 @@ static inline void insert(struct task_struct *p, struct task_ctx *task, s32 cpu,
 				 enq_flags);
 }
 
-/* `enqueue_task_fair` */
+/* Queues a task, which may preempt the running one (`enqueue_task_fair`). */
 void BPF_STRUCT_OPS(echo_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	struct task_ctx *task = ctx_of(p);
@@ -527,7 +527,7 @@ void BPF_STRUCT_OPS(echo_enqueue, struct task_struct *p, u64 enq_flags)
 		hrtick_start(cpu);
 }
 
-/* `pick_next_task_fair` */
+/* Picks the next task, here or from another CPU (`pick_next_task_fair`). */
 void BPF_STRUCT_OPS(echo_dispatch, s32 cpu, struct task_struct *prev)
 {
 	struct cpu_ctx *here = cpu_ctx(cpu);
@@ -549,13 +549,13 @@ void BPF_STRUCT_OPS(echo_dispatch, s32 cpu, struct task_struct *prev)
 	scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 }
 
-/* `set_next_task_fair` */
+/* Notes the task that begins to run (`set_next_task_fair`). */
 void BPF_STRUCT_OPS(echo_running, struct task_struct *p)
 {
 	set_next_entity(p, ctx_of(p), scx_bpf_task_cpu(p));
 }
 
-/* `task_tick_fair`, `entity_tick` */
+/* Ends a turn that is over, and balances (`task_tick_fair`, `entity_tick`). */
 void BPF_STRUCT_OPS(echo_tick, struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
@@ -566,7 +566,7 @@ void BPF_STRUCT_OPS(echo_tick, struct task_struct *p)
 		scx_bpf_task_set_slice(p, 0);
 }
 
-/* `put_prev_task_fair` */
+/* Accounts for a task that stops, and chooses its list (`put_prev_task_fair`). */
 void BPF_STRUCT_OPS(echo_stopping, struct task_struct *p, bool runnable)
 {
 	struct task_ctx *task = ctx_of(p);
@@ -579,14 +579,14 @@ void BPF_STRUCT_OPS(echo_stopping, struct task_struct *p, bool runnable)
 	queue_again(p, runnable);
 }
 
-/* `dequeue_task_fair` */
+/* Ends the burst of a task that goes to sleep (`dequeue_task_fair`). */
 void BPF_STRUCT_OPS(echo_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	if (deq_flags & SCX_DEQ_SLEEP)
 		end_burst(ctx_of(p));
 }
 
-/* `yield_task_fair` */
+/* Makes the CPU choose again (`yield_task_fair`). */
 bool BPF_STRUCT_OPS(echo_yield, struct task_struct *from, struct task_struct *to)
 {
 	ctx_of(from)->yielded = true;
@@ -595,7 +595,7 @@ bool BPF_STRUCT_OPS(echo_yield, struct task_struct *from, struct task_struct *to
 	return false;
 }
 
-/* `task_fork_fair` */
+/* Makes the state of a new task (`task_fork_fair`). */
 s32 BPF_STRUCT_OPS(echo_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	struct task_ctx *task = make_ctx(p);
@@ -606,7 +606,7 @@ s32 BPF_STRUCT_OPS(echo_init_task, struct task_struct *p, struct scx_init_task_a
 	return 0;
 }
 
-/* `init_cfs_rq` */
+/* Creates the two lists of each CPU (`init_cfs_rq`). */
 s32 BPF_STRUCT_OPS_SLEEPABLE(echo_init)
 {
 	u32 i;

@@ -85,73 +85,74 @@ static u64 hrtick_expires[MAX_CPUS];
  */
 enum join { JOIN_MIGRATED, JOIN_WOKEN, JOIN_REQUEUED };
 
-/*
- * The functions that follow are what an overlay changes.
- *
- * The running task has run so long; its vruntime is still to change.
- */
+/* The functions that follow are what an overlay changes. */
+
+/* Runs before the vruntime of the running task changes by what the task has run. */
 static inline void update_curr_first(struct task_struct *p, struct fair_task *task,
 				     struct running *curr, u64 ran_ns);
-/* The running task has been accounted for, and may get another weight. */
+/* Runs after the running task has been accounted for. The task may get another weight. */
 static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
 				    struct running *curr, u64 ran_ns);
-/* How often the limit of lag is halved. */
+/* Returns how often the limit of lag is halved. */
 static inline u32 lag_shift(void);
-/* Whether a task that joins a queue has half a slice until its deadline. */
+/* Tells whether a task that joins a queue has half a slice until its deadline. */
 static inline bool has_half_slice(const struct fair_task *task, enum join join);
-/* Whether the running task of a CPU may be protected at all. */
+/* Tells whether the running task of a CPU may be protected at all. */
 static inline bool may_protect(u32 cpu);
-/* Whether a woken task preempts as one with a shorter slice does. */
+/* Tells whether a woken task preempts as one with a shorter slice does. */
 static inline bool counts_as_short(const struct fair_task *task, const struct running *curr);
-/* Whether a woken task makes the CPU choose again, whatever the choice will be. */
+/* Tells whether a woken task makes the CPU choose again, whatever the choice will be. */
 static inline bool forces_choice(const struct fair_task *task, const struct running *curr);
-/* Whether a sleeper that is owed something by now keeps that when it returns. */
+/* Tells whether a sleeper that is owed something by now keeps it when it returns. */
 static inline bool keeps_credit(void);
 
 #ifndef OVERLAY_FUNCTIONS
-/* EEVDF itself does nothing here. No counterpart: a place for BORE. */
+/* Does nothing in EEVDF. No counterpart: a place for BORE. */
 static inline void update_curr_first(struct task_struct *p, struct fair_task *task,
 				     struct running *curr, u64 ran_ns)
 {
 }
 
-/* EEVDF itself does nothing here. No counterpart: a place for BORE. */
+/* Does nothing in EEVDF. No counterpart: a place for BORE. */
 static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
 				    struct running *curr, u64 ran_ns)
 {
 }
 
-/* The limit of lag is not halved. No counterpart: a place for BORE. */
+/* Returns 0: EEVDF does not halve the limit of lag. No counterpart: a place for BORE. */
 static inline u32 lag_shift(void)
 {
 	return 0;
 }
 
-/* Only a new task has half a slice (`PLACE_DEADLINE_INITIAL`). */
+/* Tells whether a task has half a slice: only a new one has (`PLACE_DEADLINE_INITIAL`). */
 static inline bool has_half_slice(const struct fair_task *task, enum join join)
 {
 	return task->is_new && place_deadline_initial;
 }
 
-/* The running task may always be protected. No counterpart: a place for BORE. */
+/* Returns true: EEVDF may protect any running task. No counterpart: a place for BORE. */
 static inline bool may_protect(u32 cpu)
 {
 	return true;
 }
 
-/* No task does. No counterpart: a place for BORE. */
+/* Returns false: EEVDF knows no penalties. No counterpart: a place for BORE. */
 static inline bool counts_as_short(const struct fair_task *task, const struct running *curr)
 {
 	return false;
 }
 
-/* No task does. No counterpart: a place for BORE. */
+/* Returns false: EEVDF knows no penalties. No counterpart: a place for BORE. */
 static inline bool forces_choice(const struct fair_task *task, const struct running *curr)
 {
 	return false;
 }
 
-/* A sleeper keeps nothing with `delay_zero` (`DELAY_ZERO` in `requeue_delayed_entity`). */
+/*
+ * Tells whether a sleeper keeps its credit: with `delay_zero` it does not (`DELAY_ZERO` in
+ * `requeue_delayed_entity`).
+ */
 static inline bool keeps_credit(void)
 {
 	return !delay_zero;
@@ -371,7 +372,7 @@ static __always_inline void challenge(const struct task_struct *p, struct fair_t
 	}
 }
 
-/* For `ops.select_cpu` (`select_task_rq_fair`). */
+/* Handles `ops.select_cpu` (`select_task_rq_fair`). */
 static inline s32 select_delayed_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	struct fair_task *task = of_cpu(sleepers, prev_cpu)->count ? fair_task(p) : NULL;
@@ -382,7 +383,7 @@ static inline s32 select_delayed_cpu(struct task_struct *p, s32 prev_cpu, u64 wa
 	return select_task_rq_fair(p, prev_cpu, wake_flags);
 }
 
-/* For `ops.enqueue` (`enqueue_task_fair`). */
+/* Handles `ops.enqueue` (`enqueue_task_fair`). */
 static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
@@ -423,7 +424,7 @@ static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 		hrtick_start(curr, cpu);
 }
 
-/* For `ops.dispatch` (`pick_next_task_fair`). */
+/* Handles `ops.dispatch` (`pick_next_task_fair`). */
 static inline void pick_next_task_fair(s32 cpu, struct task_struct *prev)
 {
 	struct running *curr = of_cpu(currs, cpu);
@@ -446,7 +447,7 @@ static inline void pick_next_task_fair(s32 cpu, struct task_struct *prev)
 		newidle_balance(cpu);
 }
 
-/* For `ops.running` (`set_next_task_fair`). */
+/* Handles `ops.running` (`set_next_task_fair`). */
 static inline void set_next_task_fair(struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
@@ -470,7 +471,7 @@ static inline void set_next_task_fair(struct task_struct *p)
 	hrtick_start(curr, cpu);
 }
 
-/* For `ops.tick` (`task_tick_fair`). */
+/* Handles `ops.tick` (`task_tick_fair`). */
 static inline void task_tick_fair(struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
@@ -483,7 +484,7 @@ static inline void task_tick_fair(struct task_struct *p)
 		scx_bpf_task_set_slice(p, 0);
 }
 
-/* For `ops.stopping` (`put_prev_task_fair`). */
+/* Handles `ops.stopping` (`put_prev_task_fair`). */
 static inline void put_prev_task_fair(struct task_struct *p, bool runnable)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
@@ -500,7 +501,7 @@ static inline void put_prev_task_fair(struct task_struct *p, bool runnable)
 	stop_running(curr, p, runnable);
 }
 
-/* For `ops.quiescent` (`dequeue_task_fair`). */
+/* Handles `ops.quiescent` (`dequeue_task_fair`). */
 static inline void dequeue_task_fair(struct task_struct *p, u64 deq_flags)
 {
 	struct fair_task *task = fair_task(p);
@@ -527,7 +528,7 @@ static inline void forfeit(struct running *curr, u32 cpu, struct sums sums)
 	curr->deadline += curr->vslice;
 }
 
-/* For `ops.yield` (`yield_task_fair`). */
+/* Handles `ops.yield` (`yield_task_fair`). */
 static inline bool yield_task_fair(struct task_struct *from)
 {
 	s32 cpu = scx_bpf_task_cpu(from);
@@ -541,7 +542,7 @@ static inline bool yield_task_fair(struct task_struct *from)
 	return false;
 }
 
-/* For `ops.init` (`init_sched_fair_class`). */
+/* Handles `ops.init` (`init_sched_fair_class`). */
 static inline s32 init_sched_fair_class(void)
 {
 	s32 err = create_queues();

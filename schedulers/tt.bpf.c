@@ -302,7 +302,10 @@ static inline bool first_vruntime(u32 cpu, u64 *vruntime)
 	return is_on_cfs() ? first_by_rank(cpu, vruntime) : first_place(cpu, vruntime);
 }
 
-/* A woken task is picked next if no other task waits. 5.15 has no buddies (`pick_next_entity`). */
+/*
+ * Tells whether a woken task is picked next: only if no other waits, and 5.15 has no buddies
+ * (`pick_next_entity`).
+ */
 static inline bool is_next(u32 cpu, u64 vruntime)
 {
 	return is_on_cfs() && !scx_bpf_dsq_nr_queued(cpu);

@@ -27,10 +27,9 @@ const volatile u64 slice_us = 20000;
 
 UEI_DEFINE(uei);
 
-/* The queue. */
 #define SHARED_DSQ 0
 
-/* The virtual time of the task that began to run last; it never goes back. */
+/* The latest virtual time at which a task has begun to run. It never goes back. */
 static u64 vtime_now;
 
 s32 BPF_STRUCT_OPS(vtime_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
@@ -55,13 +54,13 @@ void BPF_STRUCT_OPS(vtime_enqueue, struct task_struct *p, u64 enq_flags)
 	kick_idle_cpu_for(p);
 }
 
-/* Its virtual time with what it has used of its present slice. */
+/* Returns a task's virtual time with what it has used of its present slice. */
 static u64 vtime_after_slice(const struct task_struct *p)
 {
 	return p->scx.dsq_vtime + virtual_time(p, slice_us * 1000 - p->scx.slice);
 }
 
-/* Whether no waiting task that may run on this CPU has had less. */
+/* Tells whether no waiting task that may run on this CPU has a lower virtual time. */
 static bool is_still_first(const struct task_struct *p, s32 cpu)
 {
 	u64 vtime = vtime_after_slice(p);

@@ -11,13 +11,13 @@
 #define is_on_cfs (version < 40000)
 #define is_bore_6 (version >= 60000)
 
-/* The EEVDF beneath if no other is asked for: Linux 6.14 or 7.x. */
+/* Returns the era of EEVDF that a version was written for: Linux 6.14 or 7.x. */
 static inline u32 base_of_version(void)
 {
 	return is_bore_6 ? 70000 : 61400;
 }
 
-/* The penalty of each doubling (`sched_burst_penalty_scale`). */
+/* Returns the penalty of each doubling of a burst (`sched_burst_penalty_scale`). */
 static inline u64 penalty_scale(void)
 {
 	if (burst_penalty_scale >= 0)
@@ -25,15 +25,16 @@ static inline u64 penalty_scale(void)
 	return is_bore_6 ? 1536 : 1280;
 }
 
-/* BORE 6: The part of a penalty that does not count (`scaled_tolerance`). */
+/* Returns the part of a penalty that BORE 6 does not count (`scaled_tolerance`). */
 static inline u64 scaled_tolerance(void)
 {
 	return (u64)burst_penalty_offset * 256 * penalty_scale() / 1024;
 }
 
 /*
- * The penalty of a burst of this length: in BORE 1 the length itself, later its logarithm. BORE 5
- * subtracts the offset here, and BORE 6 when the penalty counts (`calc_burst_penalty`).
+ * Returns the penalty of a burst. In BORE 1 it is the length of the burst, and later its logarithm.
+ * BORE 5 subtracts the offset here, but BORE 6 does so when it counts the penalty
+ * (`calc_burst_penalty`).
  */
 static inline u64 calc_burst_penalty(u64 burst_ns)
 {
@@ -47,13 +48,13 @@ static inline u64 calc_burst_penalty(u64 burst_ns)
 			MAX_SCORE * 4);
 }
 
-/* What a penalty counts for in a score and in an average (`adj_score`). */
+/* Returns what a penalty adds to a score or to an average (`adj_score`). */
 static inline u64 counted(u64 penalty)
 {
 	return is_bore_6 ? excess(penalty, scaled_tolerance()) : penalty;
 }
 
-/* The score of a penalty, in nice levels (`scaled_penalty_score`, `update_burst_score`). */
+/* Returns the score of a penalty, in nice levels (`scaled_penalty_score`, `update_burst_score`). */
 static inline u32 score_of(u64 penalty)
 {
 	if (is_on_cfs)
@@ -65,8 +66,8 @@ static inline u32 score_of(u64 penalty)
 }
 
 /*
- * What is stored when a burst ends. In BORE 1 the stored value rises and falls by a quarter; later
- * it rises slowly and falls at once (`binary_smooth`).
+ * Smooths the penalty that is stored when a burst ends. In BORE 1 the stored value moves by a
+ * quarter of the difference; later it rises slowly and falls at once (`binary_smooth`).
  */
 static inline u64 binary_smooth(u64 old, u64 new)
 {
@@ -80,8 +81,8 @@ static inline u64 binary_smooth(u64 old, u64 new)
 }
 
 /*
- * What is inherited from a keeper: the average of its offspring or, if that is more, the keeper's
- * own penalty, which BORE 1 does not count (`update_burst_cache`).
+ * Returns what a new task inherits: the average of the keeper's offspring or, if that is more, the
+ * keeper's own penalty. BORE 1 takes the average only (`update_burst_cache`).
  */
 static inline u64 inheritance(const struct burst *keeper, u64 average)
 {
@@ -92,42 +93,46 @@ static inline u64 inheritance(const struct burst *keeper, u64 average)
 	return is_bore_6 ? least_of(most, 40 * 256 - 1) + scaled_tolerance() : most;
 }
 
-/* Whether an average is too old. BORE 1 stores none (`burst_cache_expired`). */
+/* Tells whether an average must be calculated again. BORE 1 stores none (`burst_cache_expired`). */
 static inline bool burst_cache_expired(const struct offspring *offspring, u64 now)
 {
 	return is_on_cfs || !offspring->timestamp ||
 	       now - offspring->timestamp > burst_cache_lifetime_ns;
 }
 
-/* Whether new processes inherit at all (`task_fork_bore`). */
+/* Tells whether new processes inherit a penalty (`task_fork_bore`). */
 static inline bool processes_inherit(void)
 {
 	return burst_inherit_type || !is_bore_6;
 }
 
 /*
- * Whether ancestors and descendants count where tasks have one child only
- * (`sched_burst_inherit_type`, in BORE 5 `sched_burst_fork_atavistic`).
+ * Tells whether an only child is passed over, upwards and downwards, for the next relative with
+ * several children (`sched_burst_inherit_type`, in BORE 5 `sched_burst_fork_atavistic`).
  */
 static inline bool follows_chains(void)
 {
 	return burst_inherit_type > 1;
 }
 
-/* Whether a new weight counts for what has just run, and not only from then on (`update_curr`). */
+/*
+ * Tells whether a new weight applies to the time that has just run, and not only to later time
+ * (`update_curr`).
+ */
 static inline bool scores_before_accounting(void)
 {
 	return !is_bore_6;
 }
 
-/* How many tasks a CPU may have on which slices are protected (`pick_eevdf`). */
+/* Returns with how many tasks at most a CPU protects slices (`pick_eevdf`). */
 static inline u64 parity_threshold(void)
 {
 	return is_bore_6 || !burst_parity_threshold ? ~0ULL : burst_parity_threshold;
 }
 
 /*
- * Which tasks have half a slice until their deadlines: new ones (1), and before 7.x woken ones (2).
+ * Returns a mask of the tasks that have half a slice until their deadlines: new ones (1) and,
+ * before 7.x, woken ones (2).
  */
 static inline u32 deadline_boosts(void)
 {
@@ -136,20 +141,25 @@ static inline u32 deadline_boosts(void)
 	return era < 70000 ? mask : mask & 1;
 }
 
-/* Whether the limit of lag is halved, so that it is one slice: before 7.x (`entity_lag`). */
+/*
+ * Tells whether BORE halves the limit of lag, as it does before 7.x, to one slice (`entity_lag`).
+ */
 static inline bool halves_lag_limit(void)
 {
 	return era < 70000;
 }
 
-/* Whether a task with a lower penalty preempts as one with a shorter slice (`do_preempt_short`). */
+/*
+ * Tells whether a task with a lower penalty preempts as a task with a shorter slice does
+ * (`do_preempt_short`).
+ */
 static inline bool penalty_counts_as_slice(void)
 {
 	return is_bore_6 && era >= 70000;
 }
 
 /*
- * Whether a task with a lower penalty only makes the CPU choose again, and ends no protection
+ * Tells whether a task with a lower penalty only makes the CPU choose again, and ends no protection
  * (`PREEMPT_SHORT_BORE`).
  */
 static inline bool penalty_forces_choice(void)
@@ -157,15 +167,17 @@ static inline bool penalty_forces_choice(void)
 	return is_bore_6 && era < 70000;
 }
 
-/* Whether a sleeper returns with the lag with which it left (`requeue_delayed_entity`). */
+/*
+ * Tells whether a sleeper returns with the lag that it had when it left (`requeue_delayed_entity`).
+ */
 static inline bool sleepers_keep_lag(void)
 {
 	return is_bore_6 && era < 70000;
 }
 
 /*
- * Whether a task that runs or waits keeps protection and all lag with a new weight. Before 7.x it
- * loses its protection, and lag beyond the limit (`reweight_entity`).
+ * Tells whether a task that gets a new weight keeps its protection and all of its lag. Before 7.x
+ * it loses its protection, and the lag beyond the limit (`reweight_entity`).
  */
 static inline bool reweight_keeps_all(void)
 {

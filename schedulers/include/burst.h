@@ -59,7 +59,7 @@ static inline u64 log2_plus_1(u64 number, u32 bits)
 	return number ? (u64)width << bits | number << (64 - width) << 1 >> (64 - bits) : 0;
 }
 
-/* Returns by how much a number exceeds a threshold. */
+/* Returns by how much a number exceeds a threshold, 0 if it does not. */
 static inline u64 excess(u64 number, u64 threshold)
 {
 	return number > threshold ? number - threshold : 0;
@@ -233,7 +233,9 @@ static inline void restart_burst(struct task_struct *p, struct burst *burst)
 	update_penalty(p, burst);
 }
 
-/* For `ops.init_task`, of a task that is forked or has been there before (`task_fork_bore`). */
+/*
+ * Handles `ops.init_task` for a task that is forked, or that has existed before (`task_fork_bore`).
+ */
 static inline void begin_burst(struct task_struct *p, struct burst *burst, bool is_forked,
 			       bool inherits)
 {

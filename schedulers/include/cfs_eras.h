@@ -8,7 +8,7 @@
 #ifndef FAIRGROUND_CFS_ERAS_H
 #define FAIRGROUND_CFS_ERAS_H
 
-/* The period in which each task runs once (`sysctl_sched_latency`). */
+/* Returns the period in which each task runs once (`sysctl_sched_latency`). */
 static inline u64 sysctl_sched_latency(void)
 {
 	if (sched_latency_ns >= 0)
@@ -16,7 +16,10 @@ static inline u64 sysctl_sched_latency(void)
 	return era < 20633 ? 20000000 : 6000000;
 }
 
-/* The least part of that for each of many tasks (`sysctl_sched_min_granularity`). */
+/*
+ * Returns the least part of the period that a task gets when there are many
+ * (`sysctl_sched_min_granularity`).
+ */
 static inline u64 sysctl_sched_min_granularity(void)
 {
 	if (sched_min_granularity_ns >= 0)
@@ -24,7 +27,9 @@ static inline u64 sysctl_sched_min_granularity(void)
 	return era < 20633 ? 4000000 : era < 20637 ? 2000000 : 750000;
 }
 
-/* How far behind a woken task must be to preempt (`sysctl_sched_wakeup_granularity`). */
+/*
+ * Returns by how much a woken task must be behind to preempt (`sysctl_sched_wakeup_granularity`).
+ */
 static inline u64 sysctl_sched_wakeup_granularity(void)
 {
 	if (sched_wakeup_granularity_ns >= 0)
@@ -32,40 +37,43 @@ static inline u64 sysctl_sched_wakeup_granularity(void)
 	return era < 20633 ? 10000000 : 1000000;
 }
 
-/* Whether a new task runs before its parent (`sysctl_sched_child_runs_first`). */
+/* Tells whether a new task runs before its parent (`sysctl_sched_child_runs_first`). */
 static inline bool sysctl_sched_child_runs_first(void)
 {
 	return sched_child_runs_first < 0 ? era < 20633 : sched_child_runs_first;
 }
 
-/* Whether a sleeper's credit is halved, from 2.6.32 on (`GENTLE_FAIR_SLEEPERS`). */
+/* Tells whether a sleeper's credit is halved, as from 2.6.32 on (`GENTLE_FAIR_SLEEPERS`). */
 static inline bool has_gentle_fair_sleepers(void)
 {
 	return gentle_fair_sleepers && era >= 20632;
 }
 
 /*
- * Whether no slice is shorter than the minimum granularity, from 5.12 on and in 5.10.y, which has
- * taken it over (`BASE_SLICE`).
+ * Tells whether no slice is shorter than the minimum granularity. This began with 5.12, and 5.10.y
+ * has taken it over (`BASE_SLICE`).
  */
 static inline bool has_base_slice(void)
 {
 	return base_slice && (era >= 51200 || era == 51000);
 }
 
-/* Whether a preempted task continues after the one that preempted it, from 2.6.29 on. */
+/*
+ * Tells whether a preempted task runs again after the task that preempted it, as from 2.6.29 on
+ * (`LAST_BUDDY`).
+ */
 static inline bool has_last_buddy(void)
 {
 	return last_buddy && era >= 20629;
 }
 
-/* Whether a SCHED_IDLE task's credit is only a minimum granularity (`place_entity`). */
+/* Tells whether a SCHED_IDLE task's credit is only a minimum granularity (`place_entity`). */
 static inline bool has_small_idle_credit(void)
 {
 	return era >= 60000;
 }
 
-/* Whether no slice is longer than a period (`check_preempt_tick`). */
+/* Tells whether no slice is longer than a period (`check_preempt_tick`). */
 static inline bool has_longest_slice(void)
 {
 	return era >= 60300;

@@ -16,7 +16,10 @@ static u32 nr_cpus;
 /* A CPU's element of an array of MAX_CPUS. The mask is all that the verifier needs. */
 #define of_cpu(array, cpu) (&(array)[(u32)(cpu) & (MAX_CPUS - 1)])
 
-/* The CPU that is `step` CPUs after `cpu`, 0 <= step < nr_cpus, when one goes round all of them. */
+/*
+ * Returns the CPU that is `step` CPUs after `cpu`, 0 <= step < nr_cpus, when one goes round all of
+ * them.
+ */
 static inline u32 next_cpu(u32 cpu, u32 step)
 {
 	return cpu + step < nr_cpus ? cpu + step : cpu + step - nr_cpus;
@@ -78,8 +81,8 @@ static inline s32 create_queues(void)
 	}
 
 /*
- * For `ops.stopping`: a task that a task of a higher class displaces is queued again, as a kernel's
- * `put_prev_task` does it. With a slice left, sched_ext would run it next, without a choice.
+ * Handles `ops.stopping`. A task that a higher class displaces is queued again, as a kernel's
+ * `put_prev_task` does. If it had a slice left, sched_ext would run it next, without a choice.
  */
 static inline void queue_again(struct task_struct *p, bool runnable)
 {
@@ -170,7 +173,7 @@ static const u32 nice_inverse_weights[NICE_LEVELS] = {
 	61356676, 76695844, 95443717, 119304647, 148102320, 186737708, 238609294, 286331153,
 };
 
-/* The index of a task's nice value. A real-time task counts as -20. */
+/* Returns the row of a task's nice value. A real-time task counts as -20. */
 static inline u32 nice_index(const struct task_struct *p)
 {
 	u32 index = p->static_prio - HIGHEST_STATIC_PRIO;
@@ -178,7 +181,7 @@ static inline u32 nice_index(const struct task_struct *p)
 	return index < NICE_LEVELS ? index : 0;
 }
 
-/* -20 … 19 */
+/* Returns a task's nice value, -20 to 19. */
 static inline s32 nice_of(const struct task_struct *p)
 {
 	return (s32)nice_index(p) - 20;
@@ -196,13 +199,13 @@ static inline bool has_idle_policy(const struct task_struct *p)
 	return p->policy == POLICY_IDLE;
 }
 
-/* Whether it is one of a process's later threads. */
+/* Tells whether a task is a thread, and not the first of its process. */
 static inline bool is_thread(const struct task_struct *p)
 {
 	return p->pid != p->tgid;
 }
 
-/* The weight in a row of the tables. */
+/* Returns the weight in a row of the tables. SCHED_IDLE has the same in each. */
 static inline u32 weight_at(const struct task_struct *p, u32 index)
 {
 	return has_idle_policy(p) ? IDLE_WEIGHT : nice_weights[index];
@@ -223,13 +226,19 @@ static inline u32 inverse_weight_of(const struct task_struct *p)
 	return inverse_weight_at(p, nice_index(p));
 }
 
-/* Virtual time at an inverse weight: 2^32 / weight * 1024, so 2^22 is 1. */
+/*
+ * Returns the virtual time of a real time at an inverse weight, which is 2^32 / weight. At nice 0
+ * they are equal.
+ */
 static inline u64 virtual_time_at(u32 inverse_weight, u64 real_ns)
 {
 	return (real_ns * inverse_weight) >> 22;
 }
 
-/* Real to virtual time: the smaller the weight, the faster it passes. At nice 0 they are equal. */
+/*
+ * Returns the virtual time of a real time for a task. The smaller its weight, the faster virtual
+ * time passes.
+ */
 static inline u64 virtual_time(const struct task_struct *p, u64 real_ns)
 {
 	return virtual_time_at(inverse_weight_of(p), real_ns);
@@ -256,7 +265,10 @@ static inline bool kick_idle_cpu_for(const struct task_struct *p)
 	return true;
 }
 
-/* For `ops.select_cpu`: takes the last CPU if that idles, else the best idle one, else -1. */
+/*
+ * Claims an idle CPU for a woken task: its last one, or the best other one. Returns -1 if none is
+ * idle. For `ops.select_cpu`.
+ */
 static inline s32 claim_idle_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	bool found = scx_bpf_test_and_clear_cpu_idle(prev_cpu);
@@ -282,7 +294,9 @@ static inline void wake_or_preempt(s32 cpu)
 	scx_bpf_kick_cpu(cpu, is_idle(cpu) ? SCX_KICK_IDLE : SCX_KICK_PREEMPT);
 }
 
-/* Whether the task that `ops.dispatch` gets could continue: it does not go to sleep. */
+/*
+ * Tells whether the task that `ops.dispatch` gets could continue, because it does not go to sleep.
+ */
 static inline bool could_go_on(const struct task_struct *prev)
 {
 	return prev && (prev->scx.flags & SCX_TASK_QUEUED);
@@ -310,9 +324,9 @@ static inline u32 nr_next_on(s32 cpu)
 }
 
 /*
- * For `ops.enqueue`, if the task preempts the running one and would be chosen before all that wait:
- * makes it run next. Returns false if there is another such task already, and the CPU has to
- * choose.
+ * Makes a task run next that preempts the running one and would be chosen before all that wait.
+ * Returns false if there is another such task already, and the CPU has to choose. For
+ * `ops.enqueue`.
  */
 static inline bool run_at_once(struct task_struct *p, s32 cpu, u64 enq_flags)
 {
@@ -322,14 +336,14 @@ static inline bool run_at_once(struct task_struct *p, s32 cpu, u64 enq_flags)
 	return true;
 }
 
-/* For `ops.enqueue`: notes that a task that was not on this CPU joins those that wait. */
+/* Notes that a task that was not on this CPU joins those that wait. For `ops.enqueue`. */
 static inline void note_other(s32 cpu)
 {
 	if (nr_next_on(cpu))
 		*of_cpu(others_came, cpu) = true;
 }
 
-/* For `ops.running`: tells whether the CPU has to choose again. */
+/* Tells whether the CPU has to choose again. For `ops.running`. */
 static inline bool must_choose_again(s32 cpu)
 {
 	bool *came = of_cpu(others_came, cpu), result = *came;

@@ -38,8 +38,8 @@ static inline void wake_up_for_work(s32 cpu)
 }
 
 /*
- * Does the same where the run queue is locked, as in `ops.enqueue`: it is known whether a task
- * runs.
+ * Does the same where the run queue is locked, as in `ops.enqueue`, so that it is known whether a
+ * task runs.
  */
 static inline void wake_up_if_free(s32 cpu)
 {
@@ -98,8 +98,8 @@ static __noinline void find_extremes(struct extremes *found)
 }
 
 /*
- * CPU 0 balances for all, at its ticks; if it idles, it is woken by those of CPUs where tasks wait.
- * Called at a tick; returns whether this CPU is to balance.
+ * Tells whether this CPU balances at its tick. CPU 0 balances for all. If it idles, the ticks of
+ * CPUs where tasks wait wake it.
  */
 static inline bool request_balance(s32 cpu)
 {

@@ -8,7 +8,7 @@
 #ifndef FAIRGROUND_EEVDF_ERAS_H
 #define FAIRGROUND_EEVDF_ERAS_H
 
-/* The slice of a task that asks for none, on one CPU, ns (`sysctl_sched_base_slice`). */
+/* Returns the slice of a task that asks for none, on one CPU, ns (`sysctl_sched_base_slice`). */
 static inline u64 sysctl_sched_base_slice(void)
 {
 	if (base_slice_ns >= 0)
@@ -16,69 +16,78 @@ static inline u64 sysctl_sched_base_slice(void)
 	return era >= 61200 ? 700000 : 750000;
 }
 
-/* Whether a task may ask for a slice (`se->custom_slice`). */
+/* Tells whether a task may ask for a slice (`se->custom_slice`). */
 static inline bool has_custom_slices(void)
 {
 	return era >= 61200;
 }
 
-/* Whether a timer ends slices (`HRTICK`). */
+/* Tells whether a timer ends slices (`HRTICK`). */
 static inline bool has_hrtick(void)
 {
 	return hrtick < 0 ? era >= 70000 : hrtick > 0;
 }
 
-/* How much lag a task with this slice keeps, ns (`entity_lag`). */
+/* Returns how much lag a task with this slice keeps, ns (`entity_lag`). */
 static inline u64 most_lag(u64 slice)
 {
 	return era >= 70000 ? slice + TICK_NS : 2 * slice;
 }
 
-/* Whether a task that migrates keeps its relative deadline (`PLACE_REL_DEADLINE`). */
+/* Tells whether a task that migrates keeps its relative deadline (`PLACE_REL_DEADLINE`). */
 static inline bool has_place_rel_deadline(void)
 {
 	return place_rel_deadline && era >= 61200;
 }
 
-/* Whether a sleeper stays in the average until it is eligible (`DELAY_DEQUEUE`). */
+/* Tells whether a sleeper stays in the average until it is eligible (`DELAY_DEQUEUE`). */
 static inline bool has_delay_dequeue(void)
 {
 	return delay_dequeue && era >= 61200;
 }
 
-/* Whether a task with a shorter slice ends the protection of the running one (`PREEMPT_SHORT`). */
+/*
+ * Tells whether a task with a shorter slice ends the protection of the running one
+ * (`PREEMPT_SHORT`).
+ */
 static inline bool has_preempt_short(void)
 {
 	return preempt_short && era >= 61200;
 }
 
-/* Whether a new task may preempt even if its slice is not shorter (`wakeup_preempt_fair`). */
+/* Tells whether a new task may preempt even if its slice is not shorter (`wakeup_preempt_fair`). */
 static inline bool new_task_preempts(void)
 {
 	return era < 70000;
 }
 
-/* Whether the CPU chooses again as soon as the running task's protection ends (`update_curr`). */
+/*
+ * Tells whether the CPU chooses again as soon as the running task's protection ends
+ * (`update_curr`).
+ */
 static inline bool protection_ends_turn(void)
 {
 	return era >= 70000;
 }
 
-/* Whether a woken task that does not preempt shortens the protection (`update_protect_slice`). */
+/*
+ * Tells whether a woken task that does not preempt shortens the protection
+ * (`update_protect_slice`).
+ */
 static inline bool has_update_protect_slice(void)
 {
 	return era >= 70000;
 }
 
-/* How long each task is protected without `run_to_parity`, ns (`set_protect_slice`). */
+/* Returns how long each task is protected without `run_to_parity`, ns (`set_protect_slice`). */
 static inline u64 least_protection(void)
 {
 	return era >= 70000 ? least_slice : 0;
 }
 
 /*
- * Whether an eligible task that yields forfeits the rest of its slice, as from late 6.12.y on;
- * before, each task that yields only gets a later deadline (`yield_task_fair`).
+ * Tells whether an eligible task that yields forfeits the rest of its slice, as from late 6.12.y
+ * on. In earlier kernels a task that yields only gets a later deadline (`yield_task_fair`).
  */
 static inline bool yield_forfeits(void)
 {

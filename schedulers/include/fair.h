@@ -46,7 +46,7 @@ TASK_STORAGE(fair_tasks, struct fair_task);
 /* Not NULL for a task that `make_fair_task()` has made, but the verifier wants to see a check. */
 #define fair_task(p) bpf_task_storage_get(&fair_tasks, p, 0, 0)
 
-/* Virtual times wrap. */
+/* Returns the later of two virtual times, which may wrap. */
 static inline u64 later_of(u64 a, u64 b)
 {
 	return time_before(a, b) ? b : a;
@@ -57,7 +57,7 @@ static inline u64 earlier_of(u64 a, u64 b)
 	return time_before(a, b) ? a : b;
 }
 
-/* For `ops.init_task`. */
+/* Handles `ops.init_task`: stores what `fair_task()` returns. */
 static inline s32 make_fair_task(struct task_struct *p, bool is_new)
 {
 	struct fair_task *task = bpf_task_storage_get(&fair_tasks, p, 0,
@@ -69,7 +69,7 @@ static inline s32 make_fair_task(struct task_struct *p, bool is_new)
 	return 0;
 }
 
-/* For `ops.enable`: the task belongs to this CPU. Returns whether it has just been forked. */
+/* Handles `ops.enable`: the task belongs to this CPU. Returns whether it has just been forked. */
 static inline bool begin_on(struct task_struct *p, s32 cpu)
 {
 	struct fair_task *task = fair_task(p);

@@ -12,7 +12,7 @@
 #include "fair.h"
 #include "scan.h"
 
-/* The value of a waiting task. */
+/* Returns the value of a waiting task. The scheduler defines it. */
 static s64 value_of(const struct fair_task *task, u64 now);
 
 /*

@@ -17,7 +17,7 @@ struct place {
 
 static struct place places[MAX_CPUS];
 
-/* For `ops.init`. */
+/* Notes the cache and the node of each CPU. For `ops.init`. */
 static inline void note_places(void)
 {
 	u32 cpu;
@@ -89,7 +89,7 @@ static inline u32 first_within(u32 cpu, u32 farthest)
 	return cpu;
 }
 
-/* For `ops.init`. */
+/* Groups the CPUs that are no farther from each other than this. For `ops.init`. */
 static inline void make_groups(u32 farthest)
 {
 	u32 cpu;

@@ -11,55 +11,58 @@
 /* How far away the nearest deadline is from 6.6 on, in slots (`SCHED_EDGE_DELTA`). */
 #define SCHED_EDGE_DELTA 12
 
-/* Whether deadlines are sorted exactly (`CONFIG_SCHED_PDS` with skip_list.h). */
+/* Tells whether deadlines are sorted exactly (`CONFIG_SCHED_PDS` with skip_list.h). */
 static inline bool has_skip_list(void)
 {
 	return era < 51500;
 }
 
-/* A whole slice, ns (`sched_timeslice_ns`). */
+/* Returns a whole slice, ns (`sched_timeslice_ns`). */
 static inline s64 timeslice(void)
 {
 	return era == 50900 ? 4 * NS_PER_MS : 4 * NS_PER_SHORT_MS;
 }
 
-/* In a skip list: how far away the deadline of nice -20 is, ns. */
+/* Returns how far away the deadline of nice -20 is in a skip list, ns. */
 static inline u64 nearest_deadline(void)
 {
 	return era == 50400 ? 6 * NS_PER_SHORT_MS : 4 * NS_PER_SHORT_MS;
 }
 
-/* The present slot (`rq->time_edge`). */
+/* Returns the present slot (`rq->time_edge`). */
 static inline u64 time_edge(void)
 {
 	return scx_bpf_now() >> (era < 60600 ? 22 : 23);
 }
 
-/* How far away a new deadline is, in slots. From 6.6 on two nice values share one. */
+/* Returns how far away a new deadline is, in slots. From 6.6 on two nice values share a slot. */
 static inline u64 slots_ahead(u32 nice_index)
 {
 	return era < 60600 ? nice_index : SCHED_EDGE_DELTA + nice_index / 2;
 }
 
-/* The oldest slot that is told apart from those before it (`task_sched_prio`). */
+/* Returns the oldest slot that is told apart from those before it (`task_sched_prio`). */
 static inline u64 first_slot(u64 edge)
 {
 	return era < 60600 ? edge - 24 : edge;
 }
 
-/* The last slot (`task_sched_prio`). */
+/* Returns the last slot (`task_sched_prio`). */
 static inline u64 last_slot(u64 edge)
 {
 	return edge + (era < 60600 ? 39 : SCHED_EDGE_DELTA + 19);
 }
 
-/* Whether sched_yield() does nothing where no other task waits (`do_sched_yield`). */
+/* Tells whether sched_yield() has no effect where no other task waits (`do_sched_yield`). */
 static inline bool yields_only_to_others(void)
 {
 	return era >= 70100;
 }
 
-/* Whether sched_yield() ends the slice; in PDS-mq the CPU only chooses again. */
+/*
+ * Tells whether sched_yield() ends the slice. In PDS-mq it only makes the CPU choose again
+ * (`do_sched_yield`).
+ */
 static inline bool yield_ends_slice(void)
 {
 	return era != 50400;

@@ -22,7 +22,7 @@ static inline void consider_at(struct best *best, s32 pid, s64 score, s64 place)
 	}
 }
 
-/* The place of a task is its `dsq_vtime`. */
+/* Considers a task whose place is its `dsq_vtime`. */
 static inline void consider(struct best *best, const struct task_struct *p, s64 score)
 {
 	consider_at(best, p->pid, score, p->scx.dsq_vtime);
@@ -44,7 +44,7 @@ static __noinline __attribute__((unused)) bool take(u64 dsq, s32 pid)
 	return false;
 }
 
-/* The place of a queue's first task; false if the queue is empty. */
+/* Finds the place of a queue's first task. Returns false if the queue is empty. */
 static inline bool first_place(u64 dsq, u64 *place)
 {
 	const struct task_struct *p = __COMPAT_scx_bpf_dsq_peek(dsq);
@@ -53,7 +53,7 @@ static inline bool first_place(u64 dsq, u64 *place)
 	return p;
 }
 
-/* Whether a task with this place comes before all of a queue. */
+/* Tells whether a task with this place comes before all of a queue. */
 static inline bool is_before_all(u64 dsq, u64 place)
 {
 	u64 first;

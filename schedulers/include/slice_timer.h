@@ -35,7 +35,7 @@ static inline void start_slice_timer(u32 cpu, u64 in_ns, u64 flags)
 		bpf_timer_start(&timer->timer, in_ns, flags);
 }
 
-/* For `ops.init`, when `nr_cpus` is known. */
+/* Makes each CPU's timer. For `ops.init`, when `nr_cpus` is known. */
 static inline s32 init_slice_timers(void)
 {
 	struct slice_timer *timer;

@@ -12,7 +12,10 @@
 
 #define NS_PER_SECOND 1000000000ULL
 
-/* How many interrupts there have been since a time, at `hz` each second; it becomes now. */
+/*
+ * Returns how many interrupts there have been since a time, at `hz` a second, and sets that time to
+ * now.
+ */
 static inline u64 pay_ticks(u64 *since_ns, u64 hz)
 {
 	u64 tick_ns = NS_PER_SECOND / hz, then = *since_ns, now = scx_bpf_now();

@@ -9,27 +9,27 @@
 #ifndef FAIRGROUND_TT_ERAS_H
 #define FAIRGROUND_TT_ERAS_H
 
-/* Whether TT is a part of CFS, and not a scheduler of its own. */
+/* Tells whether TT is a part of CFS, and not a scheduler of its own. */
 static inline bool is_on_cfs(void)
 {
 	return era >= 60000;
 }
 
-/* Whether the normal balancer is on (`tt_balancer_opt`). */
+/* Tells whether the normal balancer is on (`tt_balancer_opt`). */
 static inline bool has_normal_balancer(void)
 {
 	return tt_balancer_opt < 0 ? !is_on_cfs() : !tt_balancer_opt;
 }
 
-/* Whether a woken task goes where CFS would place it (`select_task_rq_fair`). */
+/* Tells whether a woken task goes where CFS would place it (`select_task_rq_fair`). */
 static inline bool is_placed_by_cfs(void)
 {
 	return is_on_cfs() && !has_normal_balancer();
 }
 
 /*
- * The vruntime by which a task is typed. From 6.x on the mark of a task that has yielded is a part
- * of the number, which makes the task BATCH (`detect_type`).
+ * Returns the vruntime by which a task is typed. From 6.x on the mark of a task that has yielded
+ * counts as a part of the number, so that the task becomes BATCH (`detect_type`).
  */
 static inline u64 typed_vruntime(u64 vruntime)
 {
@@ -37,29 +37,32 @@ static inline u64 typed_vruntime(u64 vruntime)
 }
 
 /*
- * Whether the mark makes a task the last. From 6.x on the product loses it, which has no effect
- * here (`HRRN_PERCENT`).
+ * Tells whether the mark puts a task behind all others. From 6.x on the product loses the mark,
+ * which has no effect here (`HRRN_PERCENT`).
  */
 static inline bool is_marked_last(u64 vruntime)
 {
 	return !is_on_cfs() && vruntime & YIELD_MARK;
 }
 
-/* The percentage of its life that a CPU_BOUND task has run (`is_cpu_bound`). */
+/* Returns the percentage of its life that a CPU_BOUND task has run (`is_cpu_bound`). */
 static inline u64 cpu_bound_percent(void)
 {
 	return is_on_cfs() ? 90 : 80;
 }
 
-/* Whether a type has a nice value of its own; in 5.15 only REALTIME has (`convert_to_vruntime`). */
+/*
+ * Tells whether a type has a nice value of its own. In 5.15 only REALTIME has one
+ * (`convert_to_vruntime`).
+ */
 static inline bool has_own_prio(u32 type)
 {
 	return type == REALTIME || (is_on_cfs() && type != NO_TYPE);
 }
 
 /*
- * When a task that wakes up fell asleep. From 6.x on a task that has moved seems to have slept
- * since the boot (`migrate_task_rq_fair`).
+ * Returns when a task that wakes up fell asleep. From 6.x on a task that has moved seems to have
+ * slept since the boot (`migrate_task_rq_fair`).
  */
 static inline u64 slept_from(u64 exec_start, bool has_migrated)
 {
@@ -67,15 +70,19 @@ static inline u64 slept_from(u64 exec_start, bool has_migrated)
 }
 
 /*
- * Whether an account after `ran` nanoseconds is one. From 6.x on it is even if the task has not run
- * since the last one: the original reads the clock each time, which is always further by then.
+ * Tells whether an account is made after `ran` nanoseconds. From 6.x on one is made even if the
+ * task has not run since the last: the original reads the clock each time, which has always moved
+ * by then.
  */
 static inline bool is_account(s64 ran)
 {
 	return ran > 0 || (is_on_cfs() && !ran);
 }
 
-/* What an account adds to the burst: virtual time in 5.15, else real time (`update_curr`). */
+/*
+ * Returns what an account adds to the burst: virtual time in 5.15, real time from 6.x on
+ * (`update_curr`).
+ */
 static inline u64 burst_of_account(u64 cost, u64 ran)
 {
 	return is_on_cfs() ? ran : cost;

@@ -83,8 +83,8 @@ static inline bool has_stopped(struct cpu_turn *turn)
 }
 
 /*
- * The timer starts itself again (`hrexpiry`, `hrtick`): to start it from the callbacks of a switch,
- * which hold a lock, is many times as expensive.
+ * Looks whether the present turn is over, and starts the timer again (`hrexpiry`, `hrtick`). The
+ * callbacks of a switch hold a lock: to start a timer there is many times as expensive.
  */
 static int slice_timer_fires(void *map, int *cpu, struct slice_timer *timer)
 {
@@ -117,7 +117,7 @@ static inline bool halve_slice(struct task_turn *parent, struct task_turn *child
 	return !is_used_up(parent);
 }
 
-/* Does the same where the parent's turn runs, of which it has paid for a part. */
+/* Does the same while the parent runs and has paid for a part of its turn. */
 static inline bool split_slice(struct task_turn *parent, struct task_turn *child)
 {
 	s32 cpu = bpf_get_smp_processor_id();
@@ -155,7 +155,10 @@ static inline void leave_turn(s32 cpu, struct task_struct *p, struct task_turn *
 	queue_again(p, runnable);
 }
 
-/* For `ops.tick`, when the timer is late or not used (`task_tick`, `scheduler_task_tick`). */
+/*
+ * Ends a slice at a tick if the timer is late or not used. For `ops.tick` (`task_tick`,
+ * `scheduler_task_tick`).
+ */
 static inline void check_slice(struct task_struct *p, struct task_turn *task)
 {
 	charge(task);
