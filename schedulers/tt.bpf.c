@@ -302,10 +302,7 @@ static inline bool first_vruntime(u32 cpu, u64 *vruntime)
 	return is_on_cfs() ? first_by_rank(cpu, vruntime) : first_place(cpu, vruntime);
 }
 
-/*
- * Tells whether a woken task is picked next: only if no other waits, and 5.15 has no buddies
- * (`pick_next_entity`).
- */
+/* Tells whether a woken task is picked next: in 6.x, if no other waits (`pick_next_entity`). */
 static inline bool is_next(u32 cpu, u64 vruntime)
 {
 	return is_on_cfs() && !scx_bpf_dsq_nr_queued(cpu);
