@@ -255,14 +255,19 @@ impl Collector {
     }
 
     fn untold(&self, recording: &mut Recording) {
+        let has_wakes =
+            recording.events.iter().any(|event| matches!(event.what, What::Wake { .. }));
         let mut say = |text: &str| recording.untold.push(text.into());
-        if !self.has_waking {
+        if !has_wakes {
+            say("no wake-up is in the trace, so no task waits for another one: a sleep ends when \
+                 its task runs again; trace sched_waking too");
+        } else if !self.has_waking {
             say(
                 "who woke whom is read from sched_wakeup, which other CPUs may have handled; trace \
                  sched_waking too",
             );
         }
-        if !self.has_flags && !self.has_contexts {
+        if has_wakes && !self.has_flags && !self.has_contexts {
             say(
                 "an interrupt that hits a running task looks like that task: its wake-ups count as \
                  the task's",

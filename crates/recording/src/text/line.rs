@@ -5,9 +5,10 @@
 //!   bash-1977    (   1977) [000] d..2.   17.284993: sched_switch: prev_comm=…      ftrace
 //!   bash-1977     [000]    17.284993: sched_switch: bash:1977 [120] S ==> …          trace-cmd
 //!   bash  1977/1978 [000]    17.284993123:  sched:sched_switch: prev_comm=…          perf script
+//!   bash-1977      0d..2.    17us+: sched_switch: prev_comm=…                        latency format
 //! ```
 
-use crate::collect::Moment;
+use crate::collect::{Moment, UNNAMED};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line<'a> {
@@ -73,13 +74,22 @@ fn other(line: &str) -> Line<'_> {
     if is_known { Line::Nothing } else { Line::Unknown }
 }
 
-/// A frame of perf's call chains: an indented address.
+/// A frame of a call chain: perf's indented address, ftrace's arrow, or what announces them. A line
+/// of the function tracer is one, too.
 fn is_frame(line: &str) -> bool {
     let word = line.split_ascii_whitespace().next().unwrap_or_default();
-    line.starts_with(['\t', ' ']) && word.len() >= 8 && u64::from_str_radix(word, 16).is_ok()
+    let is_address = word.len() >= 8 && u64::from_str_radix(word, 16).is_ok();
+    line.starts_with(['\t', ' ']) && is_address
+        || word == "=>"
+        || ["<stack trace>", "<user stack trace>"].iter().any(|end| line.ends_with(end))
+        || line.rsplit_once(": ").is_some_and(|(_, call)| call.contains(" <-"))
 }
 
 fn event(line: &str) -> Option<Raw<'_>> {
+    with_brackets(line).or_else(|| in_latency_format(line))
+}
+
+fn with_brackets(line: &str) -> Option<Raw<'_>> {
     // A name can hold brackets: the right ones are those before a time.
     line.match_indices('[').find_map(|(at, _)| {
         let (cpu, rest) = line[at + 1..].split_once(']')?;
@@ -88,6 +98,20 @@ fn event(line: &str) -> Option<Raw<'_>> {
         let (comm, tid) = task(&line[..at])?;
         let Tail { in_interrupt, at_ns, name, arguments } = tail;
         let moment = Moment { comm, tid, cpu, in_interrupt, at_ns };
+        Some(Raw { moment, name, arguments })
+    })
+}
+
+/// The CPU and the flags are one word. Names are cut at eight bytes, so that only those inside the
+/// events are right.
+fn in_latency_format(line: &str) -> Option<Raw<'_>> {
+    const FLAGS: &str = ".dDbX";
+    line.match_indices(|letter| FLAGS.contains(letter)).find_map(|(at, _)| {
+        let before = line[..at].trim_end_matches(|letter: char| letter.is_ascii_digit());
+        let cpu = number(&line[before.len()..at])?;
+        let (_, tid) = task(before.strip_suffix(char::is_whitespace)?)?;
+        let Tail { in_interrupt, at_ns, name, arguments } = tail(&line[at..])?;
+        let moment = Moment { comm: UNNAMED, tid, cpu, in_interrupt, at_ns };
         Some(Raw { moment, name, arguments })
     })
 }
@@ -108,6 +132,10 @@ fn tail(rest: &str) -> Option<Tail<'_>> {
     }
     let at_ns = time_ns(word)?;
     (word, rest) = next_word(rest)?;
+    if word == ":" {
+        // The end of `17us :`.
+        (word, rest) = next_word(rest)?;
+    }
     if number::<u64>(word).is_some() {
         // The period, where perf was asked for it.
         (word, rest) = next_word(rest)?;
@@ -124,8 +152,13 @@ fn next_word(text: &str) -> Option<(&str, &str)> {
     })
 }
 
-/// `17.284993:` in nanoseconds.
+/// `17.284993:`, or `17us+:` since the trace began, whose mark says how long the next one waits, in
+/// nanoseconds.
 fn time_ns(word: &str) -> Option<u64> {
+    let since = word.trim_end_matches([':', '+', '!', '#', '*', '@', '$']).strip_suffix("us");
+    if let Some(us) = since.and_then(number::<u64>) {
+        return us.checked_mul(1_000);
+    }
     let (seconds, fraction) = word.strip_suffix(':')?.split_once('.')?;
     if fraction.len() > 9 {
         return None;

@@ -41,32 +41,32 @@ pub fn is(text: &str) -> bool {
 /// A line is none of a trace, an event has not the kernel's form, or nothing in it was scheduled.
 pub fn read(text: &str) -> Result<Recording, Fault> {
     let mut collector = Collector::new(has_waking(text));
-    for (index, line) in text.lines().enumerate() {
-        let number = index + 1;
+    let text = text.trim_start_matches('\u{feff}').trim_end();
+    let last = text.lines().count();
+    for (number, line) in (1..).zip(text.lines()) {
+        let cut = if number == last { CUT } else { "" };
         match line::parse(line) {
             Line::Nothing => {}
             Line::Lost(events) => collector.lost(events),
             Line::Cpus(cpus) => collector.cpus(cpus),
             Line::Event(raw) => {
                 let event = scheduling::parse(raw.name, raw.arguments)
-                    .map_err(|why| Fault::at(number, format!("{}: {why}", raw.name)))?;
+                    .map_err(|why| Fault::at(number, format!("{}: {why}{cut}", raw.name)))?;
                 collector.event(&raw.moment, event);
             }
-            Line::Unknown => return Err(unknown(line, number)),
+            Line::Unknown => return Err(unknown(line, number, cut)),
         }
     }
     collector.finish("a trace as text").map_err(|message| Fault { line: None, message })
 }
 
-fn unknown(line: &str, number: usize) -> Fault {
+/// What helps where only the file's last line is wrong.
+const CUT: &str = "; if the file was cut off there, delete the line";
+
+fn unknown(line: &str, number: usize, cut: &str) -> Fault {
     let shown: String = line.trim().chars().take(60).collect();
-    Fault::at(
-        number,
-        format!(
-            "'{}' is no line of a trace; if the file was cut off there, delete the line",
-            model::text::line(&shown)
-        ),
-    )
+    let shown = model::text::line(&shown);
+    Fault::at(number, format!("'{shown}' is no line of a trace{cut}"))
 }
 
 /// Where the kernel tells of wake-ups twice, only the first one says who woke: `sched_waking`.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The events that matter, in the two forms in which they are printed: that of the kernel
-//! (`prev_comm=… prev_pid=…`) and the short one of trace-cmd and perf (`bash:1977 [120] S ==> …`).
+//! The events that matter, in the three forms in which they are printed: that of the kernel
+//! (`prev_comm=… prev_pid=… ==> next_comm=…`), the short one of trace-cmd and perf (`bash:1977 [120]
+//! S ==> …`), and the raw fields (`trace-cmd report -R`, ftrace's option `fields`), in which states
+//! are numbers and nothing stands between the tasks.
 
 use crate::collect::{Context, Named, Scheduling};
 use crate::event::Leaves;
@@ -10,8 +12,7 @@ use crate::event::Leaves;
 /// # Errors
 /// It lacks something.
 pub fn parse<'a>(name: &str, arguments: &'a str) -> Result<Scheduling<'a>, String> {
-    let lacks =
-        |what: &str| format!("{what} is missing; if the file was cut off there, delete the line");
+    let lacks = |what: &str| format!("{what} is missing");
     Ok(match name {
         "sched_switch" => switch(arguments).ok_or_else(|| lacks("a task or its state"))?,
         "sched_waking" => Scheduling::Waking(task(arguments).ok_or_else(|| lacks("the task"))?),
@@ -21,7 +22,7 @@ pub fn parse<'a>(name: &str, arguments: &'a str) -> Result<Scheduling<'a>, Strin
         "hrtimer_expire_entry" | "timer_expire_entry" | "local_timer_entry" => {
             Scheduling::Enter(Context::Timer)
         }
-        "softirq_entry" if arguments.contains("TIMER") => Scheduling::Enter(Context::Timer),
+        "softirq_entry" if is_timers(arguments) => Scheduling::Enter(Context::Timer),
         "softirq_entry" | "irq_handler_entry" => Scheduling::Enter(Context::Device),
         "hrtimer_expire_exit"
         | "timer_expire_exit"
@@ -32,8 +33,15 @@ pub fn parse<'a>(name: &str, arguments: &'a str) -> Result<Scheduling<'a>, Strin
     })
 }
 
+/// `vec=1 [action=TIMER]`; without the name the kernel's numbers of `TIMER_SOFTIRQ` and
+/// `HRTIMER_SOFTIRQ`.
+fn is_timers(arguments: &str) -> bool {
+    arguments.contains("TIMER") || matches!(arguments.trim_end(), "vec=1" | "vec=8")
+}
+
 fn switch(arguments: &str) -> Option<Scheduling<'_>> {
-    let (left, right) = arguments.rsplit_once(" ==> ")?;
+    let raw = || arguments.rfind(" next_comm=").map(|at| (&arguments[..at], &arguments[at + 1..]));
+    let (left, right) = arguments.rsplit_once(" ==> ").or_else(raw)?;
     let (out, state) = match left.rsplit_once(" prev_state=") {
         Some((task, state)) => (fields(task, "prev_")?, state),
         None => {
@@ -42,8 +50,25 @@ fn switch(arguments: &str) -> Option<Scheduling<'_>> {
         }
     };
     let next = fields(right, "next_").or_else(|| short(right))?;
-    let leaves = Leaves::in_state(state.chars().next()?);
+    let leaves = Leaves::in_state(letter(state)?);
     Some(Scheduling::Switch { out, leaves, next })
+}
+
+/// A state's letter. `prev_state` as a number has bits of the kernel's `TASK_REPORT`; none of them,
+/// or only one above, is that of a task that was preempted.
+fn letter(state: &str) -> Option<char> {
+    let word = state.split_ascii_whitespace().next()?;
+    let number = match word.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => word.parse().ok(),
+    };
+    match number.map(|number| number & 0xff) {
+        None => word.chars().next(),
+        Some(0) => Some('R'),
+        Some(bits) if bits & 0x30 != 0 => Some('X'),
+        Some(bits) if bits & 2 != 0 => Some('D'),
+        Some(_) => Some('S'),
+    }
 }
 
 fn task(arguments: &str) -> Option<Named<'_>> {
@@ -55,7 +80,8 @@ fn fork(arguments: &str) -> Option<Scheduling<'_>> {
     let (comm, tid) = child.rsplit_once(" child_pid=")?;
     let tid = tid.split_ascii_whitespace().next()?.parse().ok()?;
     let child = Named { comm, tid, prio: None };
-    Some(Scheduling::Fork { parent: fields(parent, "")?, child })
+    let parent = fields(parent, "").or_else(|| fields(parent, "parent_"))?;
+    Some(Scheduling::Fork { parent, child })
 }
 
 /// `prev_comm=bash prev_pid=1977 prev_prio=120`. A name can hold anything.

@@ -32,6 +32,66 @@ fn three_programs_tell_the_same() {
     assert_eq!((read(FTRACE).unwrap().cpus, read(PERF).unwrap().cpus), (4, 2));
 }
 
+/// The same events with raw fields (`trace-cmd report -R`, ftrace's option `fields`), in the latency
+/// formats of trace-cmd and ftrace, and with stacks and calls of functions between them.
+#[test]
+fn other_options_of_the_programs_change_nothing() {
+    let told = |text: &str| {
+        assert!(is(text), "{text}");
+        let Recording { tasks, events, .. } = read(text).unwrap_or_else(|why| panic!("{why}"));
+        (tasks, events)
+    };
+    let plain = told(FTRACE);
+    let raw = FTRACE.replace("=R ==> ", "=0 ").replace("=D|K ==> ", "=258 ");
+    let fields = raw.replace("state=0 ", "state=0x0 (0) ").replace("=258", "=0x102 (258)");
+    let fields = fields.replace("next_prio=125", "next_prio=125 (0x7d)");
+    let latency = FTRACE.replace("(   70) ", "").replace("(-----) ", "");
+    let latency = latency.replace("     Web Content-77      [001] ", "Web Cont-77      1");
+    let latency = latency.replace(" [001] ", "   1");
+    let us = latency.replace("   17.000101:", "101us+:").replace("   17.000151:", " 151us :");
+    let us = us.replace("   17.000001:", "  1us :").replace("   17.000201:", " 201us!:");
+    let stacks = FTRACE.replace(
+        "     Web Content-77      (",
+        "     Web Content-77      [001] d..2.    17.000001: <stack trace>\n => __schedule\n     Web \
+         Content-77      [001] d..2.    17.000001: schedule <-schedule_timeout\n     Web \
+         Content-77      (",
+    );
+    for text in [raw, fields, latency, us, stacks] {
+        assert_eq!(told(&text), plain, "{text}");
+    }
+}
+
+#[test]
+fn states_are_read_from_numbers() {
+    for (state, leaves) in [
+        ("0", Leaves::Runnable),
+        ("0x100", Leaves::Runnable),
+        ("2048", Leaves::Runnable),
+        ("1", Leaves::Sleeps(Reason::Unknown)),
+        ("0x40", Leaves::Sleeps(Reason::Unknown)),
+        ("2", Leaves::Sleeps(Reason::Disk)),
+        ("16", Leaves::Ended),
+        ("0x20", Leaves::Ended),
+    ] {
+        let text = format!(
+            "a-7 [000] 1.000000: sched_switch: prev_comm=a prev_pid=7 prev_prio=120 \
+             prev_state={state} next_comm=swapper/0 next_pid=0 next_prio=120\n"
+        );
+        let What::Switch { leaves: read, .. } = read(&text).unwrap().events[0].what else {
+            panic!("{state}")
+        };
+        assert_eq!(read, leaves, "{state}");
+    }
+}
+
+#[test]
+fn a_trace_without_wake_ups_says_so_and_nothing_else_of_them() {
+    let text: Vec<&str> = PERF.lines().filter(|line| !line.contains("sched_waking")).collect();
+    let untold = read(&text.join("\n")).unwrap().untold.join("\n");
+    assert!(untold.starts_with("no wake-up is in the trace"), "{untold}");
+    assert!(!untold.contains("sched_wakeup") && !untold.contains("woke"), "{untold}");
+}
+
 #[test]
 fn a_number_that_is_used_again_is_another_task() {
     let text = include_str!("samples/used_again.txt");
@@ -66,7 +126,10 @@ fn what_is_no_trace_gets_its_line() {
     assert!(why.starts_with("sched_switch: a task or its state is missing; if"), "{why}");
     let (line, why) = fault(&format!("{FTRACE}nonsense \u{1b}[2J"));
     assert_eq!(line, Some(8));
-    assert!(why.starts_with("'nonsense \\u001b[2J' is no line of a trace;"), "{why}");
+    assert!(why.starts_with("'nonsense \\u001b[2J' is no line of a trace; if"), "{why}");
+    // Only the last line can be cut off.
+    let (line, why) = fault(&format!("{cut}\n{TRACE_CMD}"));
+    assert_eq!((line, why.as_str()), (Some(7), "sched_switch: a task or its state is missing"));
     let (line, why) = fault("a-1 [000] 1.0: irq_handler_entry: irq=1\n");
     assert_eq!(line, None);
     assert!(why.contains("no sched_switch"), "{why}");
