@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Schedulers: headers that answer the same questions, functions that name their counterparts in
-//! the original, and files that are read alone.
+//! the original, files that are read alone, and no mention of what is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use compile::Header;
 use compile::Source;
 
-use crate::{expect_none, files};
+use crate::{File, expect_none, files};
 
 #[test]
 fn every_header_answers_every_question() {
@@ -52,6 +53,46 @@ fn parents_exist_and_are_not_younger() {
         }
     }
     expect_none(complaints);
+}
+
+/// Files of these that mention a name mean something else by it, as the shell's `echo`.
+const OTHER_LANGUAGES: [&str; 4] = [".sh", ".yml", ".xml", "Makefile"];
+
+/// After a scheduler, a workload, a machine or an experiment is deleted, the definitions and the
+/// oracles that need it are wrong. The message names their lines, and every other line that
+/// mentions it.
+#[test]
+fn nothing_mentions_what_is_gone() {
+    let builtin = compile::builtin();
+    let exists = |file: &str, _: &Path| {
+        let found = builtin.iter().find(|source| source.name == file);
+        found.map(|source| (source.name.clone(), String::new())).ok_or_else(String::new)
+    };
+    let files = files();
+    let mut gone: BTreeSet<String> =
+        spec::mentions::missing(&exists).into_iter().map(|missing| missing.name).collect();
+    gone.extend(asked(&files).filter(|name| exists(name, Path::new("")).is_err()));
+    let mut complaints = Vec::new();
+    for file in files.iter().filter(|file| !file.is(&OTHER_LANGUAGES)) {
+        let lines = file.lines().filter_map(|(number, line)| {
+            let name = gone.iter().find(|name| words(line).any(|word| word == *name))?;
+            Some(format!("{}:{number}: there is no '{name}'", file.path))
+        });
+        complaints.extend(lines);
+    }
+    expect_none(complaints);
+}
+
+/// The schedulers that the oracles' tables run. `kernel:7` and `facts/NAME` are none.
+fn asked(files: &[File]) -> impl Iterator<Item = String> {
+    let tables = files.iter().filter(|file| file.path.starts_with("tests/oracles/tables/"));
+    let values = tables.flat_map(|file| file.text.split("scheduler = \"").skip(1));
+    let names = values.filter_map(|rest| rest.split([' ', '"']).next());
+    names.filter(|name| !name.is_empty() && !name.contains([':', '/'])).map(str::to_owned)
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
 }
 
 /// Words of an `Origin:` that name a source.

@@ -151,7 +151,7 @@ impl LeadingGroup {
         self.settings.1 > 0
     }
 
-    /// `pds, bmq and echo`, `all but ule`, `all 14, not distinguishable`.
+    /// `fifo, rr and vtime`, `all but ule`, `all 14, not distinguishable`.
     pub fn sentence(&self) -> Sentence {
         let sentence = Sentence::default();
         let (best, behind) = (&self.best, &self.behind);

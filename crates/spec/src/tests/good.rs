@@ -38,7 +38,6 @@ const NO_INTERVALS: [&str; 6] =
 
 #[test]
 fn every_machine_and_experiment_of_the_project_is_good() {
-    crate::mentions::tests::the_project_mentions_only_what_there_is();
     for name in assets::names(Kind::Machine) {
         assert!(machine::load(&name, Path::new(""), 2).unwrap().cpus >= 1);
     }

@@ -128,7 +128,7 @@ mod tests {
     fn names_of_definitions_and_versions_are_refused() {
         assert!(checked("mine").is_ok());
         let message = |name: &str| checked(name).unwrap_err().to_string();
-        assert_eq!(message("echo"), "--name echo: this is the name of a definition");
+        assert_eq!(message("base-6.12"), "--name base-6.12: this is the name of a definition");
         assert!(message("6.12").contains("a letter first"));
     }
 }

@@ -177,22 +177,23 @@ mod tests {
     }
 
     #[test]
-    fn every_definition_of_the_tree_is_right_and_names_a_scheduler() {
-        let names = names();
-        assert!(names.len() >= 11, "{names:?}");
-        for name in names {
+    fn every_definition_of_the_tree_is_right() {
+        for name in names() {
             let definition = read(&name).unwrap();
             assert_eq!(definition.base.is_some(), !definition.patches.is_empty(), "{name}");
-            let file = definition.original_of.split(' ').next().unwrap_or_default();
-            let path = format!("{}/../../schedulers/{file}.bpf.c", env!("CARGO_MANIFEST_DIR"));
-            assert!(Path::new(&path).is_file(), "{name}: there is no schedulers/{file}.bpf.c");
         }
+    }
+
+    /// Any kernel with patches will do.
+    fn any_variant() -> Definition {
+        let mut all = names().into_iter().map(|name| read(&name).unwrap());
+        all.find(|definition| definition.base.is_some()).expect("there is a variant")
     }
 
     #[test]
     fn a_variant_has_its_bases_source_and_options() {
-        let base = read("base-5.10").unwrap();
-        let variant = read("muqss").unwrap();
+        let variant = any_variant();
+        let base = read(variant.base.as_deref().unwrap()).unwrap();
         assert_eq!(variant.source, base.source);
         assert!(variant.options.starts_with(&base.options));
         assert!(variant.options.len() > base.options.len());
@@ -206,8 +207,10 @@ mod tests {
         assert!(message(start).starts_with("mine.toml:1:1: no base and no source"));
         let unknown = message(&format!("{start}base = 'base-6.13'\n"));
         assert!(unknown.starts_with("mine.toml:3:1: unknown base 'base-6.13'; did you mean"));
-        let variant = message(&format!("{start}base = 'echo'\n"));
-        assert!(variant.starts_with("mine.toml:3:1: 'echo' is no base itself"), "{variant}");
+        let name = any_variant().name;
+        let variant = message(&format!("{start}base = '{name}'\n"));
+        let said = format!("mine.toml:3:1: '{name}' is no base itself");
+        assert!(variant.starts_with(&said), "{variant}");
         let option = message(&format!("{start}{base}options = ['SCHED_BORE=y']\n"));
         assert!(option.starts_with("mine.toml:4:12: 'SCHED_BORE=y' is no line"), "{option}");
         let patch = "[[patch]]\naddress = 'https://a/b'\nsha256 = 'ABC'\n";
