@@ -140,3 +140,19 @@ pub fn check() -> Result<(), LoadError> {
         Some(obstacle) => Err(unsupported(obstacle.to_string())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_that_the_kernel_lacks_is_not_set_and_said() {
+        let enumerators = BTreeMap::from([("SCX_OPS_ENQ_LAST".to_owned(), 2)]);
+        let kernel = KernelBtf { enumerators, ops_members: BTreeSet::new() };
+        // SCX_OPS_ENQ_LAST and SCX_OPS_TID_TO_TASK.
+        let mut flags = (2_u64 | 1 << 8).to_le_bytes();
+        let notes = clear_unknown_flags(&mut flags, &kernel);
+        assert_eq!(notes, ["this kernel has no SCX_OPS_TID_TO_TASK; not set"]);
+        assert_eq!(u64::from_le_bytes(flags), 2);
+    }
+}

@@ -87,13 +87,8 @@ pub fn load(
 ) -> Result<LoadedScheduler, LoadError> {
     kernel::check()?;
     let listener = Listener::new();
-    let mut open = Open::new(&compiled.name, &compiled.object, &listener)?;
-    open.set_knobs(knobs)?;
-    let kernel_btf = KernelBtf::read(&open.wanted()).map_err(unsupported)?;
-    open.set_enumerators(&kernel_btf);
-    open.set_ops(&kernel_btf);
-    open.make_room_for_dump()?;
-    let Open { object, mut notes, place, .. } = open;
+    let fitted = fitted(compiled, knobs, KernelBtf::read, &listener)?;
+    let Open { object, mut notes, place, .. } = fitted;
     let object = object.load().map_err(|error| LoadError {
         message: log::explain(&error.to_string(), &listener.text()),
         verifier_tail: log::refusal(&listener.text()).unwrap_or_default().tail,
@@ -112,6 +107,23 @@ pub fn load(
         printed,
     };
     loaded.attach(&listener)
+}
+
+/// Opens an object and fits it to a kernel, of which `read` finds the enumerators that are asked
+/// for.
+fn fitted(
+    compiled: &Compiled,
+    knobs: &BTreeMap<String, KnobValue>,
+    read: impl FnOnce(&BTreeSet<String>) -> Result<KernelBtf, String>,
+    listener: &Listener,
+) -> Result<Open, LoadError> {
+    let mut open = Open::new(&compiled.name, &compiled.object, listener)?;
+    open.set_knobs(knobs)?;
+    let kernel_btf = read(&open.wanted()).map_err(unsupported)?;
+    open.set_enumerators(&kernel_btf);
+    open.set_ops(&kernel_btf);
+    open.make_room_for_dump()?;
+    Ok(open)
 }
 
 /// An object that is opened but not loaded, so that its constants can still be changed.
