@@ -50,6 +50,11 @@ pub enum SchedulerChoice {
 }
 
 impl SchedulerChoice {
+    /// Whether it is a file that the user named by its path, and not a built-in one.
+    pub fn is_own_file(&self) -> bool {
+        matches!(self, SchedulerChoice::File { file, .. } if file.ends_with(".bpf.c"))
+    }
+
     /// Whether it needs `CONFIG_SCHED_CLASS_EXT`.
     pub fn is_sched_ext(&self) -> bool {
         matches!(self, Self::File { .. } | Self::Program { .. })

@@ -4,6 +4,7 @@
 //!
 //! Only headline measures count here, and only an interval makes a claim.
 
+use stats::compare::margin::log_ratio as log_ratio_of;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 use crate::cells::{counted, is_elsewhere};
@@ -73,9 +74,10 @@ pub(crate) fn answer(reading: &Reading) -> Vec<Sentence> {
     }
     let standings = standings(comparison);
     let often = most_often(comparison, &reading.leaders);
-    let mut sentences = Vec::new();
+    let mut sentences = own(reading);
     sentences.extend(leader(reading, &often));
     sentences.extend(extremes(reading, &often));
+    sentences.extend(behind(reading, &often));
     sentences.extend(undecided(&reading.leaders));
     sentences.extend(indistinguishable(comparison, &standings));
     sentences.extend(silent(comparison, &standings));
@@ -84,20 +86,73 @@ pub(crate) fn answer(reading: &Reading) -> Vec<Sentence> {
     sentences
 }
 
+/// Each scheduler of the user's own against the baseline, or the baseline against the others.
+fn own(reading: &Reading) -> Vec<Sentence> {
+    let comparison = reading.comparison;
+    let against = |name: &String, of: &String| {
+        let base = &comparison.baseline;
+        let (cells, other) = (counted(comparison), if name == base { of } else { name });
+        let verdicts = |verdict: Verdict| {
+            let all = headline_entries(comparison)
+                .filter(|(cell, ..)| cells.iter().any(|known| std::ptr::eq(*known, *cell)));
+            let found = all.filter(|(.., entry)| entry.contestant == *other);
+            found.filter(|(.., entry)| entry.verdict == verdict).collect::<Vec<_>>()
+        };
+        let sides = [verdicts(Verdict::Better), verdicts(Verdict::Worse)];
+        let [better, worse] =
+            if name == base { [&sides[1], &sides[0]] } else { [&sides[0], &sides[1]] };
+        let judged = standing(comparison, other);
+        let mut sentence = Sentence::default().name(name).text(" against ").name(of).text(": ");
+        if judged.total() == judged.silent {
+            return sentence.text("no verdict; there are too few trials, or no numbers.");
+        }
+        for (word, found, end) in [("better", better, ", "), ("worse", worse, "; ")] {
+            sentence = sentence.strong(format!("{word} in {}", found.len()));
+            sentence = places(reading, sentence, found).text(end);
+        }
+        sentence.text(format!("of {} headline measures.", judged.total()))
+    };
+    let own = comparison.own.iter().filter(|name| **name != comparison.baseline);
+    let mut sentences: Vec<Sentence> =
+        own.map(|name| against(name, &comparison.baseline)).collect();
+    if comparison.own.contains(&comparison.baseline) {
+        let others = comparison.contestants.iter().filter(|name| !comparison.own.contains(name));
+        sentences.extend(others.map(|other| against(&comparison.baseline, other)));
+    }
+    sentences
+}
+
+/// The largest of some differences in brackets, and how many there are besides.
+fn places(reading: &Reading, sentence: Sentence, found: &[(&Cell, &Row, &Entry)]) -> Sentence {
+    let largest = found.iter().max_by(|a, b| log_ratio(a.2).total_cmp(&log_ratio(b.2)));
+    let Some((cell, row, entry)) = largest else { return sentence };
+    let most = if found.len() > 1 { " (most in " } else { " (" };
+    let sentence = sentence.text(most).term(units::measure(&row.measure)).text(" under ");
+    let sentence = sentence.term(reading.label(cell)).text(": ");
+    sentence.text(format!(
+        "{} instead of {})",
+        medians(row, Some(entry)),
+        medians(row, row.entries.first())
+    ))
+}
+
+fn medians(row: &Row, entry: Option<&Entry>) -> String {
+    let median = entry.and_then(|entry| entry.median);
+    median.map_or_else(|| "nothing".into(), |value| units::number(value, row.unit))
+}
+
 /// The contestant that is most often among the best; counted where contestants are distinguishable.
 fn leader(reading: &Reading, often: &[(&String, usize)]) -> Option<Sentence> {
     let lines = &reading.leaders;
     let known = lines.iter().filter(|line| line.group.is_known()).count();
     let telling = lines.iter().filter(|line| line.group.tells()).count();
-    let several = reading.has_several_places;
-    let thing = if several { "combination of workload and machine" } else { "workload" };
     let sentence = Sentence::default();
     if known == 0 {
         return None;
     }
     if telling == 0 {
-        let nothing = format!("No contestant is distinguishable from the best under any {thing}");
-        return Some(sentence.strong(nothing).text(", by the first headline measure of each."));
+        let nothing = "No contestant is distinguishable from the best in any headline measure";
+        return Some(sentence.strong(nothing.into()).text("."));
     }
     let all: Vec<&String> =
         often.iter().filter(|(_, times)| *times == telling).map(|(name, _)| *name).collect();
@@ -105,16 +160,17 @@ fn leader(reading: &Reading, often: &[(&String, usize)]) -> Option<Sentence> {
         let verb = if all.len() == 1 { " is" } else { " are" };
         let sentence = sentence.names(all).strong(format!("{verb} among the best"));
         return Some(match (telling, telling == known) {
-            (1, true) => sentence.text("."),
-            (_, true) => sentence.text(format!(" for every {thing}, {telling} in all.")),
-            _ => sentence
-                .text(format!(" wherever contestants are distinguishable: {telling} of {known}.")),
+            (1, true) => sentence.text(" in the only headline measure."),
+            (_, true) => sentence.text(format!(" in every headline measure, {telling} in all.")),
+            _ => sentence.text(format!(
+                " wherever contestants are distinguishable: in {telling} of {known} headline \
+                 measures."
+            )),
         });
     }
-    let plural = if several { "combinations of workload and machine" } else { "workloads" };
-    let mut sentence = sentence
-        .strong("No contestant is best everywhere.".into())
-        .text(format!(" Most often among the best, of {telling} {plural} that distinguish them: "));
+    let mut sentence = sentence.strong("No contestant is best everywhere.".into()).text(format!(
+        " Most often among the best, of {telling} headline measures that distinguish them: "
+    ));
     // The first three, and those that tie with the third.
     let least = often.get(2).or(often.last()).map_or(1, |(_, times)| (*times).max(1));
     let leading = often.iter().filter(|(_, times)| *times >= least);
@@ -156,7 +212,10 @@ fn extremes(reading: &Reading, often: &[(&String, usize)]) -> Vec<Sentence> {
         Some((_, cell, row, entry)) => {
             extreme(Sentence::default().text("It loses most in "), &reading.label(cell), row, entry)
         }
-        None => Sentence::default().text("It is worse in no headline measure."),
+        None => Sentence::default()
+            .text("It is worse than ")
+            .name(&comparison.baseline)
+            .text(" in no headline measure."),
     };
     gain.into_iter().flat_map(|gain| [gain, cost.clone()]).collect()
 }
@@ -165,12 +224,40 @@ fn extreme(opening: Sentence, cell: &str, row: &Row, entry: &Entry) -> Sentence 
     let sentence = opening.term(units::measure(&row.measure));
     let sentence = sentence.text(" under ").term(cell.into()).text(": ");
     let sentence = sentence.strong(shift_words(row, entry)).text(", ");
-    let median = |entry: Option<&Entry>| {
-        let median = entry.and_then(|entry| entry.median);
-        median.map_or_else(|| "nothing".into(), |value| units::number(value, row.unit))
-    };
-    let (ours, theirs) = (median(Some(entry)), median(row.entries.first()));
+    let (ours, theirs) = (medians(row, Some(entry)), medians(row, row.entries.first()));
     sentence.text(format!("{ours} instead of {theirs}."))
+}
+
+/// Where the contestant that is most often among the best is not among them: the largest distance,
+/// except from the baseline, which [`extremes`] has.
+fn behind(reading: &Reading, often: &[(&String, usize)]) -> Option<Sentence> {
+    let (best, _) = often.first().filter(|(_, times)| *times > 0)?;
+    let mut found: Vec<(f64, &Cell, &Row, [&Entry; 2])> = Vec::new();
+    for cell in counted(reading.comparison) {
+        for row in cell.headline() {
+            let Some(leaders) = &row.leaders else { continue };
+            let entry = |name: &String| row.entries.iter().find(|it| it.contestant == *name);
+            let first = leaders.best.first().filter(|name| **name != reading.comparison.baseline);
+            let sides = first.and_then(entry).zip(entry(best));
+            let Some((first, own)) = sides.filter(|_| leaders.behind.contains(best)) else {
+                continue;
+            };
+            let far = log_ratio_of(first.median.unwrap_or(0.0), own.median.unwrap_or(0.0)).abs();
+            found.push((far, cell, row, [first, own]));
+        }
+    }
+    let number = found.len();
+    let (_, cell, row, [first, own]) = found.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let sentence = Sentence::default().name(best).text(" is behind the best in ");
+    let sentence = match number {
+        1 => sentence,
+        _ => sentence.text(format!("{number}, most in ")),
+    };
+    let sentence = sentence.term(units::measure(&row.measure)).text(" under ");
+    let sentence = sentence.term(reading.label(cell)).text(": ");
+    let (own, theirs) = (medians(row, Some(own)), medians(row, Some(first)));
+    let sentence = sentence.strong(own).text(" instead of ").strong(theirs).text(" with ");
+    Some(sentence.name(&first.contestant).text("."))
 }
 
 /// Contestants with headline measures, none of them better or worse than the baseline: those with

@@ -5,11 +5,17 @@ use stats::{Entry, Row};
 
 use crate::units;
 
-/// The size of a shift, for choosing the largest: |ln(contestant / baseline)|. 0 without a shift in
-/// percent.
+/// The size of a shift, for choosing the largest: |ln(contestant / baseline)|. A shift from 0 is
+/// larger than each in percent; 0 without a shift.
 pub(crate) fn log_ratio(entry: &Entry) -> f64 {
-    let percent = entry.shift.and_then(|shift| shift.percent).unwrap_or(0.0);
-    (1.0 + percent / 100.0).max(1e-3).ln().abs()
+    let from_0 = |value: f64| if value == 0.0 { 0.0 } else { f64::INFINITY };
+    let size = |shift: stats::Shift| {
+        shift.percent.map_or_else(
+            || from_0(shift.value),
+            |percent| (1.0 + percent / 100.0).max(1e-3).ln().abs(),
+        )
+    };
+    entry.shift.map_or(0.0, size)
 }
 
 /// One gain with its interval, `−61.3 % [−66.0, −55.1]`; the smallest and the largest of several,

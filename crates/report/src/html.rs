@@ -52,9 +52,9 @@ use crate::reading::Reading;
 
 #[derive(Clone, Debug, Default)]
 pub struct About {
-    /// The heading, e.g. the experiment's name.
+    /// The experiment's name.
     pub title: String,
-    /// The question that the experiment asks.
+    /// The question that the experiment asks: the heading.
     pub question: String,
     /// The commands that made the records and the page, to be copied.
     pub commands: Vec<String>,
@@ -62,6 +62,12 @@ pub struct About {
     pub generated: String,
     /// Whether the plan was declared as exploratory.
     pub exploratory: bool,
+}
+
+impl About {
+    fn heading(&self) -> &str {
+        if self.question.is_empty() { &self.title } else { &self.question }
+    }
 }
 
 const STYLE: &str = concat!(
@@ -122,7 +128,7 @@ fn page_with(
         (plotly_library::element())
         script { (PreEscaped(SCRIPT)) }
     };
-    document(&about.title, STYLE, &body)
+    document(about.heading(), STYLE, &body)
 }
 
 /// The sections that have something to say, and the numbers of pictures that are drawn without
@@ -214,10 +220,10 @@ fn header(comparison: &Comparison, about: &About, sections: &[Section]) -> Marku
         header class="masthead" {
             div class="inner" {
                 p class="kicker" {
-                    "Fairground report" @if about.exploratory { " · exploratory" }
+                    "Fairground report · " (about.title)
+                    @if about.exploratory { " · exploratory" }
                 }
-                h1 { (about.title) }
-                p class="question" { (about.question) }
+                h1 { (about.heading()) }
                 p class="facts" {
                     (fact(comparison.contestants.len(), "contestant"))
                     (fact(comparison.cells.len(), "cell"))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The best contestants under each workload on each machine: the one with the best median, with all
-//! that are not distinguishable from it.
+//! The best contestants in each headline measure of each workload and machine: the one with the best
+//! median, with all that are not distinguishable from it.
 
 use stats::{Cell, Comparison, Row};
 
@@ -12,8 +12,7 @@ use crate::units;
 /// The most names that are written out.
 const NAMES: usize = 5;
 
-/// One workload on one machine, over all settings of its parameters, by the first measure that its
-/// workload names.
+/// One headline measure of one workload on one machine, over all settings of its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadLeaders {
     /// The workload's name.
@@ -46,18 +45,25 @@ pub struct LeadingGroup {
     pub settings: (usize, usize),
 }
 
-/// All lines, in the order of the comparison.
+/// All lines, in the order of the comparison; those of one workload and measure are neighbours.
 pub fn lines(
     headlines: &[WorkloadHeadline],
     baseline: &str,
     has_several_backends: bool,
 ) -> Vec<WorkloadLeaders> {
-    let is_primary = |(cell, row): &(&Cell, &Row)| {
-        cell.primary().is_some_and(|primary| primary.measure == row.measure)
-    };
     let mut headlines = headlines.to_vec();
-    headlines.iter_mut().for_each(|headline| headline.rows.retain(is_primary));
+    let judges = |(_, row): &(&Cell, &Row)| row.judges() && row.is_measured();
+    headlines.iter_mut().for_each(|headline| headline.rows.retain(judges));
     headlines.retain(|headline| !headline.rows.is_empty());
+    let key = |headline: &WorkloadHeadline| {
+        (headline.workload.to_owned(), headline.rows[0].1.measure.to_string())
+    };
+    let keys: Vec<_> = headlines.iter().map(key).collect();
+    let first = |part: &dyn Fn(&(String, String)) -> bool| keys.iter().position(part);
+    headlines.sort_by_cached_key(|headline| {
+        let own = key(headline);
+        (first(&|known| known.0 == own.0), first(&|known| *known == own))
+    });
     headlines.iter().map(|headline| line(headline, baseline, has_several_backends)).collect()
 }
 
@@ -219,8 +225,8 @@ impl WorkloadLeaders {
     }
 }
 
-/// Of the lines that distinguish contestants, the number in which each one is among the best, most
-/// first.
+/// Of the lines that distinguish contestants, the number in which each one is among the best: most
+/// first, then by name.
 pub fn most_often<'a>(
     comparison: &'a Comparison,
     lines: &[WorkloadLeaders],
@@ -230,25 +236,33 @@ pub fn most_often<'a>(
     };
     let mut counts: Vec<_> =
         comparison.contestants.iter().map(|name| (name, times(name))).collect();
-    counts.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+    counts.sort_by_key(|(name, times)| (std::cmp::Reverse(*times), *name));
     counts
 }
 
-/// Workloads under which no contestant is distinguishable from the best, with their machines.
+/// The headline measures in which no contestant is distinguishable from the best, with workloads
+/// and machines; only their number if they are many.
 pub fn undecided(lines: &[WorkloadLeaders]) -> Option<Sentence> {
-    let undecided = lines.iter().filter(|line| line.group.is_known() && !line.group.tells());
-    let mut workloads: Vec<(&str, Vec<&str>)> = Vec::new();
-    for line in undecided {
-        match workloads.iter_mut().find(|(workload, _)| *workload == line.workload) {
-            Some((_, places)) => places.push(&line.place),
-            None => workloads.push((&line.workload, vec![&line.place])),
-        }
+    let known = lines.iter().filter(|line| line.group.is_known());
+    let undecided: Vec<&WorkloadLeaders> = known.filter(|line| !line.group.tells()).collect();
+    let same = |a: &&WorkloadLeaders, b: &&WorkloadLeaders| {
+        (&a.workload, &a.measure) == (&b.workload, &b.measure)
+    };
+    let groups: Vec<&[&WorkloadLeaders]> = undecided.chunk_by(same).collect();
+    let sentence = Sentence::default();
+    if groups.len() > NAMES {
+        let number = undecided.len();
+        return Some(sentence.text(format!(
+            "In {number} other headline measures no contestant is distinguishable from the best."
+        )));
     }
-    let mut sentence =
-        Sentence::default().text("No contestant is distinguishable from the best under ");
-    for (index, (workload, places)) in workloads.iter().enumerate() {
+    let mut sentence = sentence.text("No contestant is distinguishable from the best in ");
+    for (index, group) in groups.iter().enumerate() {
+        let places: Vec<&str> = group.iter().map(|line| line.place.as_str()).collect();
         sentence = if index > 0 { sentence.text("; ") } else { sentence };
-        sentence = sentence.term((*workload).into()).text(format!(" on {}", places.join(", ")));
+        sentence = sentence.term(group[0].measure.clone()).text(" under ");
+        sentence = sentence.term(group[0].workload.clone());
+        sentence = sentence.text(format!(" on {}", places.join(", ")));
     }
-    (!workloads.is_empty()).then(|| sentence.text("."))
+    (!groups.is_empty()).then(|| sentence.text("."))
 }

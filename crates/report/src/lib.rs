@@ -5,7 +5,7 @@
 //! What several forms of a report share:
 //! [`units`] formats numbers, [`sentence`] marks the names in a sentence, `cells` finds the cells
 //! that differ only in the backend, `leaders` names the best contestants under each workload,
-//! `reading` has what all forms read from a comparison, `table` writes one table in each form,
+//! `verdict_text` has a verdict with its reason, `reading` has what all forms read from a comparison, `table` writes one table in each form,
 //! [`answer`] states the result in sentences, [`agreement`] states how near the simulator is to a
 //! kernel, [`explain`] states why tasks waited, [`replication`] states which published findings
 //! hold, and [`switching`] states how to switch to a scheduler.
@@ -34,3 +34,4 @@ pub mod switching;
 mod table;
 pub mod terminal;
 pub mod units;
+mod verdict_text;

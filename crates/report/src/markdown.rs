@@ -7,7 +7,7 @@ use crate::answer::answer;
 use crate::reading::Reading;
 use crate::table::Align::{Left, Right};
 use crate::table::{Field, Table};
-use crate::units;
+use crate::{units, verdict_text};
 
 /// One table per cell, contestants as rows and headline measures as columns, below the answer.
 pub fn tables(comparison: &Comparison) -> String {
@@ -23,7 +23,9 @@ pub fn tables(comparison: &Comparison) -> String {
         let measures = measures.iter().map(|measure| (measure.as_str(), Right));
         let mut table = Table::new(&[("", Left)].into_iter().chain(measures).collect::<Vec<_>>());
         for (index, contestant) in comparison.contestants.iter().enumerate() {
-            let values = rows.iter().map(|row| Field::markdown(value(row, &row.entries[index])));
+            let values = rows
+                .iter()
+                .map(|row| Field::markdown(value(row, &row.entries[index], &comparison.baseline)));
             table.add([contestant.clone().into()].into_iter().chain(values));
         }
         text += &format!("\n**{}**\n\n{}", clean(&cell.label()), table.markdown());
@@ -32,12 +34,15 @@ pub fn tables(comparison: &Comparison) -> String {
 }
 
 /// `1.20 ms, −70 % [−72, −68] better`.
-fn value(row: &Row, entry: &Entry) -> String {
+fn value(row: &Row, entry: &Entry, baseline: &str) -> String {
     let Some(median) = entry.median else { return entry.verdict.words().into() };
     let median = units::number(median, row.unit);
-    let Some(shift) = &entry.shift else { return median };
+    let verdict = verdict_text::words(entry, baseline);
+    let Some(shift) = &entry.shift else {
+        return if entry.contestant == baseline { median } else { format!("{median}, {verdict}") };
+    };
     let (shift, interval) = units::shift(shift, row.unit);
-    format!("{median}, {shift} {interval} {}", entry.verdict.words())
+    format!("{median}, {shift} {interval} {verdict}")
 }
 
 /// One line, with Markdown's special characters escaped.

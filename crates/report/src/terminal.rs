@@ -4,15 +4,14 @@
 use std::collections::BTreeMap;
 
 use model::Clock;
-use stats::rank::holm::ALPHA;
 use stats::view::agreement::Agreement;
-use stats::{Cell, Comparison, Entry, OutcomeCount, Row, Verdict};
+use stats::{Cell, Comparison, Entry, OutcomeCount, Row};
 
 use crate::answer::answer;
 use crate::reading::Reading;
 use crate::table::Align::{Left, Right};
 use crate::table::{Field, Table};
-use crate::{agreement, units};
+use crate::{agreement, units, verdict_text};
 use layout::{Paint, fit, wrapped};
 
 mod backends_text;
@@ -102,7 +101,7 @@ fn row_table(row: &Row, baseline: &str, paint: Paint) -> String {
         (&against, Left),
         ("", Left),
     ]);
-    row.entries.iter().for_each(|entry| table.add(fields(row, entry)));
+    row.entries.iter().for_each(|entry| table.add(fields(row, entry, baseline)));
     let mut lines = table.terminal("    ", &[NAME, 7, 10, 16, 28, 0], paint).into_iter();
     text.extend(lines.next());
     for (line, entry) in lines.zip(&row.entries) {
@@ -111,7 +110,7 @@ fn row_table(row: &Row, baseline: &str, paint: Paint) -> String {
     text
 }
 
-fn fields(row: &Row, entry: &Entry) -> [Field; 6] {
+fn fields(row: &Row, entry: &Entry, baseline: &str) -> [Field; 6] {
     let range = match (entry.interval, entry.median) {
         (Some(interval), Some(median)) => units::interval(interval, median, row.unit),
         _ => String::new(),
@@ -122,7 +121,7 @@ fn fields(row: &Row, entry: &Entry) -> [Field; 6] {
         units::number_or_dash(entry.median, row.unit).into(),
         range.into(),
         shift(row, entry).into(),
-        Field::judged(verdict(entry), entry.verdict),
+        Field::judged(verdict_text::words(entry, baseline), entry.verdict),
     ]
 }
 
@@ -138,19 +137,6 @@ fn unmeasured(row: &Row) -> String {
         fit(&line, COLUMNS) + "\n"
     };
     reasons.into_iter().map(line).collect()
-}
-
-/// The verdict, with the corrected p value if only this prevents a claim.
-fn verdict(entry: &Entry) -> String {
-    let interval = entry.shift.and_then(|shift| shift.percent_interval.or(shift.interval));
-    let without_zero = interval.is_some_and(|ends| ends.low > 0.0 || ends.high < 0.0);
-    let silent = without_zero && entry.verdict == Verdict::NotDistinguishable;
-    match entry.p_value {
-        Some(p) if silent && p.adjusted > ALPHA => {
-            format!("not distinguishable, p {:.2}", p.adjusted)
-        }
-        _ => entry.verdict.words().into(),
-    }
 }
 
 /// `↓ −70.1 % [−72.0, −68.3]`: the arrow shows the sign, the verdict whether it is better.

@@ -44,11 +44,15 @@ pub fn shift(shift: &Shift, unit: Unit) -> (String, String) {
     (format!("{plus}{}", number(shift.value, unit)), range.unwrap_or_default())
 }
 
-/// A corrected p value: `p = 0.013 of 21`, the latter being the comparisons that it allows for.
+/// A corrected p value: `p = 0.013, corrected for 21 comparisons`.
 pub fn p_value(p: PValue) -> String {
+    let corrected = match p.comparisons {
+        1 => String::new(),
+        many => format!(", corrected for {many} comparisons"),
+    };
     match p.adjusted {
-        small if small < 0.001 => format!("p < 0.001 of {}", p.comparisons),
-        large => format!("p = {large:.3} of {}", p.comparisons),
+        small if small < 0.001 => format!("p < 0.001{corrected}"),
+        large => format!("p = {large:.3}{corrected}"),
     }
 }
 
@@ -238,6 +242,7 @@ mod tests {
             percent,
             percent_interval,
             matched_pairs: None,
+            least_pair: None,
         };
         assert_eq!(
             super::shift(&shift(None), Unit::Ratio),

@@ -213,7 +213,7 @@ fn of_workload(workload: &Workload) -> Result<Aim> {
     })?;
     Ok(Aim {
         name: workload.cell(),
-        decides: watched(first, stats::compare::margin::PERCENT_EQUIVALENT),
+        decides: watched(first, stats::compare::margin::MARGIN_PERCENT),
         keeps: keys.map(|key| watched(key, KEPT_PERCENT)).collect(),
     })
 }

@@ -4,6 +4,7 @@
 
 pub mod gallery;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -49,10 +50,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn about(sessions: &[Session]) -> About {
     let experiment = sessions.last().map(|session| &session.experiment);
     let commands = sessions.iter().map(|session| session.command.clone());
+    let mut commands: Vec<String> = commands.chain([command_line::command()]).collect();
+    // A session that was resumed, and one that prepared another, have the same command.
+    let mut seen = BTreeSet::new();
+    commands.retain(|command| seen.insert(command.clone()));
     About {
         title: experiment.map(|e| e.name.clone()).unwrap_or_default(),
         question: experiment.map(|e| e.question.clone()).unwrap_or_default(),
-        commands: commands.chain([command_line::command()]).collect(),
+        commands,
         generated: dates::today(),
         exploratory: experiment.is_some_and(|e| e.design.exploratory),
     }

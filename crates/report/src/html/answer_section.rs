@@ -11,7 +11,7 @@ use super::markup::{anchor, class, joined, name};
 use crate::answer::{answer, standings};
 use crate::headlines::WorkloadHeadline;
 use crate::reading::Reading;
-use crate::{agreement, cells, units};
+use crate::{agreement, cells, units, verdict_text};
 
 /// A larger table of all headline measures is folded.
 const FIELDS_OPEN: usize = 120;
@@ -148,19 +148,19 @@ fn matrix_row(
                 @if cells::is_elsewhere(reading.comparison, cell, &entry.contestant) {
                     td class="v-none" { small { (cells::not_here(cell)) } }
                 } @else {
-                    (field(cell, row, entry))
+                    (field(cell, row, entry, &reading.comparison.baseline))
                 }
             }
         }
     }
 }
 
-fn field(cell: &Cell, row: &Row, entry: &Entry) -> Markup {
+fn field(cell: &Cell, row: &Row, entry: &Entry, baseline: &str) -> Markup {
     let median = entry.median.map(|median| units::number(median, row.unit));
     let (shift, interval) = entry.shift.map(|shift| units::shift(&shift, row.unit)).unzip();
     let words = match entry.verdict {
         Verdict::Baseline => median.clone().unwrap_or_else(|| "–".into()),
-        Verdict::NotMeasured => "–".into(),
+        Verdict::NotMeasured => median.clone().unwrap_or_else(|| "–".into()),
         Verdict::TooFewTrials => "·".into(),
         Verdict::Equal => "=".into(),
         Verdict::Equivalent => "≈".into(),
@@ -169,7 +169,7 @@ fn field(cell: &Cell, row: &Row, entry: &Entry) -> Markup {
     };
     let bad = bad_outcomes(cell, entry);
     let is_bad = bad.is_some();
-    let verdict = format!("{}: {}", entry.contestant, entry.verdict.words());
+    let verdict = format!("{}: {}", entry.contestant, verdict_text::words(entry, baseline));
     let details = [Some(verdict), median, shift, interval, bad];
     let details = details.into_iter().flatten().collect::<Vec<_>>().join(", ");
     html! {

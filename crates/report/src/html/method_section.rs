@@ -203,15 +203,16 @@ fn limits(comparison: &Comparison) -> Markup {
             li {
                 "“Not distinguishable” does not mean equal: these trials do not show a difference. \
                  “Equivalent” means a 95 % interval within 1 % of the baseline's median; it is not \
-                 corrected for multiple comparisons."
+                 corrected for multiple comparisons. A difference of 1 % or less is no claim, \
+                 however certain it is."
             }
             li {
                 "Headline measures are compared " (comparisons) " times, in " (count) " families: \
                  one measure of one workload on one machine, for all contestants and settings. \
                  Within a family the chance of even one false claim is at most 5 % (exact rank \
-                 tests of boots and of matched pairs, Holm's correction); with no real difference \
-                 anywhere, up to " (format!("{expected:.1}")) " families would still be expected \
-                 to hold one."
+                 tests of boots and of matched pairs, Holm's correction). There is no correction \
+                 over families: if no contestant differed from another, about one of 20 families \
+                 would still have a false claim, here up to " (format!("{expected:.1}")) "."
             }
             li {
                 "Samples within a trial are never counted as replicates; quantiles are refused \

@@ -111,6 +111,8 @@ fn active(scheduler: &ActiveScheduler) -> String {
     match scheduler.sched_ext_ops.as_str() {
         "" if state.is_empty() => scheduler.fair.clone(),
         "" => format!("{} (sched_ext {state})", scheduler.fair),
+        // The simulator has no fair class.
+        ops if scheduler.fair.is_empty() => format!("{ops} (sched_ext {state})"),
         ops => format!("{ops} (sched_ext {state}, with {})", scheduler.fair),
     }
 }

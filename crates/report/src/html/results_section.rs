@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use model::Record;
 use model::metric::measure;
 use stats::view::agreement::Agreement;
-use stats::{Cell, Comparison, Entry, Interval, Row, Shift, Verdict};
+use stats::{Cell, Comparison, Entry, Interval, Row, SeedCounts, Shift, Verdict};
 
 use super::backends_table;
 use super::detail_level::{DetailLevel, shows};
@@ -16,7 +16,7 @@ use super::figure::px;
 use super::markup::{anchor, class, name, percent};
 use super::scaling_tables;
 use crate::reading::Reading;
-use crate::{cells, units};
+use crate::{cells, units, verdict_text};
 
 pub fn body(
     reading: &Reading,
@@ -49,7 +49,7 @@ pub fn body(
                     (both(comparison, cells, agreement, detail, open))
                 }
                 _ => {
-                    @for cell in cells { (details(cell, detail, open)) }
+                    @for cell in cells { (details(cell, &comparison.baseline, detail, open)) }
                 }
             }
         }
@@ -85,15 +85,15 @@ fn both(
                         "Intervals and all measures of " (cell.backend.word()) " alone "
                         (tally(cell))
                     }
-                    (tables(cell, detail))
+                    (tables(cell, &comparison.baseline, detail))
                 }
             }
         }
     }
 }
 
-fn details(cell: &Cell, detail: &DetailLevel, open: bool) -> Markup {
-    fold(cell, &html! { p class="aside" { (cell.about) } (tables(cell, detail)) }, open)
+fn details(cell: &Cell, baseline: &str, detail: &DetailLevel, open: bool) -> Markup {
+    fold(cell, &html! { p class="aside" { (cell.about) } (tables(cell, baseline, detail)) }, open)
 }
 
 /// A cell whose tables are not in the page: the target of its links explains that.
@@ -121,13 +121,13 @@ fn fold(cell: &Cell, body: &Markup, open: bool) -> Markup {
 }
 
 /// The tables of one backend.
-fn tables(cell: &Cell, detail: &DetailLevel) -> Markup {
+fn tables(cell: &Cell, baseline: &str, detail: &DetailLevel) -> Markup {
     let measured = || cell.rows.iter().filter(|row| row.is_measured());
     let has_headline = measured().any(|row| row.headline);
     let (shown, others): (Vec<&Row>, Vec<&Row>) =
         measured().partition(|row| row.headline || !has_headline);
     html! {
-        @for row in shown { (table(row, cell)) }
+        @for row in shown { (table(row, cell, baseline)) }
         @if detail.other_measures || others.is_empty() {
             (all_measures(&others))
         } @else {
@@ -177,7 +177,7 @@ fn tally(cell: &Cell) -> Markup {
     }
 }
 
-fn table(row: &Row, cell: &Cell) -> Markup {
+fn table(row: &Row, cell: &Cell, baseline: &str) -> Markup {
     let scale = RatioScale::over(row.entries.iter().filter_map(|entry| entry.shift.as_ref()));
     let definition = measure(&row.measure.name).map_or("", |measure| measure.definition);
     html! {
@@ -205,13 +205,13 @@ fn table(row: &Row, cell: &Cell) -> Markup {
                         th scope="col" { "verdict" }
                     }
                 }
-                tbody { @for entry in &row.entries { (line(row, entry, cell, scale)) } }
+                tbody { @for entry in &row.entries { (line(row, entry, (cell, baseline), scale)) } }
             }
         }
     }
 }
 
-fn line(row: &Row, entry: &Entry, cell: &Cell, scale: RatioScale) -> Markup {
+fn line(row: &Row, entry: &Entry, (cell, baseline): (&Cell, &str), scale: RatioScale) -> Markup {
     if !cells::takes_part(cell, &entry.contestant) {
         return html! {
             tr class="v-none" {
@@ -237,7 +237,7 @@ fn line(row: &Row, entry: &Entry, cell: &Cell, scale: RatioScale) -> Markup {
             td class="range" { (interval) }
             td class="bar" { (scale.bar(noise, entry.shift.as_ref())) }
             td class="verdict" {
-                (entry.verdict.words())
+                (verdict_text::words(entry, baseline))
                 @for remark in remarks(entry, cell) { small { (remark) } }
             }
         }
@@ -250,10 +250,7 @@ fn remarks(entry: &Entry, cell: &Cell) -> Vec<String> {
     if entry.verdict != Verdict::Equal
         && let Some(pairs) = entry.by_seed
     {
-        let (lower, equal, higher) = (pairs.lower, pairs.equal, pairs.higher);
-        if lower + equal + higher > 0 {
-            remarks.push(format!("by seed: {lower} lower, {equal} equal, {higher} higher"));
-        }
+        remarks.extend(by_seed(pairs));
     }
     if entry.verdict == Verdict::NotDistinguishable || entry.verdict.is_claim() {
         remarks.extend(entry.p_value.map(units::p_value));
@@ -263,6 +260,22 @@ fn remarks(entry: &Entry, cell: &Cell) -> Vec<String> {
     let bad = bad.filter(|count| count.contestant == entry.contestant);
     remarks.extend(bad.map(|count| format!("{} {}", count.trials, count.outcome)));
     remarks
+}
+
+/// `higher in all 6 seeds`, `lower in 4 and higher in 2 of 6 seeds`; `None` without common seeds.
+fn by_seed(pairs: SeedCounts) -> Option<String> {
+    let counts = [(pairs.lower, "lower"), (pairs.equal, "equal"), (pairs.higher, "higher")];
+    let all: usize = counts.iter().map(|(seeds, _)| seeds).sum();
+    let found: Vec<_> = counts.into_iter().filter(|(seeds, _)| *seeds > 0).collect();
+    match found.as_slice() {
+        [] => None,
+        [(_, word)] => Some(format!("{word} in all {all} seeds")),
+        several => {
+            let parts: Vec<String> =
+                several.iter().map(|(seeds, word)| format!("{word} in {seeds}")).collect();
+            Some(format!("{} of {all} seeds", parts.join(", ")))
+        }
+    }
 }
 
 /// A row's common scale of ratios, in natural logarithms.

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 use model::Record;
 use stats::Comparison;
-use stats::compare::margin::NOTICEABLE;
+use stats::compare::margin::MARGIN_PERCENT;
 use stats::decide::separation::{Separation, separations, trials_needed};
 use stats::rank::holm::ALPHA;
 
@@ -27,7 +27,7 @@ pub fn body(comparison: &Comparison, records: &[Record]) -> Markup {
         p class="aside" {
             "Two contestants are distinguishable here if in one headline measure every trial of \
              the one is below every trial of the other, the medians differ by "
-            (percent(NOTICEABLE)) " of the larger one or more, and there are enough trials that \
+            (percent(MARGIN_PERCENT / 100.0)) " or more, and there are enough trials that \
              chance does this in less than " (percent(ALPHA)) " of pairs."
         }
         @if pairs.len() > PAIRS_OPEN {

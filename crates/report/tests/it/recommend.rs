@@ -38,8 +38,14 @@ fn judged(finding: Effect, unit: Unit, now: f64, percent: f64) -> Judged {
     };
     let value = now * percent / 100.0;
     let (interval, percent_interval) = (Some(about(value)), Some(about(percent)));
-    let gain =
-        Shift { value, interval, percent: Some(percent), percent_interval, matched_pairs: None };
+    let gain = Shift {
+        value,
+        interval,
+        percent: Some(percent),
+        percent_interval,
+        matched_pairs: None,
+        least_pair: None,
+    };
     let evidence = Evidence { by_ranks: 0.0001, by_pairs: None };
     let p = Some(PValue { raw: 0.0001, adjusted: 0.0004, comparisons: 4, units: 12, evidence });
     let median = Some(now + sign * value);

@@ -26,6 +26,9 @@ pub struct Comparison {
     pub baseline: String,
     /// All contestants in the order of tables, the baseline first.
     pub contestants: Vec<String>,
+    /// Those of them that are files of the user's own, in the same order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<String>,
     /// One part per cell, ordered by workload, parameters, machine.
     pub cells: Vec<Cell>,
     /// What a reader must know before relying on the numbers: missing blocks, lost samples, single

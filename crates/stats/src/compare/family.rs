@@ -65,7 +65,7 @@ pub(crate) fn correct(cells: &mut [Cell]) {
     families.values_mut().for_each(|family| evidence::correct(family));
 }
 
-/// Gives every entry but the baseline's its verdict.
+/// Gives every entry but the baseline's its verdict, and the leaders what follows from it.
 pub(crate) fn judge_all(cells: &mut [Cell]) {
     for row in cells.iter_mut().flat_map(|cell| &mut cell.rows) {
         let baseline = row.entries.iter().find(|entry| entry.verdict == Verdict::Baseline);
@@ -75,6 +75,8 @@ pub(crate) fn judge_all(cells: &mut [Cell]) {
             let p = entry.p_value.map(|p| p.adjusted);
             entry.verdict = judge(shift, p, entry.by_seed, trials, row.direction);
         }
+        let entries = &row.entries;
+        row.leaders = row.leaders.take().map(|found| found.as_judged(entries, row.direction));
     }
 }
 

@@ -3,20 +3,24 @@
 //! distinguishable from it.
 //!
 //! Two contestants are distinguished by the exact rank tests ([`crate::compare::evidence`]), with
-//! Holm's correction over all that are compared with the best, and by [`NOTICEABLE`] of the larger
-//! median. The best is chosen by the same numbers that it is tested with, so the error rate is
+//! Holm's correction over all that are compared with the best, and by the margin between their
+//! medians ([`crate::compare::margin`]). Where the baseline is one of the two, the row's verdict
+//! decides ([`Leaders::as_judged`]), so that a table and its summary say the same. The best is chosen by the same numbers that it is tested with, so the error rate is
 //! slightly above the nominal one when all are alike; Holm's correction keeps it small (compare
 //! Hsu, "Simultaneous Confidence Intervals for all Distances from the Best", Annals of Statistics
 //! 9(5), 1981).
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use model::Clock;
 use model::metric::Direction;
 use serde::{Deserialize, Serialize};
 
+use crate::compare::comparison::Entry;
 use crate::compare::evidence::Evidence;
-use crate::compare::margin::NOTICEABLE;
+use crate::compare::margin::differ;
+use crate::compare::verdict::Verdict;
 use crate::number::interval::TRIALS_NEEDED;
 use crate::number::median::median;
 use crate::rank::holm;
@@ -51,8 +55,9 @@ pub(crate) fn leaders(
     let side = |name| side(name, columns.get(name)?, clock);
     let mut sides: Vec<ContestantValues> = contestants.iter().filter_map(side).collect();
     match direction {
-        Direction::Lower => sides.sort_by(|a, b| a.median.total_cmp(&b.median)),
-        Direction::Higher => sides.sort_by(|a, b| b.median.total_cmp(&a.median)),
+        Direction::Lower | Direction::Higher => {
+            sides.sort_by(|a, b| best_first((a.name, a.median), (b.name, b.median), direction));
+        }
         Direction::Neutral => sides.clear(),
     }
     let (best, others) = sides.split_first()?;
@@ -61,15 +66,50 @@ pub(crate) fn leaders(
     let chances: Vec<f64> = others.iter().map(chance).collect();
     let mut leaders = Leaders { best: vec![best.name.clone()], behind: Vec::new() };
     for (other, chance) in others.iter().zip(holm::adjust(&chances)) {
-        let apart = chance <= ALPHA && is_worth(best.median, other.median);
+        let apart = chance <= ALPHA && differ(best.median, other.median);
         let group = if apart { &mut leaders.behind } else { &mut leaders.best };
         group.push(other.name.clone());
     }
     (!others.is_empty()).then_some(leaders)
 }
 
-fn is_worth(one: f64, other: f64) -> bool {
-    (one - other).abs() >= NOTICEABLE * one.abs().max(other.abs())
+/// By median, then by name, so that the order of contestants does not matter.
+fn best_first(one: (&String, f64), other: (&String, f64), direction: Direction) -> Ordering {
+    let (a, b) = if direction == Direction::Higher { (other, one) } else { (one, other) };
+    a.1.total_cmp(&b.1).then_with(|| one.0.cmp(other.0))
+}
+
+impl Leaders {
+    /// The same, where the row's verdicts say who is worse than the baseline, and whether anybody
+    /// is better than it.
+    pub(crate) fn as_judged(self, entries: &[Entry], direction: Direction) -> Leaders {
+        let any_better = entries.iter().any(|entry| entry.verdict == Verdict::Better);
+        let is_behind = |name: &String, by_tests: bool| {
+            let entry = entries.iter().find(|entry| entry.contestant == *name);
+            match entry.map(|entry| entry.verdict) {
+                Some(Verdict::Baseline) => any_better,
+                Some(Verdict::Worse) => true,
+                _ => by_tests,
+            }
+        };
+        let best = self.best.iter().map(|name| (name, is_behind(name, false)));
+        let behind = self.behind.iter().map(|name| (name, is_behind(name, true)));
+        let (mut behind, mut best): (Vec<_>, Vec<_>) = best.chain(behind).partition(|side| side.1);
+        if best.is_empty() {
+            return self;
+        }
+        let median = |name: &String| {
+            let entry = entries.iter().find(|entry| entry.contestant == *name);
+            entry.and_then(|entry| entry.median).unwrap_or(f64::NAN)
+        };
+        for group in [&mut best, &mut behind] {
+            group.sort_by(|a, b| best_first((a.0, median(a.0)), (b.0, median(b.0)), direction));
+        }
+        let names = |group: Vec<(&String, bool)>| -> Vec<String> {
+            group.into_iter().map(|(name, _)| name.clone()).collect()
+        };
+        Leaders { best: names(best), behind: names(behind) }
+    }
 }
 
 /// `None` with fewer seeds or boots than a claim may rest on.
@@ -138,7 +178,7 @@ mod tests {
     #[test]
     fn differences_that_nobody_feels_are_none() {
         let near: Vec<f64> = LOW.iter().map(|value| 100.0 + value / 100.0).collect();
-        let far: Vec<f64> = near.iter().map(|value| value + 1.0).collect();
+        let far: Vec<f64> = near.iter().map(|value| value + 0.9).collect();
         let columns: [(&str, &[f64]); 2] = [("near", &near), ("far", &far)];
         assert_eq!(leaders_of(&columns, Direction::Lower, 9).unwrap().best, ["near", "far"]);
     }

@@ -71,6 +71,7 @@ pub fn compare(records: &[Record], options: &Options) -> Comparison {
     Comparison {
         notes: notes(records, &cells, &options.baseline),
         baseline: options.baseline.clone(),
+        own: own(records, &contestants),
         contestants,
         cells,
         records: records.len(),
@@ -88,6 +89,17 @@ fn contestants(records: &[Record], options: &Options) -> Vec<String> {
     let mut names: Vec<String> = wished.filter(|n| rest.remove(n.as_str())).cloned().collect();
     names.extend(rest.into_iter().map(String::from));
     names
+}
+
+/// The contestants that are files of the user's own.
+fn own(records: &[Record], contestants: &[String]) -> Vec<String> {
+    let own: BTreeSet<&String> = records
+        .iter()
+        .map(|record| &record.trial.contestant)
+        .filter(|contestant| contestant.scheduler.is_own_file())
+        .map(|contestant| &contestant.name)
+        .collect();
+    contestants.iter().filter(|name| own.contains(name)).cloned().collect()
 }
 
 fn compare_cell(

@@ -4,7 +4,7 @@
 use model::metric::Direction;
 use serde::{Deserialize, Serialize};
 
-use crate::compare::margin::{PERCENT_EQUIVALENT, PERCENT_THAT_MATTERS};
+use crate::compare::margin::{MARGIN_PERCENT, is_beyond, log_ratio_of_percent};
 use crate::compare::shift::Shift;
 use crate::number::interval::TRIALS_NEEDED;
 use crate::rank::holm::ALPHA;
@@ -15,8 +15,8 @@ use crate::records::pairing::SeedCounts;
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Baseline,
-    /// The interval of the shift lies wholly on the good side, beyond [`PERCENT_THAT_MATTERS`], and
-    /// the corrected p value is at most 5 %.
+    /// The interval of the shift lies wholly on the good side, the shift or every matched pair
+    /// differs by more than [`MARGIN_PERCENT`], and the corrected p value is at most 5 %.
     Better,
     /// The same on the bad side.
     Worse,
@@ -24,10 +24,10 @@ pub enum Verdict {
     More,
     /// The same below 0, of a measure that explains and does not judge.
     Less,
-    /// The interval lies wholly within [`PERCENT_EQUIVALENT`].
+    /// The interval lies wholly within [`MARGIN_PERCENT`].
     Equivalent,
-    /// The interval contains 0, or nearly, and reaches beyond the equivalence margin; or the
-    /// corrected p value is above 5 %.
+    /// Everything else: the interval reaches beyond the margin, and contains 0; or the shift lies
+    /// within the margin; or the corrected p value is above 5 %.
     NotDistinguishable,
     /// Under a virtual clock: the same number in every pair of trials with the same seed.
     Equal,
@@ -84,18 +84,19 @@ pub fn judge(
     if trials < TRIALS_NEEDED {
         return if by_seed.is_some() { Verdict::Differs } else { Verdict::TooFewTrials };
     }
+    let Some(interval) = shift.shown_interval() else { return Verdict::NotDistinguishable };
     // If the baseline is 0 there are no percents, and any distance from 0 counts.
-    let (interval, margin, equivalent) = match shift.percent_interval {
-        Some(percents) => (Some(percents), PERCENT_THAT_MATTERS, PERCENT_EQUIVALENT),
-        None => (shift.interval, 0.0, 0.0),
+    let is_within = |end: f64| match shift.percent_interval {
+        Some(_) => !is_beyond(log_ratio_of_percent(end), MARGIN_PERCENT),
+        None => end == 0.0,
     };
-    let Some(interval) = interval else { return Verdict::NotDistinguishable };
-    let not_chance = p.is_some_and(|p| p <= ALPHA);
-    if interval.low >= -equivalent && interval.high <= equivalent {
+    let all_pairs_beyond = shift.all_pairs_beyond(MARGIN_PERCENT);
+    let is_claim = p.is_some_and(|p| p <= ALPHA) && shift.is_beyond(MARGIN_PERCENT);
+    if is_within(interval.low) && is_within(interval.high) && !all_pairs_beyond {
         Verdict::Equivalent
-    } else if not_chance && interval.low > margin {
+    } else if is_claim && interval.low > 0.0 {
         towards(direction, true)
-    } else if not_chance && interval.high < -margin {
+    } else if is_claim && interval.high < 0.0 {
         towards(direction, false)
     } else {
         Verdict::NotDistinguishable
@@ -115,6 +116,7 @@ pub(crate) fn towards(direction: Direction, is_higher: bool) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::shift::LeastPair;
     use crate::number::interval::Interval;
 
     fn shift(low: f64, high: f64) -> Shift {
@@ -125,6 +127,7 @@ mod tests {
             percent: None,
             percent_interval: None,
             matched_pairs: None,
+            least_pair: None,
         }
     }
 
@@ -142,7 +145,8 @@ mod tests {
 
     #[test]
     fn a_difference_in_the_sixth_digit_is_nobodys() {
-        let percent = |low, high| Shift {
+        let percent = |low: f64, high: f64| Shift {
+            percent: Some((low + high) / 2.0),
             percent_interval: Some(Interval { low, high }),
             ..shift(low / 5.0, high / 5.0)
         };
@@ -151,9 +155,22 @@ mod tests {
         assert_eq!(judged(1e-5, 2e-5), Verdict::Equivalent);
         assert_eq!(judged(-0.9, 0.99), Verdict::Equivalent);
         assert_eq!(judged(0.2, 0.99), Verdict::Equivalent);
-        assert_eq!(judged(1e-5, 10.0), Verdict::NotDistinguishable);
+        assert_eq!(judged(-1e-5, 10.0), Verdict::NotDistinguishable);
         assert_eq!(judged(0.2, 10.0), Verdict::Better);
+        assert_eq!(judged(0.2, 1.6), Verdict::NotDistinguishable, "certain, and too small");
         assert_eq!(judged(-10.0, -0.2), Verdict::Worse);
+    }
+
+    #[test]
+    fn pairs_that_all_agree_are_never_equivalent() {
+        let agreeing = Shift {
+            percent: Some(0.4),
+            percent_interval: Some(Interval { low: 0.1, high: 0.8 }),
+            least_pair: Some(LeastPair { value: 0.01, percent: Some(1.1) }),
+            ..shift(0.01, 0.9)
+        };
+        let judged = |p| judge(Some(&agreeing), Some(p), None, 8, Direction::Lower);
+        assert_eq!((judged(0.01), judged(0.2)), (Verdict::Worse, Verdict::NotDistinguishable));
     }
 
     #[test]

@@ -20,6 +20,7 @@ use model::metric::{Direction, Unit};
 use model::{Clock, Record};
 use serde::{Deserialize, Serialize};
 
+use crate::compare::margin::{is_beyond, log_ratio, log_ratio_of_percent};
 use crate::compare::verdict::{Verdict, towards};
 use crate::number::interval::{Interval, TRIALS_NEEDED};
 use crate::number::median::median;
@@ -113,7 +114,10 @@ fn look(gate: &mut Gate, label: &str, before: &[&Record], now: &[&Record]) {
     let (then, today) = (columns(before), columns(now));
     let clock = now[0].trial.clock();
     let absent = Column::default();
-    for name in contestants(now) {
+    let of_today = contestants(now);
+    let gone = contestants(before).into_iter().filter(|name| !of_today.contains(name));
+    gate.one_sided.extend(gone.map(|name| format!("{name} under {label}, before only")));
+    for name in of_today {
         if !before.iter().any(|record| record.trial.contestant.name == name) {
             gate.one_sided.push(format!("{name} under {label}, now only"));
             continue;
@@ -188,7 +192,7 @@ fn exact(line: Line, before: &Column, now: &Column, margin: f64) -> Line {
     if pairs.is_empty() {
         return Line { change: Verdict::TooFewTrials, ..line };
     }
-    let ratios: Vec<f64> = pairs.iter().map(|&(now, before)| logarithm(before, now)).collect();
+    let ratios: Vec<f64> = pairs.iter().map(|&(now, before)| log_ratio(before, now)).collect();
     let higher = ratios.iter().filter(|ratio| **ratio > 0.0).count();
     let lower = ratios.iter().filter(|ratio| **ratio < 0.0).count();
     let middle = median(&ratios).unwrap_or(0.0);
@@ -196,30 +200,12 @@ fn exact(line: Line, before: &Column, now: &Column, margin: f64) -> Line {
     let agree = |seeds: usize| most.is_some_and(|most| pairs.len() - seeds <= most);
     let change = if higher + lower == 0 {
         Verdict::Equal
-    } else if matters(middle, margin) && agree(if middle > 0.0 { higher } else { lower }) {
+    } else if is_beyond(middle, margin) && agree(if middle > 0.0 { higher } else { lower }) {
         towards(line.direction, middle > 0.0)
     } else {
         Verdict::Unchanged
     };
     Line { percent: Some(as_percent(middle)), trials: pairs.len(), change, ..line }
-}
-
-/// The logarithm of the ratio of two numbers; infinite from 0, to 0 and between numbers of
-/// different signs. Exchanging the two exchanges the sign and nothing else.
-fn logarithm(before: f64, now: f64) -> f64 {
-    let ratio = now / before;
-    if before == now {
-        0.0
-    } else if ratio > 0.0 && ratio.is_finite() {
-        ratio.ln() * before.signum()
-    } else {
-        f64::INFINITY.copysign(now - before)
-    }
-}
-
-/// Whether the logarithm of a ratio lies beyond a margin in percent, upwards or downwards.
-fn matters(logarithm: f64, margin_percent: f64) -> bool {
-    logarithm.abs() > (margin_percent / 100.0).ln_1p()
 }
 
 fn as_percent(logarithm: f64) -> f64 {
@@ -276,8 +262,8 @@ fn correct(gate: &mut Gate) {
         line.p_value = adjusted.next();
         let is_chance = line.p_value.is_none_or(|p| p > ALPHA);
         let percent = line.percent.unwrap_or(0.0);
-        let shift = if percent.is_finite() { (percent / 100.0).ln_1p() } else { percent };
-        if !is_chance && matters(shift, margin) {
+        let shift = if percent.is_finite() { log_ratio_of_percent(percent) } else { percent };
+        if !is_chance && is_beyond(shift, margin) {
             line.change = towards(line.direction, shift > 0.0);
         }
     }

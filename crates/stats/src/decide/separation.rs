@@ -14,7 +14,7 @@ use model::{Clock, Record};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::comparison::{Cell, Comparison};
-use crate::compare::margin::NOTICEABLE;
+use crate::compare::margin::differ;
 use crate::number::median::median;
 use crate::rank::holm::ALPHA;
 use crate::rank::rank_sum::smallest;
@@ -121,7 +121,8 @@ fn gap(a: &TrialRange, b: &TrialRange) -> f64 {
 
 fn tells(a: &TrialRange, b: &TrialRange, looked_at: usize) -> bool {
     let separate = a.high < b.low || b.high < a.low;
-    separate && gap(a, b) >= NOTICEABLE && smallest(a.trials, b.trials) * looked_at as f64 <= ALPHA
+    let is_no_chance = smallest(a.trials, b.trials) * looked_at as f64 <= ALPHA;
+    separate && differ(a.median, b.median) && is_no_chance
 }
 
 /// The number of trials of each of two contestants that are needed to separate them by one of this

@@ -39,13 +39,22 @@ impl CellKey {
     }
 }
 
-/// Records by cell, in the order of tables.
+/// Records by cell, in the order of tables; those of one cell in the order of the plan, whatever
+/// the order of all records.
 pub(crate) fn cells(records: &[Record]) -> BTreeMap<CellKey, Vec<&Record>> {
     let mut cells: BTreeMap<CellKey, Vec<&Record>> = BTreeMap::new();
     for record in records {
         cells.entry(CellKey::from_record(record)).or_default().push(record);
     }
+    for of_cell in cells.values_mut() {
+        of_cell.sort_by(|a, b| in_plan(a).cmp(&in_plan(b)));
+    }
     cells
+}
+
+fn in_plan(record: &Record) -> (u32, u64, &str, &str) {
+    let trial = &record.trial;
+    (trial.position, trial.seed.0, &trial.contestant.name, &record.provenance.boot_id)
 }
 
 /// The headline measures of the cell's workloads, in their order.

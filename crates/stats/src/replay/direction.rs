@@ -4,11 +4,11 @@
 //!
 //! A side claims a difference of a figure if none of the one scheduler's trials is within the range
 //! of the other's, and the medians differ by more than the margin of equivalence
-//! ([`PERCENT_EQUIVALENT`]).
+//! ([`MARGIN_PERCENT`]).
 
 use std::collections::BTreeMap;
 
-use crate::compare::margin::PERCENT_EQUIVALENT;
+use crate::compare::margin::MARGIN_PERCENT;
 use crate::number::median::median;
 use crate::replay::figures::{Figures, Kind};
 
@@ -86,7 +86,7 @@ fn claim(one: &[f64], other: &[f64]) -> Option<Way> {
         (least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
     };
     let ((a_least, a_most), (b_least, b_most)) = (range(one), range(other));
-    if (b - a).abs() <= PERCENT_EQUIVALENT / 100.0 * a.abs() {
+    if (b - a).abs() <= MARGIN_PERCENT / 100.0 * a.abs() {
         None
     } else if b_least > a_most {
         Some(Way::Larger)

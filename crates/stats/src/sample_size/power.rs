@@ -17,7 +17,7 @@ use std::f64::consts::{PI, TAU};
 use model::Seed;
 
 use crate::compare::evidence::{ByPairs, Evidence, pairs_tell, smallest_of_pairs};
-use crate::compare::margin::PERCENT_THAT_MATTERS;
+use crate::compare::margin::MARGIN_PERCENT;
 use crate::number::distributions::student_quantile;
 use crate::number::interval::{Interval, TRIALS_NEEDED};
 use crate::rank::holm::ALPHA;
@@ -116,7 +116,7 @@ fn upper_end(ours: &[f64], base: &[f64], of_pairs: Option<Interval>) -> f64 {
 /// The same in percent, where logarithms scatter by `deviation` between trials.
 pub fn smallest_percent(deviation: f64, units: usize, comparisons: usize) -> Option<f64> {
     let shift = smallest_shift(units, comparisons)?.max(0.0) * deviation;
-    Some(shift.exp_m1() * 100.0 + PERCENT_THAT_MATTERS)
+    Some((shift.exp_m1() * 100.0).max(MARGIN_PERCENT))
 }
 
 /// How many trials of either contestant show a difference of this many percent; `None` if more than

@@ -14,7 +14,7 @@ use model::metric::Direction;
 use model::{Backend, Record};
 
 use crate::compare::comparison::{Cell, Comparison, Row};
-use crate::compare::margin::NOTICEABLE;
+use crate::compare::margin::{MARGIN_PERCENT, is_beyond, log_ratio_of_percent};
 use crate::number::median::median;
 use crate::records::measures::values;
 use model::{MeasureKey, Statistic};
@@ -124,7 +124,7 @@ fn without_holes<'a>(
     let base = |row: &Row| row.entries.first().and_then(|entry| entry.median);
     let moves = |row: &Row| {
         let shifts = row.entries.iter().filter_map(|entry| entry.shift?.percent);
-        shifts.into_iter().any(|percent| percent.abs() >= 100.0 * NOTICEABLE)
+        shifts.into_iter().any(|percent| is_beyond(log_ratio_of_percent(percent), MARGIN_PERCENT))
     };
     let rows: Vec<_> =
         rows.into_iter().filter(|(_, row, _)| base(row).is_some() && moves(row)).collect();

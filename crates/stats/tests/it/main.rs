@@ -15,3 +15,4 @@ mod recommend;
 mod reference;
 mod replication;
 mod survival;
+mod verdicts;

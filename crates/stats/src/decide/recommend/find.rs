@@ -113,8 +113,10 @@ fn correct(candidates: &mut [Candidate]) {
 fn decided(judged: &Judged, watched: &Watched) -> Effect {
     let p = judged.p.map(|p| p.adjusted);
     let Some(gain) = &judged.gain else { return Effect::Unknown };
-    let matters = matters(gain.value, gain.percent, watched);
-    match judge(Some(gain), p, None, judged.trials, Direction::Higher) {
+    let matters = matters(gain.value, gain.percent, watched) || all_pairs_matter(gain, watched);
+    // As tables judge it, with the sign that the shift has there.
+    let shift = self::gain(*gain, judged.direction);
+    match judge(Some(&shift), p, None, judged.trials, judged.direction) {
         Verdict::Better if matters => Effect::Better,
         Verdict::Worse if matters => Effect::Worse,
         Verdict::Better | Verdict::Worse => Effect::Slight,
@@ -133,7 +135,8 @@ fn kept(judged: &Judged, watched: &Watched) -> Effect {
         return Effect::Unknown;
     }
     let Some(interval) = gain.interval else { return Effect::Open };
-    let lost = gain.value < 0.0 && matters(gain.value, gain.percent, watched);
+    let lost = gain.value < 0.0 && matters(gain.value, gain.percent, watched)
+        || gain.least_pair.is_some_and(|pair| pair.value < 0.0) && all_pairs_matter(&gain, watched);
     let far = gain.percent_interval.map(|percents| percents.low);
     let may_be_lost = interval.low < 0.0 && matters(interval.low, far, watched);
     if lost && judged.is_loss() {
@@ -148,6 +151,11 @@ fn kept(judged: &Judged, watched: &Watched) -> Effect {
 /// Whether a difference is large enough to matter.
 pub(super) fn matters(value: f64, percent: Option<f64>, watched: &Watched) -> bool {
     value.abs() > watched.least && percent.is_none_or(|percent| percent.abs() > watched.percent)
+}
+
+/// Whether every matched pair differs by enough to matter, all in one direction.
+fn all_pairs_matter(gain: &Shift, watched: &Watched) -> bool {
+    gain.least_pair.is_some_and(|pair| matters(pair.value, pair.percent, watched))
 }
 
 fn standing(candidate: &Candidate) -> Standing {

@@ -165,7 +165,8 @@ pub struct Recommendation {
     pub now: String,
     pub advice: Advice,
     pub aims: Vec<Aim>,
-    /// The candidates: those that are recommended, then the others by their overall result.
+    /// The candidates: those that are recommended, then the others by their overall result, the
+    /// largest gain in the first deciding measure first.
     pub candidates: Vec<Candidate>,
     /// How many comparisons the correction is for.
     pub comparisons: usize,
@@ -209,8 +210,14 @@ pub fn recommend(
         (!easy.contains(name), count(name, is_open), count(name, Judged::is_loss))
     });
     let place = |candidate: &Candidate| best.iter().position(|name| *name == candidate.name);
-    candidates.sort_by_cached_key(|candidate| {
-        (place(candidate).unwrap_or(best.len()), candidate.standing)
+    let gain = |candidate: &Candidate| {
+        let gain = candidate.decides.first().and_then(|judged| judged.gain);
+        gain.map_or(f64::NEG_INFINITY, |gain| gain.value)
+    };
+    candidates.sort_by(|a, b| {
+        let by_place = place(a).unwrap_or(best.len()).cmp(&place(b).unwrap_or(best.len()));
+        let by_gain = || gain(b).total_cmp(&gain(a)).then_with(|| a.name.cmp(&b.name));
+        by_place.then(a.standing.cmp(&b.standing)).then_with(by_gain)
     });
     let failures = find::failures(comparison, &comparison.baseline);
     let advice = if best.is_empty() { stay(&candidates) } else { Advice::Switch(best) };
