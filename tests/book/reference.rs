@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use clap::Command;
+use compile::native::interface::{ENUMS, KFUNCS, MEMBERS, Support};
 use compile::{Header, Source};
 use model::metric::{Direction, MEASURES, Unit};
 use model::series::SERIES;
@@ -224,6 +225,28 @@ fn the_simulator_lists_where_it_diverges() {
         }
     }
     expect_generated("method/simulator.md", "diverges", &text);
+}
+
+#[test]
+fn the_simulator_lists_what_of_sched_ext_it_knows() {
+    let kinds = [("kfunc", KFUNCS), ("member of `ops`", MEMBERS)].into_iter();
+    let named = kinds.flat_map(|(kind, table)| table.iter().map(move |one| (kind, one.0, one.1)));
+    let flags = ENUMS.iter().flat_map(|(_, table)| table.iter().map(|one| ("flag", one.0, one.2)));
+    let all: Vec<(&str, &str, Support)> = named.chain(flags).collect();
+    let mut text = String::from("| what | without effect, because |\n|---|---|\n");
+    for (kind, name, support) in &all {
+        if let Support::Harmless(why) = support {
+            writeln!(text, "| {kind} `{name}` | {why} |").expect("a string takes text");
+        }
+    }
+    let refused = |wanted| {
+        let of_kind = all.iter().filter(move |one| one.0 == wanted && one.2 == Support::Refused);
+        of_kind.map(|one| format!("`{}`", one.1)).collect::<Vec<_>>().join(", ")
+    };
+    for (kind, title) in [("kfunc", "kfuncs"), ("member of `ops`", "members"), ("flag", "flags")] {
+        writeln!(text, "\nRefused {title}: {}.", refused(kind)).expect("a string takes text");
+    }
+    expect_generated("method/simulator.md", "sched_ext", &text);
 }
 
 /// The rest of a comment's paragraph, from its mark on.

@@ -25,7 +25,8 @@ pub fn add_headers(clang: &Path, tree: &Path) -> Result {
     fs::copy(tree.join("bpf/bpf_helpers.h"), native.join("bpf/libbpf_helpers.h"))?;
     let ours = fs::read_to_string(native.join("fairground/task_struct.h"))?;
     let vmlinux = with_replaced(&fs::read_to_string(tree.join("vmlinux.h"))?, &ours)?;
-    fs::write(native.join("vmlinux.h"), vmlinux)?;
+    // A kfunc that the model lacks must be the linker's error and not a null pointer.
+    fs::write(native.join("vmlinux.h"), vmlinux.replace(" __weak __ksym;", ";"))?;
     let helpers = prototypes(&fs::read_to_string(tree.join("bpf/bpf_helper_defs.h"))?);
     fs::write(native.join("bpf/bpf_helper_defs.h"), helpers)?;
     let known = fs::read_to_string(tree.join("scx/enum_defs.autogen.h"))?;

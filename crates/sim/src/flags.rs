@@ -52,8 +52,6 @@ pub const ENQ_INITIAL: u64 = 0x0008_0000;
 pub const ENQ_CPU_SELECTED: u64 = 0x0010_0000;
 /// `SCX_ENQ_PREEMPT`.
 pub const ENQ_PREEMPT: u64 = 1 << 32;
-/// `SCX_ENQ_IMMED`: not modelled, and refused.
-pub const ENQ_IMMED: u64 = 1 << 33;
 /// `SCX_ENQ_REENQ`.
 pub const ENQ_REENQ: u64 = 1 << 40;
 /// `SCX_ENQ_LAST`.
@@ -94,6 +92,12 @@ pub const PICK_IDLE_CORE: u64 = 1;
 /// `SCX_PICK_IDLE_IN_NODE`.
 pub const PICK_IDLE_IN_NODE: u64 = 2;
 
+/// `NUMA_NO_NODE`.
+pub const NO_NODE: i32 = -1;
+
+/// `SCX_REENQ_ANY`.
+pub const REENQ_ANY: u64 = 1;
+
 /// `SCX_KICK_IDLE`.
 pub const KICK_IDLE: u64 = 1;
 /// `SCX_KICK_PREEMPT`.
@@ -107,13 +111,10 @@ pub const OPS_KEEP_BUILTIN_IDLE: u64 = 1;
 pub const OPS_ENQ_LAST: u64 = 2;
 /// `SCX_OPS_ENQ_EXITING`.
 pub const OPS_ENQ_EXITING: u64 = 4;
-/// `SCX_OPS_SWITCH_PARTIAL`.
-pub const OPS_SWITCH_PARTIAL: u64 = 8;
 /// `SCX_OPS_ENQ_MIGRATION_DISABLED`.
 pub const OPS_ENQ_MIGRATION_DISABLED: u64 = 16;
-
-/// `SCX_OPS_ALWAYS_ENQ_IMMED`: not modelled, and refused.
-pub const OPS_ALWAYS_ENQ_IMMED: u64 = 128;
+/// `SCX_OPS_BUILTIN_IDLE_PER_NODE`.
+pub const OPS_BUILTIN_IDLE_PER_NODE: u64 = 64;
 
 /// `SCX_DSQ_ITER_REV`.
 pub const DSQ_ITER_REV: u64 = 1 << 16;

@@ -66,6 +66,9 @@ impl Core {
     fn outcome(&self, is_refused: bool) -> Outcome {
         if let Some(info) = self.ext.exit() {
             let reason = self.exit_reason(info);
+            if self.ext.lacks() {
+                return Outcome::Unsupported { reason };
+            }
             if is_refused {
                 let reason = format!("the kernel does not enable the scheduler: {reason}");
                 return Outcome::Failed { reason };
@@ -73,7 +76,7 @@ impl Core {
             return Outcome::Ejected { reason, dump: self.dump() };
         }
         if let Some(reason) = &self.recorder.refusal {
-            return Outcome::Failed { reason: reason.clone() };
+            return Outcome::Unsupported { reason: reason.clone() };
         }
         self.workload.timeout().map_or(Outcome::Ok, |reason| Outcome::Timeout { reason })
     }

@@ -9,6 +9,7 @@
 //! What is not here: running the object. See the `sim` crate.
 
 mod facts;
+pub mod interface;
 mod lines;
 pub(crate) mod make;
 mod store;

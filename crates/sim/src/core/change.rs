@@ -45,7 +45,7 @@ impl Core {
     pub(crate) fn set_policy(&mut self, task: TaskId, policy: Policy) -> bool {
         let (old, new) = (self.machine.task(task).class, class_of(&policy));
         if new == Class::Deadline
-            && (!Reservation::new(&policy).is_valid() || !self.machine.admits(&policy))
+            && (!Reservation::new(&policy).is_valid() || !self.machine.admits(task, &policy))
         {
             return false;
         }

@@ -3,7 +3,7 @@
 //!
 //! DIVERGES: only tasks reserve bandwidth. The kernel's servers reserve 5 % of a CPU each, which no
 //! task reclaims while they are active. A task that exits returns its bandwidth at once, not at its
-//! 0-lag time.
+//! 0-lag time. Budgets follow a CPU's `capacity`, and not its frequency.
 
 use std::collections::BTreeSet;
 
@@ -13,6 +13,7 @@ use model::trace::{Preemption, Queue};
 use super::bandwidth::{self, Reservation, WHOLE_CPU};
 use super::events::EventKind;
 use super::machine_state::MachineState;
+use super::speed::FULL;
 use super::task::{Class, State};
 use super::{Core, TaskId};
 use crate::flags::ENQ_WAKEUP;
@@ -23,15 +24,36 @@ impl MachineState {
         bandwidth::reserved(&self.task(task).policy)
     }
 
-    /// Whether the machine has enough unreserved bandwidth for the policy.
-    pub(crate) fn admits(&self, policy: &Policy) -> bool {
-        let wanted = self.dl_bandwidth + bandwidth::reserved(policy);
-        self.dl_limit.is_none_or(|limit| wanted <= limit * u64::from(self.topology.cpus))
+    /// Whether the machine has enough bandwidth for the policy, beside the other tasks
+    /// (`sched_dl_overflow()`). A slow CPU has less of it (`dl_bw_capacity()`).
+    pub(crate) fn admits(&self, task: TaskId, policy: &Policy) -> bool {
+        let (old, new) = (self.bandwidth(task), bandwidth::reserved(policy));
+        let capacity: u64 = self.topology.capacity.iter().sum();
+        let fits = |limit: u64| self.dl_bandwidth - old + new <= limit * capacity / FULL;
+        old == new || self.dl_limit.is_none_or(fits)
+    }
+
+    /// The budget that a task uses in some time on a CPU: `dl_scaled_delta_exec()`. A slow CPU uses
+    /// it up slowly; reclaiming does not know the CPU's capacity.
+    pub(crate) fn used_budget(&self, cpu: u32, task: TaskId, ns: u64) -> u64 {
+        if self.task(task).policy.reclaim {
+            return self.reclaimed(cpu, task, ns);
+        }
+        (u128::from(ns) * u128::from(self.topology.capacity[cpu as usize]) / u128::from(FULL))
+            as u64
+    }
+
+    /// Whether the CPU is fast enough for the task's share of each period
+    /// (`dl_task_fits_capacity()`).
+    fn fits_capacity(&self, task: TaskId, cpu: u32) -> bool {
+        let Reservation { runtime, deadline, .. } = Reservation::new(&self.task(task).policy);
+        let capacity = u128::from(self.topology.capacity[cpu as usize]);
+        u128::from(deadline) * capacity / u128::from(FULL) >= u128::from(runtime)
     }
 
     /// The budget that a reclaiming task uses while it runs: `grub_reclaim()`. The budget shrinks
     /// the more slowly the more bandwidth is unreserved, or reserved by inactive tasks.
-    pub(crate) fn reclaimed(&self, cpu: u32, task: TaskId, ns: u64) -> u64 {
+    fn reclaimed(&self, cpu: u32, task: TaskId, ns: u64) -> u64 {
         let most = self.dl_limit.unwrap_or(WHOLE_CPU);
         let free = most as i64 - (self.dl_bandwidth / u64::from(self.topology.cpus)) as i64;
         let active = most as i64 - self.inactive_bandwidth(cpu) as i64 - free;
@@ -68,14 +90,21 @@ impl MachineState {
         self.cpus[cpu as usize].deadline.earliest()
     }
 
-    /// The CPU whose earliest deadline is the latest, if the task's is earlier.
+    /// The CPU whose earliest deadline is the latest, if the task's is earlier. Among CPUs without
+    /// deadline tasks: one that is fast enough, else the fastest (`cpudl_find()`).
     fn find_later(&self, task: TaskId, home: u32) -> Option<u32> {
         let deadline = self.task(task).dl_deadline;
         let allowed = self.cpus_allowed(task).iter();
         let later = allowed.filter(|&cpu| self.cpu_deadline(cpu) > deadline);
         let rank = |&cpu: &u32| {
+            let is_free = self.cpu_deadline(cpu) == u64::MAX;
+            let lacks = if !is_free || self.fits_capacity(task, cpu) {
+                0
+            } else {
+                u64::MAX - self.topology.capacity[cpu as usize]
+            };
             let distance = self.topology.distance(home, cpu);
-            (!self.cpu_deadline(cpu), !self.is_idle(cpu), distance, cpu)
+            (!self.cpu_deadline(cpu), lacks, !self.is_idle(cpu), distance, cpu)
         };
         later.min_by_key(rank)
     }
@@ -85,7 +114,8 @@ impl MachineState {
         let current = self.task(self.cpus[home as usize].curr);
         let crowded = current.class == Class::Deadline
             && (current.nr_allowed < 2 || current.dl_deadline <= self.task(task).dl_deadline);
-        if crowded { self.find_later(task, home).unwrap_or(home) } else { home }
+        let moves = crowded || !self.fits_capacity(task, home);
+        if moves { self.find_later(task, home).unwrap_or(home) } else { home }
     }
 
     fn waiting_deadline(&self, cpu: u32) -> Option<TaskId> {

@@ -4,10 +4,10 @@
 use model::PolicyClass;
 use model::trace::Preemption;
 
+use super::Core;
 use super::events::EventKind;
 use super::memory::{get, put};
 use super::task::Class;
-use super::{Core, TaskId};
 use crate::flags::SLICE_INF;
 
 /// `RR_TIMESLICE`, ns.
@@ -41,15 +41,12 @@ impl Core {
                     self.serve(cpu, delta);
                 }
             }
-            Class::Deadline => self.use_budget(cpu, id, delta),
+            Class::Deadline => {
+                let used = self.machine.used_budget(cpu, id, delta);
+                self.machine.task_mut(id).dl_runtime -= used as i64;
+            }
             Class::Rt | Class::Idle => {}
         }
-    }
-
-    fn use_budget(&mut self, cpu: u32, id: TaskId, ns: u64) {
-        let reclaims = self.machine.task(id).policy.reclaim;
-        let used = if reclaims { self.machine.reclaimed(cpu, id, ns) } else { ns };
-        self.machine.task_mut(id).dl_runtime -= used as i64;
     }
 
     pub(crate) fn on_tick(&mut self, cpu: u32) {

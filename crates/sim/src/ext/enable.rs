@@ -7,6 +7,8 @@
 
 use std::rc::Rc;
 
+use compile::native::interface::{OPS_FLAGS, first_refused};
+
 use crate::core::kernel::{ExitInfo, Ops};
 use crate::core::task::{Class, ENABLED, State};
 use crate::core::{Core, NO_TASK, TaskId};
@@ -30,6 +32,12 @@ impl Core {
         self.ext.idle.enabled =
             !self.ext.has.update_idle || self.ext.ops_flags & OPS_KEEP_BUILTIN_IDLE != 0;
         self.ops = ops;
+        if let Some(lacking) = first_refused(OPS_FLAGS, self.ext.ops_flags) {
+            return self.lacks(lacking);
+        }
+        if self.idle_is_per_node() {
+            self.ext.idle.by_node = self.machine.topology.nodes.len() > 1;
+        }
         if let Some(refusal) = self.refused_flags() {
             return self.error(refusal.into());
         }
@@ -50,15 +58,13 @@ impl Core {
         self.start_watchdog();
     }
 
-    /// Flags that the kernel or the simulator refuses.
+    /// Flags that the kernel refuses.
     fn refused_flags(&self) -> Option<&'static str> {
         let set = |flag| self.ext.ops_flags & flag != 0;
         if set(OPS_ENQ_LAST) && !self.ext.has.enqueue {
             Some("SCX_OPS_ENQ_LAST requires ops.enqueue() to be implemented")
-        } else if set(OPS_ALWAYS_ENQ_IMMED) {
-            Some("SCX_OPS_ALWAYS_ENQ_IMMED is not modelled by the simulator; use the vm backend")
-        } else if set(OPS_SWITCH_PARTIAL) {
-            Some("SCX_OPS_SWITCH_PARTIAL needs the kernel's fair class; use the vm backend")
+        } else if set(OPS_BUILTIN_IDLE_PER_NODE) && !self.ext.idle.enabled {
+            Some("SCX_OPS_BUILTIN_IDLE_PER_NODE requires CPU idle selection enabled")
         } else {
             None
         }

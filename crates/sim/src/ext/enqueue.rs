@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Enqueueing a runnable task: `do_enqueue_task()`, direct dispatch, and the kfuncs that insert.
 //!
-//! DIVERGES: there are no migration-disabled tasks and no offline CPUs, and `SCX_ENQ_IMMED` is
-//! refused.
+//! DIVERGES: there are no migration-disabled tasks and no offline CPUs.
 
+use compile::native::interface::{ENQ_FLAGS, first_refused, refused};
 use model::trace::Preemption;
 
 use super::dsq::Mixed;
@@ -237,7 +237,7 @@ impl Core {
 
     #[inline]
     pub(crate) fn may_insert(&mut self, enq_flags: u64) -> bool {
-        let is_valid = enq_flags & (ENQ_INTERNAL_MASK | ENQ_IMMED) == 0;
+        let is_valid = enq_flags & (ENQ_INTERNAL_MASK | const { refused(ENQ_FLAGS) }) == 0;
         if !is_valid {
             self.refuse_flags(enq_flags);
         }
@@ -246,10 +246,10 @@ impl Core {
 
     #[cold]
     fn refuse_flags(&mut self, enq_flags: u64) {
-        self.error(match enq_flags & ENQ_INTERNAL_MASK {
-            0 => "SCX_ENQ_IMMED is not modelled by the simulator; use the vm backend".into(),
-            _ => format!("invalid enq_flags 0x{enq_flags:x}"),
-        });
+        match first_refused(ENQ_FLAGS, enq_flags) {
+            Some(lacking) => self.lacks(lacking),
+            None => self.error(format!("invalid enq_flags 0x{enq_flags:x}")),
+        }
     }
 
     /// Sets the slice; 0 keeps the remaining slice, but at least 1 ns.

@@ -7,6 +7,11 @@ use crate::core::kernel::ExitInfo;
 use crate::core::{Core, NO_TASK, TaskId};
 use crate::flags::*;
 
+/// What a user reads about a scheduler that uses what the simulator lacks.
+pub(crate) fn lacking(what: &str) -> String {
+    format!("use the vm backend: the simulator does not model {what}")
+}
+
 impl Core {
     /// Ejects the scheduler because of an error (`scx_error`). Only the first error counts.
     pub fn error(&mut self, message: String) {
@@ -21,6 +26,13 @@ impl Core {
     /// `scx_bpf_exit()`.
     pub fn exit_bpf(&mut self, code: i64, message: String) {
         self.end(EXIT_UNREG_BPF, code, "unregistered from BPF", message);
+    }
+
+    /// Ends the trial, because the scheduler uses what the simulator lacks.
+    #[cold]
+    pub(crate) fn lacks(&mut self, what: &str) {
+        self.ext.lacks |= self.ext.exit.is_none() && !self.ext.leaving;
+        self.end(EXIT_ERROR, 0, &lacking(what), String::new());
     }
 
     pub(crate) fn end(&mut self, kind: u64, code: i64, reason: &str, message: String) {

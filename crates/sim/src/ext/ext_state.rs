@@ -20,6 +20,8 @@ pub struct ExtState {
     /// The core schedules without the scheduler, while that is being loaded or unloaded.
     pub(super) bypass: bool,
     pub(super) exit: Option<ExitInfo>,
+    /// It exited because the simulator lacks what it uses.
+    pub(super) lacks: bool,
     /// The scheduler's source line at that time, if it is known.
     pub(super) exit_place: String,
     /// The source line where the scheduler named a queue that does not exist.
@@ -48,6 +50,7 @@ impl ExtState {
             loaded: false,
             bypass: true,
             exit: None,
+            lacks: false,
             exit_place: String::new(),
             suspect: String::new(),
             leaving: false,
@@ -76,6 +79,11 @@ impl ExtState {
     /// The scheduler's source line when it exited; empty if it is unknown.
     pub(crate) fn exit_place(&self) -> &str {
         &self.exit_place
+    }
+
+    /// Whether the exit is the simulator's fault: see [`Core::lacks`](crate::Core).
+    pub(crate) fn lacks(&self) -> bool {
+        self.lacks
     }
 
     #[inline]

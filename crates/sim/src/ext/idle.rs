@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The built-in idle tracking and CPU selection of Linux 7.x (`idle.c`).
 //!
-//! DIVERGES: `SCX_OPS_BUILTIN_IDLE_PER_NODE` is ignored: the masks are always global.
+//! DIVERGES: with `SCX_OPS_BUILTIN_IDLE_PER_NODE`, a search that leaves its node takes the other
+//! nodes as one, and not by their distances.
 
 use crate::core::mask::{CpuMask, next_in_all};
 use crate::core::topology::{Distance, Topology};
@@ -199,7 +200,9 @@ impl Core {
             .by_node
             .then(|| &nodes[self.machine.topology.node_of[previous as usize] as usize]);
         let usable = |cpu| allowed.test(cpu) && extra.is_none_or(|extra: &CpuMask| extra.test(cpu));
-        let places = [llc, node, None].map(|within| Bounds { allowed, within, extra });
+        let stays = self.idle_is_per_node() && flags & PICK_IDLE_IN_NODE != 0;
+        let farthest = node.filter(|_| stays);
+        let places = [llc, node, farthest].map(|within| Bounds { allowed, within, extra });
         let found = self
             .select_synchronous(previous, wake_flags, &usable)
             .or_else(|| self.select_core(previous, &places, &usable))
@@ -372,6 +375,12 @@ impl Core {
     /// `scx_bpf_get_idle_smtmask()`.
     pub fn idle_smtmask(&self) -> &CpuMask {
         if self.ext.idle.smt { &self.ext.idle.cores } else { &self.ext.idle.cpus }
+    }
+
+    /// Whether the core tracks the idle CPUs of each node (`SCX_OPS_BUILTIN_IDLE_PER_NODE`).
+    #[inline]
+    pub(crate) fn idle_is_per_node(&self) -> bool {
+        self.ext.ops_flags & OPS_BUILTIN_IDLE_PER_NODE != 0
     }
 
     /// Whether the core tracks idle CPUs. If not, the question ejects the scheduler.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Kicks, and the small kfuncs about CPUs and tasks.
 
+use compile::native::interface::{KICK_FLAGS, first_refused, refused};
 use model::trace::Preemption;
 
 use super::ext_state::Direct;
@@ -16,6 +17,9 @@ impl Core {
         self.charge_look();
         if !self.cpu_valid(cpu, "") || self.ext.bypass {
             return;
+        }
+        if flags & const { refused(KICK_FLAGS) } != 0 {
+            return self.lacks(first_refused(KICK_FLAGS, flags).unwrap_or_default());
         }
         let cpu = cpu as u32;
         if flags & KICK_IDLE != 0 {

@@ -18,7 +18,6 @@ pub struct Export {
     pub state: *mut SharedState,
     task_fields: *const Named,
     ops_fields: *const Named,
-    flags: *const Named,
     calls: *const Named,
     /// `CONFIG_HZ`.
     pub hz: *mut u64,
@@ -33,11 +32,6 @@ impl Export {
     /// Offsets in `struct sched_ext_ops`.
     pub fn ops_fields(&self) -> impl Iterator<Item = (&str, u64)> {
         named(self.ops_fields)
-    }
-
-    /// `SCX_OPS_*`.
-    pub fn flags(&self) -> impl Iterator<Item = (&str, u64)> {
-        named(self.flags)
     }
 
     /// Addresses of the slots for our functions.

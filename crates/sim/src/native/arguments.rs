@@ -4,7 +4,7 @@
 
 use crate::core::mask::{CpuMask, next_in_all};
 use crate::core::{Core, TaskId, memory};
-use crate::flags::{DSQ_LOCAL, PICK_IDLE_IN_NODE};
+use crate::flags::{DSQ_LOCAL, NO_NODE, PICK_IDLE_IN_NODE, REENQ_ANY};
 
 /// The kernel's error number for "no idle CPU".
 const EBUSY: i32 = -libc::EBUSY;
@@ -35,19 +35,39 @@ impl Core {
         CpuMask::from_words(self.nr_cpu_ids(), words)
     }
 
-    /// The CPUs of a node. A number without a node ejects the scheduler.
-    fn node_mask(&mut self, node: i32) -> Option<CpuMask> {
-        let found = self.topology().nodes.get(node as usize).cloned();
-        if found.is_none() {
-            self.error(format!("invalid node {node}"));
+    /// The CPUs of a node, or an error number (`validate_node`). A number without a node ejects the
+    /// scheduler, and so does the question without `SCX_OPS_BUILTIN_IDLE_PER_NODE`.
+    fn node_mask(&mut self, node: i32) -> Result<CpuMask, i32> {
+        if !self.idle_is_per_node() {
+            self.error("per-node idle tracking is disabled".into());
+            return Err(-libc::EOPNOTSUPP);
         }
-        found
+        if node == NO_NODE {
+            return Err(-libc::ENOENT);
+        }
+        let found = self.topology().nodes.get(node as usize).cloned();
+        found.ok_or_else(|| {
+            self.error(format!("invalid node {node}"));
+            -libc::EINVAL
+        })
+    }
+
+    /// Whether idle CPUs of the machine may be asked for: not with
+    /// `SCX_OPS_BUILTIN_IDLE_PER_NODE`, which ejects the scheduler.
+    pub(super) fn idle_is_global(&mut self) -> bool {
+        if self.idle_is_per_node() {
+            self.error("per-node idle tracking is enabled".into());
+        }
+        !self.idle_is_per_node()
     }
 
     /// `scx_bpf_pick_idle_cpu_node()`: a CPU of the node first; then of any node, unless the flags
     /// demand the node.
     pub(super) fn pick_idle_cpu_node(&mut self, cpus: &CpuMask, node: i32, flags: u64) -> i32 {
-        let Some(mut near) = self.node_mask(node) else { return -libc::EINVAL };
+        let mut near = match self.node_mask(node) {
+            Ok(near) => near,
+            Err(error) => return error,
+        };
         near.keep(cpus);
         let rest = flags & !PICK_IDLE_IN_NODE;
         match self.pick_idle_cpu(&near, rest) {
@@ -58,19 +78,26 @@ impl Core {
 
     /// `scx_bpf_pick_any_cpu_node()`: an idle CPU as above; if there is none, any CPU of the set.
     pub(super) fn pick_any_cpu_node(&mut self, cpus: &CpuMask, node: i32, flags: u64) -> i32 {
+        let mut near = match self.node_mask(node) {
+            Ok(near) => near,
+            Err(error) => return error,
+        };
+        near.keep(cpus);
         match self.pick_idle_cpu_node(cpus, node, flags) {
-            error if error < 0 => self.pick_any_cpu(cpus, flags),
-            cpu => cpu,
+            cpu if cpu >= 0 => cpu,
+            _ if flags & PICK_IDLE_IN_NODE != 0 => self.pick_any_cpu(&near, flags),
+            _ => self.pick_any_cpu(cpus, flags),
         }
     }
 
     /// `scx_bpf_dsq_reenq()`.
-    pub(super) fn dsq_reenqueue(&mut self, dsq: u64) {
+    pub(super) fn dsq_reenqueue(&mut self, dsq: u64, flags: u64) {
+        if flags & !REENQ_ANY != 0 {
+            return self.error(format!("invalid SCX_REENQ flags 0x{flags:x}"));
+        }
         match dsq {
             DSQ_LOCAL => drop(self.reenqueue_local()),
-            _ => self.error(format!(
-                "scx_bpf_dsq_reenq() of 0x{dsq:016x}: the model has it for SCX_DSQ_LOCAL only"
-            )),
+            _ => self.lacks("scx_bpf_dsq_reenq() of a queue other than SCX_DSQ_LOCAL"),
         }
     }
 
@@ -80,11 +107,12 @@ impl Core {
         if !self.idle_tracked() {
             return vec![0; self.nr_cpu_ids().div_ceil(64) as usize];
         }
-        let mask = if whole_cores { self.idle_smtmask() } else { self.idle_cpumask() };
-        let mut mask = mask.clone();
-        if let Some(near) = node.and_then(|node| self.node_mask(node)) {
-            mask.keep(&near);
-        }
+        let near = match node {
+            Some(node) => self.node_mask(node).ok(),
+            None => self.idle_is_global().then(|| self.machine.masks[0].clone()),
+        };
+        let mut mask = if whole_cores { self.idle_smtmask() } else { self.idle_cpumask() }.clone();
+        mask.keep(&near.unwrap_or(CpuMask::empty(self.nr_cpu_ids())));
         mask.words().to_vec()
     }
 

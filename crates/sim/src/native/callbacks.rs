@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A scheduler's `struct sched_ext_ops`, read from its memory.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char};
+
+use compile::native::interface::{MEMBERS, Support};
 
 use super::abi::{self, Export};
 use crate::core::kernel::OpsPresent;
+use crate::ext::error;
 
 /// A `struct task_struct *`.
 pub type Task = *mut u8;
@@ -105,26 +108,8 @@ pub struct Settings {
     pub dispatch_max_batch: u32,
 }
 
-/// Callbacks that a kernel makes and the model does not.
-///
-/// DIVERGES: there are no control groups and no nested schedulers. `dump*` and `core_sched_before`
-/// are allowed: they serve debug dumps and core scheduling, which is off.
-const LACKING: &[&str] = &[
-    "cgroup_init",
-    "cgroup_exit",
-    "cgroup_prep_move",
-    "cgroup_move",
-    "cgroup_cancel_move",
-    "cgroup_set_weight",
-    "cgroup_set_bandwidth",
-    "cgroup_set_idle",
-    "sub_attach",
-    "sub_detach",
-    "sub_caps_updated",
-    "sub_ecaps_updated",
-    "cpu_acquire",
-    "cpu_release",
-];
+/// Members of 32 bits; the others that are read here have 64.
+const NARROW: &[&str] = &["rescue_bandwidth_ppt", "rescue_quantum_us"];
 
 /// Reads a table.
 ///
@@ -136,8 +121,9 @@ pub unsafe fn read(ops: *const u8, export: &Export) -> Result<(Callbacks, Settin
     let mut lacking = Vec::new();
     for (name, offset) in export.ops_fields() {
         let field = ops.wrapping_add(offset as usize);
+        let is_refused = MEMBERS.contains(&(name, Support::Refused));
         // SAFETY: the field lies in the table.
-        if LACKING.contains(&name) && unsafe { !field.cast::<*const c_void>().read().is_null() } {
+        if is_refused && unsafe { is_set(name, field) } {
             lacking.push(name);
         }
         // SAFETY: as above, and fields have the kernel's types.
@@ -149,7 +135,19 @@ pub unsafe fn read(ops: *const u8, export: &Export) -> Result<(Callbacks, Settin
     if lacking.is_empty() {
         Ok((callbacks, settings))
     } else {
-        Err(format!("the simulator never calls ops.{}", lacking.join(", ops.")))
+        Err(error::lacking(&format!("ops.{}", lacking.join(", ops."))))
+    }
+}
+
+/// Whether a member is not zero.
+unsafe fn is_set(name: &str, field: *const u8) -> bool {
+    // SAFETY: the caller's; the member has this size.
+    unsafe {
+        if NARROW.contains(&name) {
+            field.cast::<u32>().read() != 0
+        } else {
+            field.cast::<u64>().read() != 0
+        }
     }
 }
 

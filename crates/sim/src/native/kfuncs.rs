@@ -100,7 +100,11 @@ kfuncs! {
     }
 
     fn scx_bpf_dsq_reenq(dsq: u64, flags: u64; this) {
-        core(this).dsq_reenqueue(dsq)
+        core(this).dsq_reenqueue(dsq, flags)
+    }
+
+    fn scx_bpf_reenqueue_local(; this) -> u32 {
+        core(this).reenqueue_local()
     }
 
     fn scx_bpf_dsq_peek(dsq: u64; this) -> Task {
@@ -220,11 +224,15 @@ kfuncs! {
 
     fn scx_bpf_pick_idle_cpu(cpus: *const u64, flags: u64; this) -> i32 {
         let cpus = mask(this, cpus, "scx_bpf_pick_idle_cpu");
+        let is_global = core(this).idle_is_global();
+        let cpus = cpus.filter(|_| is_global);
         pick(this, cpus, |core, cpus| core.pick_idle_cpu(cpus, flags))
     }
 
     fn scx_bpf_pick_any_cpu(cpus: *const u64, flags: u64; this) -> i32 {
         let cpus = mask(this, cpus, "scx_bpf_pick_any_cpu");
+        let is_global = core(this).idle_is_global();
+        let cpus = cpus.filter(|_| is_global);
         pick(this, cpus, |core, cpus| core.pick_any_cpu(cpus, flags))
     }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 
 use compile::native::Native;
+use compile::native::interface::{Flag, OPS_FLAGS, Support, first_refused};
 use model::{KnobValue, Seed};
 
 use super::abi::{MAX_LOOPS, SharedState};
@@ -19,6 +20,7 @@ use super::simulator::{Simulator, This};
 use super::{bpf_timers, helpers, kfuncs};
 use crate::core::Core;
 use crate::core::memory::TaskLayout;
+use crate::ext::error::lacking;
 
 /// The machine that a scheduler is loaded on.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +57,7 @@ impl NativeScheduler {
             loaded.set_knob(native, name, *value)?;
         }
         let (callbacks, settings) = table_of(native, &loaded)?;
-        check_flags(native, &loaded, settings.flags)?;
+        check_flags(native, settings.flags)?;
         let state = loaded.export().state;
         let mut simulator = Box::new(Simulator::new(state, host.cpus, host.seed));
         simulator.maps = maps(native, &loaded, host.cpus)?;
@@ -137,9 +139,13 @@ fn table_of(native: &Native, loaded: &Loaded) -> Result<(Callbacks, Settings), S
         .map_err(|error| format!("{}: {error}", native.name))
 }
 
-/// Refuses bits of `ops.flags` that have no name, as the kernel does.
-fn check_flags(native: &Native, loaded: &Loaded, flags: u64) -> Result<(), String> {
-    let known = loaded.export().flags().fold(0, |known, (_, bit)| known | bit);
+/// Refuses flags that the simulator lacks, and bits that have no name, as the kernel does.
+fn check_flags(native: &Native, flags: u64) -> Result<(), String> {
+    if let Some(name) = first_refused(OPS_FLAGS, flags) {
+        return Err(format!("{}: {}", native.name, lacking(name)));
+    }
+    let is_known = |flag: &&Flag| flag.2 != Support::Internal;
+    let known = OPS_FLAGS.iter().filter(is_known).fold(0, |known, flag| known | flag.1);
     match flags & !known {
         0 => Ok(()),
         unknown => Err(format!("{}: unknown bits {unknown:#x} in ops.flags", native.name)),

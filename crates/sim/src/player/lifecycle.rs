@@ -125,7 +125,7 @@ impl Core {
             self.workload.script.groups[group as usize].policy
         });
         if policy != parent && !self.set_policy(task, policy) {
-            self.refuse(task, "the kernel's admission control refuses its deadline policy");
+            self.refuse_policy(task);
         }
         if is_bound {
             let mask = self.mask_of_group(number);
@@ -249,9 +249,14 @@ impl Core {
         }
     }
 
-    /// Ends the trial, because the kernel refuses what the workload does.
-    pub(crate) fn refuse(&mut self, task: TaskId, why: &str) {
-        let text = format!("{}: {why}", self.name(task));
+    /// Ends the trial, because the kernel's admission control refuses a task's deadline policy. The
+    /// words are those of the other backends.
+    pub(crate) fn refuse_policy(&mut self, task: TaskId) {
+        let group = &self.workload.script.groups[self.group_of(task)].name;
+        let text = format!(
+            "a task of `{group}` could not go on: its policy: EBUSY; SCHED_DEADLINE admits no more \
+             than the CPUs have time for"
+        );
         self.recorder.refusal.get_or_insert(text);
         self.workload.over = true;
     }

@@ -273,7 +273,7 @@ impl Core {
         let group = &self.workload.script.groups[number];
         let (policy, is_bound) = (group.policy, !group.affinity.is_empty());
         if policy != self.machine.task(task).policy && !self.set_policy(task, policy) {
-            self.refuse(task, "the kernel's admission control refuses its deadline policy");
+            self.refuse_policy(task);
         }
         if is_bound || self.machine.task(task).mask != 0 {
             // It may have to leave this CPU immediately.

@@ -295,7 +295,7 @@ impl Core {
             _ => true,
         };
         if !done {
-            self.refuse(task, "the kernel's admission control refuses its deadline policy");
+            self.refuse_policy(task);
         }
         Flow::Next
     }

@@ -8,6 +8,7 @@ mod determinism;
 mod errors;
 #[cfg(target_arch = "x86_64")]
 mod hostile;
+mod interface;
 mod kfuncs;
 mod linux_examples;
 mod native;

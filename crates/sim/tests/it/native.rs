@@ -191,7 +191,10 @@ fn callbacks_that_are_never_made_are_refused() {
     let code = "s32 BPF_STRUCT_OPS_SLEEPABLE(groups_init, struct cgroup *c) { return 0; }";
     let native = scheduler("groups", code, ".cgroup_init = (void *)groups_init,");
     let outcome = run(&trial("groups", &[]), Some(&native)).outcome;
-    assert_eq!(outcome.reason(), "groups: the simulator never calls ops.cgroup_init");
+    assert_eq!(
+        outcome.reason(),
+        "groups: use the vm backend: the simulator does not model ops.cgroup_init"
+    );
 }
 
 #[test]

@@ -192,7 +192,7 @@ fn admission_refuses_more_than_ninety_five_percent() {
     let outcome =
         |count| sim::run_ops(&trial(4, 5, tasks(count)), None, TaskLayout::compact()).outcome;
     assert!(outcome(7).is_ok());
-    assert_eq!(outcome(8).word(), "failed");
+    assert_eq!(outcome(8).word(), "unsupported");
 }
 
 #[test]
@@ -200,4 +200,70 @@ fn two_deadline_tasks_share_two_cpus() {
     let tasks = json!([hog("a", 0, deadline(8, 10)), hog("b", 0, deadline(8, 10))]);
     let record = run(&trial(2, 200, tasks));
     assert!(cpu_ms(&record, "a") >= 155 && cpu_ms(&record, "b") >= 155);
+}
+
+/// Arm's Hikey960: four slow and four fast CPUs.
+fn on_hikey(mut trial: Trial) -> Trial {
+    trial.machine.capacity = vec![462, 462, 462, 462, 1024, 1024, 1024, 1024];
+    trial
+}
+
+/// Tasks that are released every 16 ms, do some work, and have a budget in each period.
+fn periodic(name: &str, count: u32, work_us: u64, runtime_us: u64) -> Value {
+    json!({"name": name, "count": count,
+           "policy": {"class": "deadline", "runtime_us": runtime_us, "period_us": 16_000},
+           "steps": [{"timer": {"period_us": 16_000}}, {"run_us": work_us}]})
+}
+
+fn missed(record: &Record, group: &str) -> (f64, f64) {
+    let value = |name| record.measured.value(name, group).unwrap_or(f64::NAN);
+    (value("deadlines_missed"), value("deadlines"))
+}
+
+#[test]
+fn a_deadline_task_goes_where_its_share_fits() {
+    let record = run(&on_hikey(trial(8, 1_000, json!([periodic("d", 1, 5_000, 8_000)]))));
+    let (missed, deadlines) = missed(&record, "d");
+    assert!(missed == 0.0 && deadlines >= 60.0, "{missed} of {deadlines}");
+}
+
+#[test]
+fn a_slow_cpu_uses_a_budget_up_slowly() {
+    // 8 ms of budget are 17.7 ms on a CPU of 462, which the task may not leave.
+    let mut bound = hog("a", 0, deadline(8, 50));
+    bound["affinity"] = json!([0]);
+    let record = run(&on_hikey(trial(8, 45, json!([bound]))));
+    assert_eq!(pieces(&record, "a"), [(0, 18)]);
+    // One that reclaims does not know the capacity (`grub_reclaim`).
+    let mut bound = hog("a", 0, deadline(8, 50));
+    (bound["affinity"], bound["policy"]["reclaim"]) = (json!([0]), json!(true));
+    let record = run(&on_hikey(trial(8, 45, json!([bound]))));
+    assert!(pieces(&record, "a")[0].1 > 18);
+}
+
+#[test]
+fn slow_cpus_have_less_bandwidth_to_reserve() {
+    // The sum of the capacities is 5.80 CPUs, of which 95 % can be reserved: 5.51.
+    let outcome = |tasks: Value| {
+        sim::run_ops(&on_hikey(trial(8, 200, tasks)), None, TaskLayout::compact()).outcome
+    };
+    assert!(outcome(json!([periodic("d", 8, 3_000, 11_000)])).is_ok());
+    let refused = outcome(json!([periodic("d", 9, 3_000, 11_000)]));
+    assert_eq!(refused.word(), "unsupported");
+    assert!(refused.reason().contains("EBUSY"), "{refused:?}");
+    // Large shares on the fast CPUs, small ones on the slow: nobody is late.
+    let tasks = json!([periodic("big", 4, 10_000, 11_000), periodic("small", 4, 2_500, 6_500)]);
+    let mut trial = on_hikey(trial(8, 1_000, tasks));
+    // Tasks whose wake-ups take no time would begin at the same moment.
+    trial.machine.costs = model::Costs::default();
+    let record = run(&trial);
+    assert_eq!((missed(&record, "big").0, missed(&record, "small").0), (0.0, 0.0));
+}
+
+#[test]
+fn a_task_that_changes_its_budget_gives_the_old_one_back() {
+    let steps = json!([{"run_us": 1_000}, {"policy": deadline(8, 10)}, {"run_us": 1_000}]);
+    let a = json!({"name": "a", "policy": deadline(5, 10), "repeat": 1, "steps": steps});
+    let outcome = sim::run_ops(&trial(1, 50, json!([a])), None, TaskLayout::compact()).outcome;
+    assert!(outcome.is_ok(), "{outcome:?}");
 }

@@ -46,19 +46,14 @@ _Static_assert(sizeof(struct bpf_iter_scx_dsq) >= 48, "the iterator holds the si
 	F(dump) F(dump_cpu) F(dump_task) F(cgroup_init) F(cgroup_exit)			\
 	F(cgroup_prep_move) F(cgroup_move) F(cgroup_cancel_move) F(cgroup_set_weight)	\
 	F(cgroup_set_bandwidth) F(cgroup_set_idle) F(sub_attach) F(sub_detach)		\
-	F(sub_caps_updated) F(sub_ecaps_updated) F(cpu_online) F(cpu_offline) F(init)	\
-	F(exit) F(dispatch_max_batch) F(flags) F(timeout_ms) F(exit_dump_len) F(name)	\
-	F(cpu_acquire) F(cpu_release)
-
-#define FLAGS(F)									\
-	F(SCX_OPS_KEEP_BUILTIN_IDLE) F(SCX_OPS_ENQ_LAST) F(SCX_OPS_ENQ_EXITING)		\
-	F(SCX_OPS_SWITCH_PARTIAL) F(SCX_OPS_ENQ_MIGRATION_DISABLED)			\
-	F(SCX_OPS_ALLOW_QUEUED_WAKEUP) F(SCX_OPS_BUILTIN_IDLE_PER_NODE)			\
-	F(SCX_OPS_ALWAYS_ENQ_IMMED) F(SCX_OPS_TID_TO_TASK)
+	F(sub_caps_updated) F(sub_ecaps_updated) F(sub_cid_sched_updated)		\
+	F(sub_child_ecaps_updated) F(cpu_online) F(cpu_offline) F(init_cids) F(init)	\
+	F(exit) F(dispatch_max_batch) F(flags) F(timeout_ms) F(exit_dump_len)		\
+	F(hotplug_seq) F(cid_shard_size) F(rescue_bandwidth_ppt) F(rescue_quantum_us)	\
+	F(sub_cgroup_id) F(name) F(priv) F(cpu_acquire) F(cpu_release)
 
 #define TASK_FIELD(field) { #field, __builtin_offsetof(struct task_struct, field) },
 #define OPS_FIELD(field) { #field, __builtin_offsetof(struct sched_ext_ops, field) },
-#define FLAG(flag) { #flag, flag },
 #define CALL(result, function, parameters, arguments)					\
 	{ #function, (u64)&fairground.calls.function },
 
@@ -69,14 +64,12 @@ static const struct fairground_named task_fields[] = {
 static const struct fairground_named ops_fields[] = {
 	OPS_FIELDS(OPS_FIELD) { "size", sizeof(struct sched_ext_ops) }, {}
 };
-static const struct fairground_named flags[] = { FLAGS(FLAG) {} };
 static const struct fairground_named calls[] = { FAIRGROUND_CALLS(CALL) {} };
 
 struct fairground_export {
 	struct fairground_state *state;
 	const struct fairground_named *task_fields;
 	const struct fairground_named *ops_fields;
-	const struct fairground_named *flags;
 	/* The value is the address of the slot for the simulator's function. */
 	const struct fairground_named *calls;
 	u64 *hz;
@@ -86,7 +79,6 @@ __attribute__((visibility("default"))) const struct fairground_export fairground
 	.state = &fairground,
 	.task_fields = task_fields,
 	.ops_fields = ops_fields,
-	.flags = flags,
 	.calls = calls,
 	.hz = &CONFIG_HZ,
 };

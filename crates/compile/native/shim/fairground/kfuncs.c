@@ -29,6 +29,37 @@ struct fairground_state fairground;
 
 FAIRGROUND_CALLS(TRAMPOLINE)
 
+/* Older forms of kfuncs, by what the newest ones do. */
+void scx_bpf_dsq_insert_vtime___compat(struct task_struct *p, u64 dsq, u64 slice, u64 vtime,
+				       u64 flags)
+{
+	struct scx_bpf_dsq_insert_vtime_args args = {
+		.dsq_id = dsq, .slice = slice, .vtime = vtime, .enq_flags = flags,
+	};
+
+	__scx_bpf_dsq_insert_vtime(p, &args);
+}
+
+bool scx_bpf_dsq_move_to_local___v1(u64 dsq)
+{
+	return scx_bpf_dsq_move_to_local___v2___compat(dsq, 0);
+}
+
+s32 scx_bpf_select_cpu_and___compat(struct task_struct *p, s32 prev_cpu, u64 wake_flags,
+				    const struct cpumask *cpus, u64 flags)
+{
+	struct scx_bpf_select_cpu_and_args args = {
+		.prev_cpu = prev_cpu, .wake_flags = wake_flags, .flags = flags,
+	};
+
+	return __scx_bpf_select_cpu_and(p, cpus, &args);
+}
+
+/* By assembler, because the ecosystem's headers give the plain names to functions of their own. */
+#define PLAIN(name, same)								\
+	__asm__(".globl " #name "\n.hidden " #name "\n.set " #name ", " #same);
+FAIRGROUND_PLAIN(PLAIN)
+
 /* The kernel that is modelled. */
 int LINUX_KERNEL_VERSION = KERNEL_VERSION(7, 3, 0);
 const char CONFIG_CC_VERSION_TEXT[64] = "clang";

@@ -9,7 +9,7 @@
 struct fairground_map;
 
 /*
- * Answered by the simulator: result, name, parameters, arguments. The simulator's `native/table.rs`
+ * Answered by the simulator: result, name, parameters, arguments. The simulator's `native/kfuncs.rs`
  * has a function for each name. Where the ecosystem knows several forms of a kfunc, it is the
  * newest one.
  */
@@ -35,6 +35,7 @@ struct fairground_map;
 	K(u32, scx_bpf_dispatch_nr_slots, (void), ())					\
 	K(void, scx_bpf_dispatch_cancel, (void), ())					\
 	K(void, scx_bpf_dsq_reenq___compat, (u64 dsq, u64 flags), (dsq, flags))		\
+	K(u32, scx_bpf_reenqueue_local___v1, (void), ())				\
 	K(struct task_struct *, scx_bpf_dsq_peek, (u64 dsq), (dsq))			\
 	K(int, bpf_iter_scx_dsq_new,							\
 	  (struct bpf_iter_scx_dsq *it, u64 dsq, u64 flags), (it, dsq, flags))		\
@@ -147,6 +148,27 @@ struct fairground_map;
 	N(bpf_list_pop_front) N(bpf_list_pop_back)
 
 /*
+ * The kernel's own names of what the ecosystem's headers call by others, for schedulers without
+ * these headers: each is the same function, see `kfuncs.c`.
+ */
+#define FAIRGROUND_PLAIN(N)								\
+	N(scx_bpf_dsq_insert, scx_bpf_dsq_insert___v2___compat)				\
+	N(scx_bpf_dsq_insert___v2, scx_bpf_dsq_insert___v2___compat)			\
+	N(scx_bpf_dsq_insert_vtime, scx_bpf_dsq_insert_vtime___compat)			\
+	N(scx_bpf_dsq_move, scx_bpf_dsq_move___new)					\
+	N(scx_bpf_dsq_move_vtime, scx_bpf_dsq_move_vtime___new)				\
+	N(scx_bpf_dsq_move_set_slice, scx_bpf_dsq_move_set_slice___new)			\
+	N(scx_bpf_dsq_move_set_vtime, scx_bpf_dsq_move_set_vtime___new)			\
+	N(scx_bpf_dsq_move_to_local, scx_bpf_dsq_move_to_local___v1)			\
+	N(scx_bpf_dsq_move_to_local___v2, scx_bpf_dsq_move_to_local___v2___compat)	\
+	N(scx_bpf_dsq_reenq, scx_bpf_dsq_reenq___compat)				\
+	N(scx_bpf_reenqueue_local, scx_bpf_reenqueue_local___v1)			\
+	N(scx_bpf_reenqueue_local___v2, scx_bpf_reenqueue_local___v1)			\
+	N(scx_bpf_select_cpu_and, scx_bpf_select_cpu_and___compat)			\
+	N(scx_bpf_task_set_slice, scx_bpf_task_set_slice___new)				\
+	N(scx_bpf_task_set_dsq_vtime, scx_bpf_task_set_dsq_vtime___new)
+
+/*
  * The modelled kernel has these and the model lacks them. They "exist", so that a scheduler does
  * not quietly take another way: a scheduler that calls one is refused by name.
  */
@@ -158,8 +180,8 @@ struct fairground_map;
 	N(scx_bpf_nr_cids) N(scx_bpf_nr_online_cids) N(scx_bpf_online_cmask)		\
 	N(scx_bpf_sub_caps) N(scx_bpf_sub_dispatch___compat) N(scx_bpf_sub_grant)	\
 	N(scx_bpf_sub_kill_bstr) N(scx_bpf_sub_revoke) N(scx_bpf_task_cid)		\
-	N(scx_bpf_this_cid) N(scx_bpf_tid_to_task) N(bpf_arena_alloc_pages)	\
-	N(bpf_arena_free_pages)								\
+	N(scx_bpf_this_cid) N(scx_bpf_tid_to_task) N(scx_bpf_task_set_lazy_resched___new) \
+	N(bpf_arena_alloc_pages) N(bpf_arena_free_pages)				\
 	N(bpf_arena_reserve_pages) N(bpf_iter_css_new) N(bpf_iter_css_next)		\
 	N(bpf_iter_css_destroy)
 
@@ -169,11 +191,12 @@ static __always_inline bool fairground_exists(const char *name)
 #define FAIRGROUND_CALL_NAME(result, function, parameters, arguments)			\
 	if (!__builtin_strcmp(name, #function))						\
 		return true;
-#define FAIRGROUND_NAME(function)							\
+#define FAIRGROUND_NAME(function, same...)						\
 	if (!__builtin_strcmp(name, #function))						\
 		return true;
 	FAIRGROUND_CALLS(FAIRGROUND_CALL_NAME)
 	FAIRGROUND_LOCAL(FAIRGROUND_NAME)
+	FAIRGROUND_PLAIN(FAIRGROUND_NAME)
 	FAIRGROUND_LACKING(FAIRGROUND_NAME)
 	return false;
 }
