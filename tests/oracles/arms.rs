@@ -16,7 +16,6 @@ use spec::{self, Host};
 
 use crate::oracle::{Oracle, Run, Where, load};
 
-/// Whether each oracle holds in the simulator.
 pub fn simulate(oracles: &[Oracle]) -> Vec<Result<(), String>> {
     judge(oracles, Backend::Sim)
 }

@@ -138,7 +138,6 @@ pub fn within(what: &str, found: u64, from: u64, to: u64) -> Result<(), String> 
     }
 }
 
-/// A measured histogram.
 pub fn histogram<'a>(record: &'a Record, name: &str, group: &str) -> &'a Histogram {
     let found = record.measured.histogram(name, group);
     found.unwrap_or_else(|| panic!("{name} of {group} is missing"))

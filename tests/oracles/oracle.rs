@@ -139,7 +139,6 @@ static TABLES: LazyLock<BTreeMap<String, Table>> = LazyLock::new(|| {
     files.map(table).collect()
 });
 
-/// The oracles of all tables.
 pub fn tables() -> Vec<Oracle> {
     let rows = |(_, table): (&'static String, &'static Table)| {
         let everywhere = table.everywhere.iter().map(|row| oracle(row, Where::Everywhere));

@@ -24,7 +24,6 @@ impl File {
     }
 }
 
-/// The project's root.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the project's root")
 }

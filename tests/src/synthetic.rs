@@ -21,7 +21,6 @@ const CONTESTANTS: [(&str, &str, f64, f64, &str); 8] = [
     ("sched_batch", "7.3.4+deb13-cloud-amd64", 1.01, 1.0, "policy"),
 ];
 
-/// Blocks of the experiment.
 pub const BLOCKS: u32 = 8;
 
 /// Numbers of one record, drawn from its own seed.

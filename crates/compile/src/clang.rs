@@ -29,7 +29,6 @@ pub const FLAGS: &[&str] = &[
     "-fdebug-compilation-dir=.",
 ];
 
-/// A compiler's complaint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Complaint {
     /// The file that it is about, as the compiler names it; empty when it is about none.

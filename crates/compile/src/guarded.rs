@@ -153,7 +153,6 @@ pub fn stopped_by(output: &Output) -> Option<String> {
     }
 }
 
-/// In words: it took too long.
 pub fn too_long() -> String {
     format!("takes more than {} s; make the text smaller", LONGEST.as_secs())
 }

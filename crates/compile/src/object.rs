@@ -16,7 +16,6 @@ pub const OBJECTS_VARIABLE: &str = "FAIRGROUND_OBJECTS";
 /// rest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compiled {
-    /// The scheduler's name.
     pub name: String,
     /// The identity of its source.
     pub sha256: String,

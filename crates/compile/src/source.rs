@@ -17,7 +17,6 @@ const LONGEST: u64 = 4 << 20;
 /// The most bytes of an included file: some bring a `vmlinux.h`.
 const LONGEST_INCLUDED: u64 = 16 << 20;
 
-/// A scheduler's source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The file's stem, `vtime`.

@@ -81,7 +81,6 @@ pub fn experiment_of_file(name: &str) -> Result<Experiment, SpecError> {
     Ok(resolve(Some(name), &Overrides::default())?.0.experiment)
 }
 
-/// Reads an experiment and keeps one of its backends.
 pub fn experiment_on(name: &str, backend: Backend) -> Result<Experiment, SpecError> {
     let overrides = Overrides { on: vec![backend], ..Overrides::default() };
     Ok(resolve(Some(name), &overrides)?.0.experiment)

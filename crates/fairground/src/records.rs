@@ -26,7 +26,6 @@ pub fn read(store: &Store, filter: &Filter) -> Result<Vec<Record>> {
     Ok(read.records)
 }
 
-/// A damaged record in words.
 fn left_out(store: &Path, damage: &Damage) -> String {
     format!("{}: {damage}; it is left out", store.display())
 }

@@ -13,7 +13,6 @@ use store::Session;
 
 use crate::{comparison, dates, exit};
 
-/// What one store has.
 pub struct StoreRecords {
     /// What tables call the store.
     pub label: String,
@@ -31,7 +30,6 @@ pub struct Selected {
     notes: Vec<String>,
     /// Trials that should have measured the same and did not.
     contradictions: Vec<String>,
-    /// What each of several stores has.
     stores: Vec<StoreRecords>,
 }
 

@@ -48,7 +48,6 @@ pub struct Recorder {
     offsets: Offsets,
     object: Object,
     only: Option<Only>,
-    /// Whether the programs tell of messages.
     messages: bool,
     meter: Option<Meter>,
     start_ns: u64,

@@ -51,7 +51,6 @@ pub struct Experiment {
     /// Whether every trial is traced, in all blocks.
     #[serde(default, skip_serializing_if = "is_default")]
     pub trace_every_trial: bool,
-    /// Whether trials are measured with probes.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub probes: bool,
     /// What was declared about the plan.
@@ -135,10 +134,8 @@ pub enum Progress<'a> {
         /// Of these, already in the store (`--resume`).
         done: usize,
     },
-    /// A virtual machine is starting.
     BootStarted {
         boot: u32,
-        /// The kernel's release.
         kernel: &'a str,
     },
     /// The guest is ready for its first trial.

@@ -67,7 +67,6 @@ pub struct Measure {
     pub definition: &'static str,
 }
 
-/// Looks a measure up by its name.
 pub fn measure(name: &str) -> Option<&'static Measure> {
     MEASURES.iter().find(|measure| measure.name == name)
 }

@@ -101,7 +101,6 @@ impl Outcome {
     }
 }
 
-/// The measured part of a record.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {

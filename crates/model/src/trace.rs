@@ -32,7 +32,6 @@ pub struct TraceTask {
 pub struct TraceEvent {
     /// Nanoseconds since the common start of the workload.
     pub time_ns: u64,
-    /// The CPU that it happened on.
     pub cpu: u32,
     #[serde(flatten)]
     pub what: What,

@@ -11,7 +11,6 @@ use std::os::unix::net::UnixStream;
 use nix::errno::Errno;
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
 
-/// Bytes of a head.
 const HEAD: usize = size_of::<u64>();
 
 type Head = (usize, Option<[OwnedFd; 2]>);

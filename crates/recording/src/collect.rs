@@ -82,7 +82,6 @@ pub enum Context {
     Device,
 }
 
-/// Collects the events of one trace.
 pub struct Collector {
     recording: Recording,
     /// The task that has a thread's number now.

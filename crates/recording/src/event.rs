@@ -14,7 +14,6 @@ pub struct Recording {
     pub length_ns: u64,
     /// The tasks; events name them by their place in this list.
     pub tasks: Vec<Task>,
-    /// The events in order of time.
     pub events: Vec<Event>,
     /// Events that the tracer could not keep.
     pub lost_events: u64,

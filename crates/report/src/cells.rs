@@ -32,7 +32,6 @@ pub fn counted(comparison: &Comparison) -> Vec<&Cell> {
     comparison.cells.iter().filter(|cell| real(cell) || !has_twin(cell)).collect()
 }
 
-/// Whether the contestant has trials in this cell.
 pub fn takes_part(cell: &Cell, contestant: &str) -> bool {
     cell.outcomes.iter().any(|count| count.contestant == contestant)
 }

@@ -15,11 +15,9 @@ const NAMES: usize = 5;
 /// One headline measure of one workload on one machine, over all settings of its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadLeaders {
-    /// The workload's name.
     pub workload: String,
     /// The machine; marked where only the simulator was measured, and a real kernel elsewhere.
     pub place: String,
-    /// The measure in words.
     pub measure: String,
     /// The cell that the line is about, or the first of several.
     pub cell: String,

@@ -46,7 +46,6 @@ pub struct Judged {
     pub tests: Vec<Tested>,
 }
 
-/// A test with its result.
 #[derive(Clone, Debug)]
 pub struct Tested {
     pub test: Test,

@@ -14,7 +14,6 @@ pub(crate) enum Align {
     Right,
 }
 
-/// A field of a table.
 pub(crate) struct Field {
     text: String,
     /// What a terminal colours it by.

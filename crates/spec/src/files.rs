@@ -29,7 +29,6 @@ pub const TRACE: FileKind = FileKind { noun: "a trace", most: 2 << 30 };
 pub const RESULT: FileKind = FileKind { noun: "a result", most: 64 << 20 };
 /// Shared files, packed.
 pub const SHARED: FileKind = FileKind { noun: "a shared file", most: 128 << 20 };
-/// A trial as JSON.
 pub const TRIAL: FileKind = FileKind { noun: "a trial", most: 16 << 20 };
 /// Trials of a plan with their schedulers' texts.
 pub const CHUNK: FileKind = FileKind { noun: "a chunk", most: 1 << 30 };

@@ -33,7 +33,6 @@ pub fn load(name: &str, base: &Path, host_cpus: u32) -> Result<Machine, SpecErro
     read(&assets::find(Kind::Machine, name, base)?, host_cpus)
 }
 
-/// Reads a machine's file.
 pub fn read(asset: &Asset, host_cpus: u32) -> Result<Machine, SpecError> {
     let mut document = Document::parse(&asset.label, &asset.text)?;
     document.set_name(&asset.stem)?;

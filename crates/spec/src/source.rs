@@ -239,7 +239,6 @@ fn wanted_words(wanted: &str) -> String {
     }
 }
 
-/// The parser's message in one line.
 fn one_line(message: &str) -> String {
     message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(", ")
 }

@@ -4,7 +4,6 @@
 /// A panic with its registers and its trace.
 const LINES_MAX: usize = 60;
 
-/// The last lines.
 pub fn tail(lines: &[String]) -> String {
     lines[lines.len().saturating_sub(LINES_MAX)..].join("\n")
 }

@@ -85,7 +85,6 @@ pub(crate) fn content() -> Option<&'static str> {
     FOUND.get_or_init(read).as_deref()
 }
 
-/// Output of a running machine.
 #[derive(Debug)]
 pub enum Output {
     /// A frame, and the time of its arrival.

@@ -27,7 +27,6 @@ const SPACE_MAX: u64 = 4 << 30;
 const LEFT_MIN: u64 = 2 << 30;
 /// A file that is written for longer belongs to a process that was killed.
 const WRITTEN_MAX: Duration = Duration::from_secs(3600);
-/// Digits of a key.
 const KEY_LENGTH: usize = 64;
 /// What begins the name of a file that is written.
 const UNFINISHED: &str = ".new-";
@@ -69,7 +68,6 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The place of the state with this key.
     pub fn new(folder: &Path, key: String) -> Place {
         Place { folder: folder.to_owned(), key, space_max: SPACE_MAX }
     }
@@ -164,7 +162,6 @@ struct Known {
     used: SystemTime,
 }
 
-/// The states of a folder.
 fn files(folder: &Path) -> Vec<Known> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries

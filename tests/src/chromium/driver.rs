@@ -218,7 +218,6 @@ impl Reader {
         panic!("never: {condition}");
     }
 
-    /// The value of an expression in the page.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         self.try_evaluate(expression).unwrap_or_else(|why| panic!("{expression}: {why}"))
     }

@@ -19,10 +19,8 @@ pub struct SymbolRange {
     pub size: u64,
 }
 
-/// A BPF map.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Map {
-    /// The variable's name.
     pub name: String,
     /// Where the variable is.
     pub place: SymbolRange,

@@ -22,7 +22,6 @@ use crate::{CompileError, Compiled, Source, clang};
 /// A scheduler that the simulator can load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Native {
-    /// The scheduler's name.
     pub name: String,
     /// The identity of its source.
     pub sha256: String,

@@ -76,7 +76,6 @@ struct Witnesses {
     workload: Vec<Workload>,
 }
 
-/// The experiment with all witnesses.
 pub fn experiment(machine: &Machine, kernel: &str) -> Result<(Experiment, Sources)> {
     let witnesses: Witnesses =
         toml::from_str(include_str!("witnesses.toml")).context("the built-in witnesses")?;

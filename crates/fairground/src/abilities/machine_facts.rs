@@ -28,7 +28,6 @@ pub struct MachineFacts {
     pub is_root: bool,
     /// Whether packages are installed by `apt-get`.
     pub has_apt: bool,
-    /// One trial in the simulator.
     pub simulator: Result<(), String>,
     pub compiler: Result<String, NoCompiler>,
     pub qemu: Result<String, String>,
@@ -49,7 +48,6 @@ pub struct MachineFacts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     pub release: String,
-    /// Whether it takes sched_ext schedulers.
     pub sched_ext: bool,
 }
 

@@ -34,7 +34,6 @@ pub fn switch(recommended: &Contestant, host: &Host) -> Vec<String> {
     }
 }
 
-/// The command of an installed scheduler.
 fn of_program(command: &[String]) -> String {
     let Some((program, arguments)) = command.split_first() else { return String::new() };
     let called = installed::find(program).and_then(|path| callable(&path));

@@ -35,7 +35,6 @@ pub struct Host {
     pub is_root: bool,
 }
 
-/// Whether a kernel takes sched_ext schedulers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SchedExt {
     Absent,

@@ -16,7 +16,6 @@ use stats::MeasureKey;
 
 use crate::planned_experiment::experiment_on;
 
-/// Reads a claim by name or path.
 pub fn read(name: &str) -> Result<Claim, SpecError> {
     let asset = assets::find(Kind::Claim, name, Path::new(""))?;
     let mut document = Document::parse(&asset.label, &asset.text)?;

@@ -23,7 +23,6 @@ pub fn source_trees() -> Option<PathBuf> {
     data_folder().ok().map(|folder| source_trees_in(&folder))
 }
 
-/// The source trees below a given data folder.
 pub fn source_trees_in(data_folder: &Path) -> PathBuf {
     data_folder.join("sources")
 }

@@ -65,7 +65,6 @@ pub enum JudgedBy {
     OwnRules,
 }
 
-/// The design of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparing {
     pub blocks: Blocks,

@@ -74,7 +74,6 @@ impl Files {
     }
 }
 
-/// The simulator's answer.
 pub fn simulate(files: &Files, scenario: &Scenario) -> Answer {
     let native = compile::native::native(&files.sources[&scenario.name]);
     let native = native.unwrap_or_else(|error| panic!("{error}"));

@@ -34,10 +34,8 @@ pub struct Scenario {
     /// Which part of the callbacks is compared.
     #[serde(default)]
     pub view: View,
-    /// CPUs of the machine.
     #[serde(default = "one")]
     pub cpus: u32,
-    /// How long the window is.
     #[serde(default = "window")]
     pub window_us: u64,
     /// Only so many callbacks of each CPU, from the window's begin.
@@ -45,7 +43,6 @@ pub struct Scenario {
     /// Whether ticks count: when they come is chance where they change nothing.
     #[serde(default)]
     pub ticks: bool,
-    /// Further flags of the scheduler.
     #[serde(default)]
     pub flags: Vec<String>,
     /// Callbacks that it lacks.
@@ -99,7 +96,6 @@ pub fn all() -> Vec<Scenario> {
 }
 
 impl Scenario {
-    /// The scheduler's text.
     pub fn scheduler(&self) -> String {
         let mut text = SOURCE.to_owned();
         if !self.flags.is_empty() {

@@ -9,7 +9,6 @@
 /// The appendix as a text.
 const PRINTED: &str = include_str!("../../../../claims/data/s4.txt");
 
-/// Runs of each cell.
 const RUNS: usize = 5;
 /// The kinds of work in the table's order, each with its claim and the workload's parameter.
 const CLASSES: [(&str, &str); 3] =

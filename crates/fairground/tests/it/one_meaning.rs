@@ -222,7 +222,6 @@ fn play_live(workload: &Workload) -> Result<Vec<GroupPlayed>, PlayError> {
     live::player::play(workload, options).map(|played| played.groups)
 }
 
-/// The file check's answer to the same workload.
 fn check_file(workload: &Value) -> Result<(), String> {
     let mut file = serde_json::to_value(parse(workload)).expect("JSON");
     file.as_object_mut().expect("a table").remove("name");

@@ -39,7 +39,6 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// Why bytes are refused.
 fn refused(bytes: &[u8]) -> String {
     Shared::unpack(bytes).map(|_| ()).expect_err("refused")
 }

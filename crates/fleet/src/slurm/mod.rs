@@ -64,7 +64,6 @@ impl SlurmOptions {
     }
 }
 
-/// A campaign whose trials Slurm runs.
 pub struct SlurmCampaign<'a> {
     /// The campaign's folder, absolute.
     pub folder: PathBuf,

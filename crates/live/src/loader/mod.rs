@@ -266,7 +266,6 @@ impl Ops<'_> {
         self.map.initial_value_mut()?.get_mut(member.offset..member.end)
     }
 
-    /// Sets the bits in a member.
     fn put(&mut self, name: &str, bits: u64) {
         for (byte, more) in self.member(name).into_iter().flatten().zip(bits.to_le_bytes()) {
             *byte |= more;

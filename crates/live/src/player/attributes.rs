@@ -69,7 +69,6 @@ impl Previous {
     }
 }
 
-/// Sets the calling thread's nice value.
 pub fn set_nice(nice: i32) -> Result<(), Errno> {
     set_nice_of(0, nice)
 }

@@ -23,7 +23,6 @@ use crate::player::task::{End, Flow, Task};
 /// The first argument that makes this program end at once: what `exec` starts.
 pub const EXIT_NOW: &str = "--exit-now";
 
-/// Plays a task's steps to its end.
 type Play = fn(&mut Task) -> End;
 
 /// Forks processes that play a template's steps once.
@@ -203,7 +202,6 @@ pub fn join_threads(run: &RunState) {
     }
 }
 
-/// Makes the thread that plays a tape.
 pub fn make_thread(task: &Task, tape: u32) -> Flow {
     let run = task.run;
     let made = &run.made_threads.threads[tape as usize];

@@ -69,7 +69,6 @@ fn left_bytes(facts: &str) -> Option<u64> {
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 
-/// The bytes that a task of this group writes to.
 fn written_bytes(group: &Group) -> u64 {
     let written =
         group.ops.iter().map(|op| if let Op::Fill { buffer, .. } = op { *buffer } else { 0 });
@@ -116,7 +115,6 @@ pub fn discard(task: &mut Task, bytes: u64, buffer: u64) -> Flow {
     Ok(())
 }
 
-/// The task's buffer.
 fn own<'t>(task: &'t mut Task) -> Result<&'t mut Memory, End> {
     if task.memory.is_none() {
         let mapped = Memory::map(task.plan().memory_bytes());

@@ -18,7 +18,6 @@ use super::wire::{Kept, RawEvent, TaskFacts, kind, leaves, waker};
 pub struct Frame {
     /// Who recorded, and on which kernel.
     pub source: String,
-    /// CPUs of the machine.
     pub cpus: u32,
     /// The first instant, on the kernel's monotonic clock.
     pub start_ns: u64,

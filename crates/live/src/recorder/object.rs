@@ -22,7 +22,6 @@ pub struct Loaded {
     pub object: Object,
     pub links: Vec<Link>,
     pub first_look: Link,
-    /// Whether it tells of messages.
     pub messages: bool,
     pub offsets: Offsets,
     pub bss_bytes: usize,

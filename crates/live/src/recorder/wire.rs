@@ -24,7 +24,6 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Keeps what the kernel has sent.
     pub fn keep(&mut self, bytes: &[u8]) {
         if bytes.len() < size_of::<RawEvent>() {
             return;

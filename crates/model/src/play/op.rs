@@ -95,11 +95,9 @@ pub enum Op {
     },
 }
 
-/// Resolves the steps of one group.
 pub(crate) struct Resolver<'a> {
     pub group: &'a TaskGroup,
     pub names: &'a mut Names,
-    /// CPUs of the machine.
     pub cpus: u32,
     pub ops: Vec<Op>,
     pub timers: Timers,

@@ -25,7 +25,6 @@ pub fn class_name(class: PolicyClass) -> &'static str {
     CLASSES.iter().find(|(_, other)| *other == class).map_or("", |(name, _)| name)
 }
 
-/// Checks a policy's parameters.
 pub fn check(policy: &Policy) -> Result<(), Refusal> {
     let Policy { class, nice, priority, runtime_us, deadline_us, period_us, reclaim } = *policy;
     let name = class_name(class);

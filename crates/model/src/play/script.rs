@@ -56,7 +56,6 @@ impl Pipes {
     }
 }
 
-/// A group of equal tasks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
     /// The group's name; it holds no zero byte.
@@ -78,7 +77,6 @@ pub struct Group {
     pub first_task: usize,
     /// Whether its tasks end by themselves. No step is conditional, so an `exit` is reached.
     pub finite: bool,
-    /// Whether its tasks play spans.
     pub has_spans: bool,
     /// The number of its first task's tape, if its tasks play tapes.
     pub first_tape: usize,
@@ -91,7 +89,6 @@ pub struct Setting {
     pub policy: Policy,
     /// The source of start phases.
     pub seed: Seed,
-    /// CPUs of the machine.
     pub cpus: u32,
 }
 
@@ -107,7 +104,6 @@ impl Setting {
 }
 
 impl Script {
-    /// Resolves a workload.
     pub fn new(workload: &Workload, setting: Setting) -> Result<Script, Refusal> {
         let tasks: Vec<&TaskGroup> =
             workload.tasks.iter().filter(|group| is_played(group)).collect();
@@ -240,7 +236,6 @@ impl Group {
         self.ops == [Op::Tape]
     }
 
-    /// Whether its tasks use files.
     pub fn has_files(&self) -> bool {
         self.ops.iter().any(|op| matches!(op, Op::Write { .. } | Op::Read(_)))
     }

@@ -39,7 +39,6 @@ pub struct Recorded {
     pub source: String,
     /// CPUs of the machine that was recorded.
     pub cpus: u32,
-    /// The length of the recording.
     pub length_us: u64,
     /// Events that the tracer could not keep.
     #[serde(default)]
@@ -90,7 +89,6 @@ impl PartialEq for TapesText {
     }
 }
 
-/// One task's tape.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tape {
     /// The thread's number when it was recorded.

@@ -52,7 +52,6 @@ pub fn read(file: &[u8]) -> Result<Recording, Fault> {
     trace.recording().map_err(|message| Fault { offset: None, message })
 }
 
-/// What was read of a trace.
 #[derive(Default)]
 struct Trace<'a> {
     events: Vec<Seen<'a>>,

@@ -43,7 +43,6 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// The messages in all fields of this number.
     pub fn messages(self, number: u32) -> Result<Vec<Message<'a>>, String> {
         let fields = self.fields().collect::<Result<Vec<_>, _>>()?;
         fields.iter().filter(|field| field.number == number).map(Field::message).collect()
@@ -138,7 +137,6 @@ impl<'a> Field<'a> {
         Ok(())
     }
 
-    /// The name of a thread.
     pub fn name(&self) -> Result<&'a str, String> {
         let name = str::from_utf8(self.message()?.0);
         Ok(name.ok().filter(|_| self.is_there()).unwrap_or(UNNAMED))

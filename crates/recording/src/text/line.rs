@@ -34,7 +34,6 @@ pub struct Raw<'a> {
     pub arguments: &'a str,
 }
 
-/// Takes a line apart.
 pub fn parse(line: &str) -> Line<'_> {
     let line = line.trim_end();
     if line.is_empty() {

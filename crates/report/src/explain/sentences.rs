@@ -272,7 +272,6 @@ pub fn episode(episode: &Episode) -> String {
     format!("{lasted}{lost} from {}: {place}.", moment(*from_ns))
 }
 
-/// The legend of the timeline.
 pub fn legend(explanation: &Explanation) -> String {
     let ours = explanation.groups.iter().filter(|group| !group.name.is_empty());
     let letters = ours

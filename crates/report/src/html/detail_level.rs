@@ -9,11 +9,9 @@ pub struct DetailLevel {
     pub all_trials: bool,
     /// Whether every distribution is drawn, or only those of headline measures.
     pub all_distributions: bool,
-    /// Whether there are shift functions.
     pub shifts: bool,
     /// Slices and waits of all timelines together.
     pub slices: usize,
-    /// Intervals of a series.
     pub intervals: usize,
     /// Whether their numbers can be saved.
     pub interval_numbers: bool,
@@ -24,7 +22,6 @@ pub struct DetailLevel {
     /// Kinds of failure that are listed.
     pub failures: usize,
     pub dumps: usize,
-    /// Characters of each dump.
     pub dump: usize,
     /// What the page says about missing detail in its charts.
     pub cut: &'static str,

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use model::{Histogram, Record};
 use serde::Serialize;
 
-/// Bins per decade of nanoseconds.
 pub const BINS_PER_DECADE: f64 = 12.0;
 
 /// One distribution measure of one task group in one cell.

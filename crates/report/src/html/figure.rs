@@ -65,7 +65,6 @@ pub fn px(place: f64) -> String {
     format!("{place:.1}")
 }
 
-/// A line with a class of the style sheet.
 pub fn line(class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> Markup {
     html! { line class=(class) x1=(px(x1)) y1=(px(y1)) x2=(px(x2)) y2=(px(y2)) {} }
 }
@@ -75,7 +74,6 @@ pub fn words(class: &str, (x, y): (f64, f64), anchor: &str, words: &str) -> Mark
     html! { text class=(class) x=(px(x)) y=(px(y)) text-anchor=(anchor) { (words) } }
 }
 
-/// A point with a tooltip.
 pub fn point(class: &str, (x, y): (f64, f64), radius: f64, title: &str) -> Markup {
     html! { circle class=(class) cx=(px(x)) cy=(px(y)) r=(radius) { title { (title) } } }
 }

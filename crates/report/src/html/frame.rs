@@ -44,7 +44,6 @@ pub(super) fn fact(count: usize, noun: &str) -> Markup {
     html! { span { b { (count) } " " (units::plural(count as u64, noun)) } }
 }
 
-/// A command to be copied.
 pub(super) fn command(words: &str) -> Markup {
     html! {
         div class="command" {

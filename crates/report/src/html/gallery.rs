@@ -18,7 +18,6 @@ const STYLE: &str = concat!(
     include_str!("../../assets/gallery.css"),
 );
 
-/// One shared file.
 #[derive(Default)]
 pub struct SharedFile {
     /// Its name in the folder.

@@ -26,7 +26,6 @@ impl Render for Sentence {
     }
 }
 
-/// A contestant's name.
 pub fn name(name: &str) -> Markup {
     html! { b class="name" { (name) } }
 }
@@ -64,7 +63,6 @@ pub fn fact_item(name: impl Render, fact: impl Render) -> Markup {
     html! { dt { (name) } dd { (fact) } }
 }
 
-/// The verdict as a class of the style sheet.
 pub fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Baseline => "v-base",

@@ -192,7 +192,6 @@ fn definition(workload: &Workload) -> Markup {
     html! { details { summary { (workload.cell()) } pre { (json) } } }
 }
 
-/// The limits of the numbers.
 fn limits(comparison: &Comparison) -> Markup {
     let families = families(&comparison.cells, |row| row.headline);
     let (count, comparisons) = (families.len(), families.values().sum::<usize>());

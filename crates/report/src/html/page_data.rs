@@ -123,12 +123,10 @@ impl Resampled {
         Resampled { shifts, ramps: knees::ramps(comparison, &records_of), places }
     }
 
-    /// Whether a cell has shift functions.
     pub fn has_shifts(&self, cell: usize) -> bool {
         self.shifts.get(cell).is_some_and(|shifts| !shifts.is_empty())
     }
 
-    /// The records of a cell.
     pub fn trials(&self, cell: usize) -> impl Iterator<Item = usize> {
         self.places.trials_of.get(cell).into_iter().flatten().copied()
     }

@@ -120,7 +120,6 @@ fn fold(cell: &Cell, body: &Markup, open: bool) -> Markup {
     }
 }
 
-/// The tables of one backend.
 fn tables(cell: &Cell, baseline: &str, detail: &DetailLevel) -> Markup {
     let measured = || cell.rows.iter().filter(|row| row.is_measured());
     let has_headline = measured().any(|row| row.headline);

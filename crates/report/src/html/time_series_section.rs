@@ -21,7 +21,6 @@ const PICTURE: (f64, f64) = (166.0, 34.0);
 const GAP: (f64, f64) = (14.0, 10.0);
 const MARGIN: (f64, f64, f64) = (112.0, 32.0, 20.0);
 
-/// One contestant of a cell.
 struct ContestantRow<'a> {
     contestant: &'a str,
     bands: Vec<Band>,

@@ -18,7 +18,6 @@ const TASK_ROWS: usize = 48;
 pub struct Timeline {
     trial: String,
     label: String,
-    /// CPUs, in order.
     cpus: Vec<u32>,
     /// `[name, group, thread id]` of each task that ran or waited.
     tasks: Vec<(String, String, u32)>,

@@ -13,7 +13,6 @@ use super::markup::{joined, name};
 const SIZE: (f64, f64) = (400.0, 330.0);
 const FRAME: [f64; 4] = [52.0, 26.0, 388.0, 290.0];
 
-/// The most ticks of an axis.
 const TICKS_MAX: usize = 7;
 
 /// The size of a letter of a label.

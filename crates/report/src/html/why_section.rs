@@ -18,7 +18,6 @@ use crate::units;
 /// The number of longest waits of each group that are explained.
 const WAITS: usize = 2;
 
-/// A traced trial with its explanation.
 struct ExplainedTrial<'a> {
     record: &'a Record,
     explanation: Explanation,

@@ -50,7 +50,6 @@ fn places(ratios: [f64; 3]) -> Option<usize> {
     near.then(|| (2..6).find(|&places| least >= 10f64.powi(1 - places as i32)).unwrap_or(6))
 }
 
-/// The cells that an expectation looks at.
 fn cells(expectation: &Expectation) -> impl Iterator<Item = &str> {
     let other = expectation.other().and_then(|place| place.cell);
     expectation.place().cell.into_iter().chain(other)

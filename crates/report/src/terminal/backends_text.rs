@@ -13,7 +13,6 @@ use crate::{agreement, cells, units};
 /// Characters of a contestant's name that fit next to two backends.
 const NAME: usize = 17;
 
-/// The width of a median.
 const MEDIAN: usize = 9;
 
 /// The width of a shift with its interval and verdict.

@@ -36,7 +36,6 @@ pub fn data(page: &str) -> serde_json::Value {
     serde_json::from_reader(flate2::read::GzDecoder::new(&*packed)).expect("the data are JSON")
 }
 
-/// Bytes of base64.
 fn bytes(base64: &str) -> Vec<u8> {
     let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let (mut bytes, mut bits, mut held) = (Vec::new(), 0u32, 0);
@@ -51,7 +50,6 @@ fn bytes(base64: &str) -> Vec<u8> {
     bytes
 }
 
-/// A section of the page by its identity.
 pub fn section<'a>(page: &'a str, id: &str) -> &'a str {
     let start = page.find(&format!("<section id=\"{id}\"")).unwrap_or_else(|| panic!("no {id}"));
     &page[start..start + page[start..].find("</section>").expect("its end")]

@@ -6,7 +6,6 @@ use model::Record;
 use serde_json::Value;
 use testing::synthetic;
 
-/// The cell of this name in the page's data.
 fn cell<'a>(data: &'a Value, name: &str) -> &'a Value {
     let cells = data["cells"].as_array().expect("cells");
     cells.iter().find(|cell| cell["name"] == name).unwrap_or_else(|| panic!("no {name}"))

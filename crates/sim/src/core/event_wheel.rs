@@ -134,7 +134,6 @@ impl Wheel {
         self.events.get(self.heads[slot as usize % SLOTS] as usize)
     }
 
-    /// Takes the earliest event.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
         let place = self.first as usize % SLOTS;

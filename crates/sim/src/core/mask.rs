@@ -77,7 +77,6 @@ impl CpuMask {
         })
     }
 
-    /// Whether the other set contains all CPUs of this one.
     pub fn is_subset(&self, other: &CpuMask) -> bool {
         self.words.iter().zip(&other.words).all(|(a, b)| a & !b == 0)
     }
@@ -91,7 +90,6 @@ impl CpuMask {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= b);
     }
 
-    /// Removes the CPUs of the other set.
     pub fn remove(&mut self, other: &CpuMask) {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= !b);
     }

@@ -146,7 +146,6 @@ pub struct Arena {
     pub layout: TaskLayout,
     stride: usize,
     chunks: Vec<Chunk>,
-    /// The begin of the next block.
     next: *mut u8,
     /// Blocks that the last chunk still has room for.
     left: usize,

@@ -14,7 +14,6 @@ use super::topology::Topology;
 /// Full speed. Speeds are whole numbers, the same on every host.
 pub const FULL: u64 = 1024;
 
-/// The speeds of all CPUs.
 pub struct Speeds {
     /// At present, [`FULL`] is a nanosecond of work in a nanosecond.
     now: Vec<u64>,

@@ -15,7 +15,6 @@ pub const NO_TASK: u32 = u32::MAX;
 /// The scheduling classes, highest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// SCHED_DEADLINE.
     Deadline,
     /// SCHED_FIFO, SCHED_RR.
     Rt,
@@ -96,7 +95,6 @@ pub struct Task {
     pub wakes: u32,
     /// Its allowed CPUs: an index into `Core::masks`.
     pub mask: u32,
-    /// Number of its allowed CPUs.
     pub nr_allowed: u32,
     /// `p->prio`: 0 … 98 real-time, 100 … 139 others, −1 deadline.
     pub prio: i32,
@@ -236,7 +234,6 @@ pub struct Stat {
     pub runnable_at: u64,
     /// The longest wait for a CPU, ns.
     pub longest_wait: u64,
-    /// The CPU on which it last ran.
     pub last_cpu: u32,
     /// Switches away because it blocked.
     pub voluntary: u32,

@@ -97,7 +97,6 @@ impl MachineState {
         }
     }
 
-    /// Whether the task may run on the CPU.
     #[inline]
     pub(crate) fn allowed(&self, task: TaskId, cpu: u32) -> bool {
         let task = &self.tasks[task.0 as usize];
@@ -135,7 +134,6 @@ impl MachineState {
         put(this.memory, at, number);
     }
 
-    /// The CPUs on which the task may run.
     pub(crate) fn cpus_allowed(&self, task: TaskId) -> &CpuMask {
         &self.masks[self.tasks[task.0 as usize].mask as usize]
     }

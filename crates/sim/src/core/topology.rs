@@ -12,7 +12,6 @@ pub struct Topology {
     pub smt: u32,
     /// The last-level cache of each CPU.
     pub llc_of: Vec<u32>,
-    /// The node of each CPU.
     pub node_of: Vec<u32>,
     pub cores: Vec<CpuMask>,
     /// The CPUs of each last-level cache.
@@ -25,7 +24,6 @@ pub struct Topology {
 /// How far two CPUs are from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distance {
-    /// The same CPU.
     Same,
     Smt,
     /// The same last-level cache.
@@ -75,7 +73,6 @@ impl Topology {
         }
     }
 
-    /// The CPUs of a CPU's core.
     pub fn siblings(&self, cpu: u32) -> &CpuMask {
         &self.cores[(cpu / self.smt) as usize]
     }

@@ -44,7 +44,6 @@ impl IdleMasks {
         self.cpus.test(cpu) && (!self.smt || self.cores.test(cpu))
     }
 
-    /// Marks a CPU as idle or busy.
     #[inline]
     pub(super) fn update(&mut self, cpu: u32, idle: bool, topology: &Topology) {
         if idle {

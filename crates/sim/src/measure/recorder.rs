@@ -59,7 +59,6 @@ impl DenseHistogram {
     }
 }
 
-/// Counters of one group.
 #[derive(Clone, Debug, Default)]
 pub struct GroupTally {
     pub wakeup: DenseHistogram,
@@ -105,7 +104,6 @@ impl model::play::Tally for GroupTally {
 pub struct Recorder {
     /// The common start. Series and traces count from there.
     start_ns: u64,
-    /// By the groups' numbers.
     pub groups: Vec<GroupTally>,
     /// The groups' tasks over time.
     pub series: series::Counts,

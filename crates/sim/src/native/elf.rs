@@ -53,7 +53,6 @@ pub struct Image {
 }
 
 impl Image {
-    /// Maps an object and resolves its addresses.
     pub fn map(object: &[u8]) -> Result<Image, String> {
         let file = shared_object(object).ok_or("it is no shared object of this machine")?;
         let segments = file.elf_program_headers();

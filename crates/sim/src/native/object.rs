@@ -18,7 +18,6 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Loads an object from memory.
     pub fn new(object: &[u8]) -> Result<Loaded, String> {
         let refused = |why| format!("the native object cannot be loaded: {why}");
         let image = Image::map(object).map_err(refused)?;

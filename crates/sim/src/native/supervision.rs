@@ -49,7 +49,6 @@ fn knobs(trial: &Trial) -> BTreeMap<String, KnobValue> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("trial {trial}: {what}")]
 pub struct LabFault {
-    /// The trial's identity.
     pub trial: String,
     pub what: String,
 }

@@ -17,7 +17,6 @@ use crate::common::{compiled, hogs_and_sleepers, supervise, trial_of};
 
 /// What is to happen.
 enum Expected {
-    /// It runs to the end.
     Runs,
     /// It is thrown out for a reason with these words, as in a kernel: that is what it tests.
     Ends(&'static str),
@@ -210,7 +209,6 @@ fn the_kernels_examples_run_or_are_refused_by_name() {
     assert!(surprises.is_empty(), "{}", surprises.join("\n"));
 }
 
-/// The list as the book has it.
 fn list() -> String {
     let is = |wanted: fn(&Expected) -> bool| {
         let mut names: Vec<String> = CASES

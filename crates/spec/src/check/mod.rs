@@ -24,7 +24,6 @@ pub use numbers::{NAME_BYTES_MAX, TASKS_MAX};
 
 type Checked = Result<(), Refusal>;
 
-/// Checks a workload for a machine with that many CPUs.
 pub fn check(workload: &Workload, cpus: u32, places: &Places) -> Result<(), SpecError> {
     rules(workload, cpus).map_err(|fault| places.error(&fault.path, fault.message).hint(fault.hint))
 }
@@ -95,7 +94,6 @@ fn each_of<'a>(
     Ok(())
 }
 
-/// Visits every step of every group.
 fn every_step<'a>(
     workload: &'a Workload,
     visit: &mut dyn FnMut(&str, usize, &'a Step) -> Checked,

@@ -62,7 +62,6 @@ impl Verdict {
         }
     }
 
-    /// Whether it claims a difference.
     pub fn is_claim(self) -> bool {
         matches!(self, Verdict::Better | Verdict::Worse | Verdict::More | Verdict::Less)
     }

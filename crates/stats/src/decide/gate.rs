@@ -42,7 +42,6 @@ pub struct Line {
     pub direction: Direction,
     /// The median before, over independent trials.
     pub before: Option<f64>,
-    /// The median now.
     pub now: Option<f64>,
     /// The change in percent: the median ratio of the pairs, or the Hodges–Lehmann shift of
     /// logarithms. `None` if one of the two is 0.

@@ -81,7 +81,6 @@ pub struct Spent {
     pub sleeping_ns: u64,
     /// In uninterruptible sleep: the disk.
     pub blocked_ns: u64,
-    /// How often it waited.
     pub waits: u64,
     pub longest_wait_ns: u64,
     /// The use of the CPU during the waits, by group; empty: tasks outside the workload.

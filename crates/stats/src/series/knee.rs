@@ -26,7 +26,6 @@ pub struct Knee {
     pub at: f64,
     /// The slope below, in the measure's unit per unit of the setting.
     pub below: f64,
-    /// The slope above.
     pub above: f64,
     /// The sum of squares that the lines leave.
     pub squares: f64,

@@ -69,7 +69,6 @@ impl Aspect {
         }
     }
 
-    /// The tolerance on a machine with this tick.
     pub fn tolerance(self, tick_ns: f64) -> Tolerance {
         let (relative, allowance) = match self {
             Aspect::Shares => (SHARE_RELATIVE, SHARE_POINTS),

@@ -20,7 +20,6 @@ use crate::compare::shift::Shift;
 use crate::compare::verdict::Verdict;
 use crate::records::columns::cells;
 
-/// One contributor's comparison.
 pub struct Contribution {
     /// The contributor's name, or the store's.
     pub name: String,
@@ -88,7 +87,6 @@ impl Consent {
     }
 }
 
-/// One question with its answers.
 pub struct Question {
     pub cell: String,
     /// The machine and the backend where the clock is virtual; empty where it is real.

@@ -17,7 +17,6 @@ const ANSWERS: &str = include_str!("../data/known_answers.json");
 /// How far an answer may be off, absolutely and for large numbers relatively.
 const NEAR: f64 = 1e-9;
 
-/// The data sets of one kind.
 fn cases(kind: &str) -> Vec<Value> {
     let answers: Value = serde_json::from_str(ANSWERS).unwrap();
     answers[kind].as_array().unwrap_or_else(|| panic!("{kind}")).clone()

@@ -12,7 +12,6 @@ use experiments::{
 };
 use stats::Options;
 
-/// Experiments of each design.
 const EXPERIMENTS: u32 = 400;
 
 fn main() -> ExitCode {

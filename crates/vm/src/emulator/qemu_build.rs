@@ -25,7 +25,6 @@ use crate::kernels::build::tree::{self, Change};
 use crate::kernels::build::{BuildEvent, Hear};
 use crate::{installed, qemu};
 
-/// The definition's file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct QemuDefinition {

@@ -86,7 +86,6 @@ const NAME: usize = 8;
 /// More is no directory.
 const ENTRIES_MAX: u32 = 4096;
 
-/// The content of a file.
 pub fn read_file(name: &str) -> Result<Vec<u8>> {
     with_access(SELECTOR, PORTS, || {
         let mut signature = [0; 4];

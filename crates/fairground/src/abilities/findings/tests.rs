@@ -4,7 +4,6 @@
 use super::*;
 use crate::abilities::machine_facts::Programs;
 
-/// A machine with everything.
 fn able() -> MachineFacts {
     MachineFacts {
         release: "6.12.94+deb13-amd64".into(),

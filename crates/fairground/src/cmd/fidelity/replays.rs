@@ -61,7 +61,6 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     Ok(exit::of_records(&all))
 }
 
-/// The experiment's backends that run a real kernel.
 fn kernel_backends(planned: &PlannedExperiment) -> Vec<Backend> {
     let backends = planned.experiment.backends.iter().copied();
     backends.filter(|backend| !backend.is_model()).collect()

@@ -30,7 +30,6 @@ impl Command {
         Ok(Some(Command { words: words.collect::<Vec<_>>().join(" "), child, status: None }))
     }
 
-    /// Whether it has ended by itself.
     pub fn has_ended(&mut self) -> Result<bool> {
         self.status = self.child.try_wait().context("the command was lost")?;
         Ok(self.status.is_some())

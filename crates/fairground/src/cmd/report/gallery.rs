@@ -20,7 +20,6 @@ use store::exchange::share::{ENDING, Shared};
 /// How much of a source's SHA-256 is shown.
 const HASH_SHOWN: usize = 12;
 
-/// The default folder of the page.
 pub const FOLDER: &str = "gallery";
 
 /// Writes a page of the shared files in `folder` into the folder `output`. `baseline` is the

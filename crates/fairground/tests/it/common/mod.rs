@@ -35,7 +35,6 @@ name = "sleeper"
 steps = [{ run_us = 100 }, { sleep_us = 2000 }]
 "#;
 
-/// The tapes of a recording.
 pub const TAPES: &str =
     "task 1 worker\nr1000000 p1 s2000000 r1000000\ntask 2 worker\nw0 r2000000\n";
 
@@ -147,7 +146,6 @@ pub fn stderr(assert: &Assert) -> String {
     String::from_utf8_lossy(&assert.get_output().stderr).into_owned()
 }
 
-/// A file of the project.
 pub fn project(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }

@@ -133,7 +133,6 @@ fn slow_run(store: &'static str) -> Vec<&'static str> {
     [&["run", "--store", store], &simulated("./slow.toml", "fifo", "32")[..]].concat()
 }
 
-/// The same on the cluster.
 fn far(bench: &Bench, cluster: &Cluster, more: &[&str]) -> Child {
     let mut command =
         bench.process(&[&slow_run("far.db")[..], &["--fleet", "slurm:chunk=8"], more].concat());

@@ -11,7 +11,6 @@ use crate::common::{Bench, stdout};
 const PAIRS: &str = "FAIRGROUND_PAIRS";
 /// How often a session is killed; more by this variable.
 const KILLS: &str = "FAIRGROUND_KILLS";
-/// The kills that one store survives.
 const KILLS_PER_STORE: usize = 20;
 
 /// A race into `store` in a process of its own.

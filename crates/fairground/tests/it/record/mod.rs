@@ -152,7 +152,6 @@ fn an_interrupt_ends_it_and_keeps_what_was_recorded() {
     }
 }
 
-/// A recording that has begun.
 struct Begun {
     child: Child,
     said: BufReader<ChildStderr>,

@@ -48,7 +48,6 @@ pub struct Shared {
 #[repr(C)]
 pub struct Map {
     shared: Shared,
-    /// The variable's name.
     pub name: String,
     key_size: usize,
     value_size: usize,
@@ -237,7 +236,6 @@ impl Map {
         place
     }
 
-    /// Forgets a task's storage.
     pub fn storage_delete(&mut self, task: u32) -> i64 {
         match &mut self.form {
             Form::Storage(storage) => {

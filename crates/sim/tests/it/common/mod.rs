@@ -51,7 +51,6 @@ pub fn trial_of(
     .expect("a trial")
 }
 
-/// Some hogs, and as many sleepers.
 pub fn hogs_and_sleepers(count: u32) -> Value {
     let sleeper = json!([{"run_us": 200}, {"sleep_us": 1000}]);
     json!([
@@ -63,7 +62,6 @@ pub fn run(trial: &Trial, ops: Rc<dyn Ops>) -> Record {
     sim::run_ops(trial, Some(ops), TaskLayout::compact())
 }
 
-/// Runs a trial to its end under a FIFO scheduler.
 pub fn run_fifo(trial: &Trial) -> Record {
     let record = run(trial, Rc::new(reference::Fifo::default()));
     assert!(record.outcome.is_ok(), "{:?}", record.outcome);
@@ -276,7 +274,6 @@ pub fn ran(record: &Record, group: &str) -> Vec<(u64, u64)> {
     pieces
 }
 
-/// CPU time of a group in ms, rounded.
 pub fn cpu_ms(record: &Record, group: &str) -> u64 {
     (value(record, "cpu_time_ns", group) / 1e6).round() as u64
 }

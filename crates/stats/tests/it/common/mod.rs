@@ -41,7 +41,6 @@ pub fn trials(contestant: &str, values: &[f64]) -> Vec<Record> {
     values.iter().zip(0..).map(trial).collect()
 }
 
-/// A distribution of samples.
 #[allow(dead_code)]
 pub fn histogram(name: &str, group: &str, samples: impl Iterator<Item = u64>) -> Histogram {
     let mut whole = Histogram { name: name.into(), group: group.into(), ..Histogram::default() };

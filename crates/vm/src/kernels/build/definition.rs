@@ -36,7 +36,6 @@ pub struct Definition {
     pub original_of: String,
 }
 
-/// A package of sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Package {

@@ -29,7 +29,6 @@ pub struct Workshop {
     _alone: Flock<File>,
 }
 
-/// What is known of a source.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SourceFacts {
     /// Package and version; the folder of a tree.

@@ -38,7 +38,6 @@ pub enum Text {
 }
 
 impl Order {
-    /// The definition that it begins with.
     fn definition(&self) -> Option<&Definition> {
         match &self.text {
             Text::Original(definition) | Text::OnBase(definition, _) => Some(definition),

@@ -30,7 +30,6 @@ pub struct Needs {
     pub libraries: &'static [(&'static str, &'static str)],
 }
 
-/// What building a kernel needs.
 pub const KERNEL: Needs = Needs {
     what: "a kernel",
     programs: &[

@@ -76,7 +76,6 @@ const READERS: &[Reader] = &[
 /// The reader of what is under the seal of a shared file.
 const SEALED: &str = "sealed";
 
-/// The limits of this test.
 struct Limits {
     inputs: u64,
     until: Option<Instant>,

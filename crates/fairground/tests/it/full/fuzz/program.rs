@@ -65,7 +65,6 @@ pub fn read(bench: &Bench, reader: &Reader, bytes: &[u8]) -> Result<i32, String>
     Ok(code)
 }
 
-/// A workload that plays these tapes.
 fn played(tapes: &[u8]) -> String {
     let text = String::from_utf8_lossy(tapes);
     let count = text.lines().filter(|line| line.starts_with("task ")).count();

@@ -21,7 +21,6 @@ pub const RTAPP: &str = r#"{
 }
 "#;
 
-/// The files of a folder of the project with this extension.
 pub fn files(folder: &str, extension: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     let entries = std::fs::read_dir(&folder).expect("a folder of the project");
@@ -51,7 +50,6 @@ pub fn trials() -> Vec<Vec<u8>> {
     plan.lines().map(|line| line.as_bytes().to_vec()).collect()
 }
 
-/// The tapes of the traces.
 pub fn tapes() -> Vec<Vec<u8>> {
     let tapes = |trace: Vec<u8>| {
         let bench = Bench::new();
