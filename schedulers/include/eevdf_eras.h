@@ -2,8 +2,9 @@
 /*
  * What differs between the versions of EEVDF.
  *
- * The knob `era` is the Linux version: 60600 is 6.6, 61200 is 6.12, and 70000 is 7.x. Nothing else
- * reads it, but for what BORE changes of EEVDF, see burst.h.
+ * The knob `era` is the Linux version: 60600 is 6.6, 61800 is 6.18, and 70000 is 7.x. Nothing else
+ * reads it, but for what BORE changes of EEVDF, see burst.h. The rules have changed in 6.12, 6.17,
+ * 6.19 and 7.0.
  */
 #ifndef FAIRGROUND_EEVDF_ERAS_H
 #define FAIRGROUND_EEVDF_ERAS_H
@@ -55,34 +56,37 @@ static inline bool has_preempt_short(void)
 	return preempt_short && era >= 61200;
 }
 
-/* Tells whether a new task may preempt even if its slice is not shorter (`wakeup_preempt_fair`). */
+/*
+ * Tells whether a new task may preempt even if its slice is not shorter, until 6.18
+ * (`check_preempt_wakeup_fair`).
+ */
 static inline bool new_task_preempts(void)
 {
-	return era < 70000;
+	return era < 61900;
 }
 
 /*
- * Tells whether the CPU chooses again as soon as the running task's protection ends
+ * Tells whether the CPU chooses again as soon as the running task's protection ends, from 6.17 on
  * (`update_curr`).
  */
 static inline bool protection_ends_turn(void)
 {
-	return era >= 70000;
+	return era >= 61700;
 }
 
 /*
  * Tells whether a woken task that does not preempt shortens the protection
- * (`update_protect_slice`).
+ * (`update_protect_slice`). From 6.17 to 6.19 only one with a shorter slice does; that is not here.
  */
 static inline bool has_update_protect_slice(void)
 {
 	return era >= 70000;
 }
 
-/* Returns how long each task is protected without `run_to_parity`, ns (`set_protect_slice`). */
+/* Returns how long each task is protected without `run_to_parity`, ns: 6.17 (`set_protect_slice`). */
 static inline u64 least_protection(void)
 {
-	return era >= 70000 ? least_slice : 0;
+	return era >= 61700 ? least_slice : 0;
 }
 
 /*

@@ -216,6 +216,9 @@ fn machines(
     }
     let here = vec![machine::HERE.to_owned()];
     let (path, names) = match (&file.machine, &file.machines) {
+        _ if over.given_machine.is_some() => {
+            ("", over.given_machine.iter().map(|given| given.name.clone()).collect())
+        }
         _ if live && over.machines.is_empty() => ("", here),
         _ if !over.machines.is_empty() => ("", over.machines.clone()),
         (Some(name), _) => ("machine", vec![name.clone()]),
@@ -225,6 +228,9 @@ fn machines(
     if live && names != [machine::HERE] {
         let hint = format!("leave --machine out, or write --machine {}", machine::HERE);
         return Err(SpecError::new("--on live", "runs on the machine that it is on").hint(hint));
+    }
+    if let Some(given) = &over.given_machine {
+        return Ok((vec![given.clone()], BTreeMap::new()));
     }
     if names.is_empty() {
         return Err(places.error("machines", "no machines").hint("name at least one"));

@@ -41,7 +41,7 @@ use std::fmt;
 use std::path::Path;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use model::Backend;
+use model::{Backend, Machine};
 
 pub use experiment::{adhoc, experiment};
 pub use near::near;
@@ -127,6 +127,9 @@ pub struct Overrides {
     /// alone
     #[arg(long = "machine", value_name = "MACHINE")]
     pub machines: Vec<String>,
+    /// A machine that no file describes, instead of all others
+    #[arg(skip)]
+    pub given_machine: Option<Machine>,
     /// The contestant that the others are compared with
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,

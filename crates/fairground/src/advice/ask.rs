@@ -1,15 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Questions to the user at a terminal, in plain words; Enter chooses the default.
 
-use std::io::{BufRead, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::Path;
 
 use anyhow::Result;
 
 use crate::exit::bad_input;
-use spec::care::Care;
+use crate::planned_experiment::host_cpus;
+use spec::assets::{self, Kind};
+use spec::care::{self, Care};
 
 /// The care of a user who does not say.
 pub const USUAL: &str = "desktop";
+
+/// What matters, by name: as the options say, else as the user answers, else the usual.
+pub fn care_names(given: &[String], may_ask: bool) -> Result<Vec<String>> {
+    let known = assets::names(Kind::Care);
+    if !given.is_empty() {
+        let names = given.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
+        let names: Vec<String> = names.map(str::to_owned).collect();
+        if names.is_empty() {
+            let known = known.join(", ");
+            return Err(bad_input(format!("--care: name what matters; known are {known}")));
+        }
+        return Ok(names);
+    }
+    if !may_ask {
+        return Ok(vec![USUAL.to_owned()]);
+    }
+    if io::stdin().is_terminal() {
+        let read = |name: &String| Ok(care::read(name, Path::new(""), host_cpus())?);
+        let known: Vec<Care> = known.iter().map(read).collect::<Result<_>>()?;
+        return cares(&mut io::stdin().lock(), &mut io::stderr(), &known);
+    }
+    Err(bad_input(format!(
+        "there is no terminal to ask what matters; write --care NAME ({}), or --workload NAME \
+         for a workload of your own",
+        known.join(", ")
+    )))
+}
 
 /// Asks what matters. The answer holds at least one name, the most important first.
 pub fn cares(
@@ -70,9 +100,6 @@ fn chosen(text: &str, known: &[Care], usual: usize) -> Result<Vec<String>, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spec::assets::{self, Kind};
-    use spec::care;
-    use std::path::Path;
 
     fn known() -> Vec<Care> {
         let names = assets::names(Kind::Care).into_iter();

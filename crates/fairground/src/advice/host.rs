@@ -18,10 +18,12 @@ use crate::exit::bad_input;
 use crate::output;
 use crate::planned_experiment::host_cpus;
 use spec::machine::{self, HERE};
-use vm::kernels;
+use vm::{emulator, installed, kernels, qemu};
 
 /// One CPU that counts instructions.
 const COUNTING: &str = "uniprocessor";
+/// The most CPUs of a virtual machine that counts: more take too long.
+pub const COUNTED_MOST: u32 = 8;
 
 /// This machine and its kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,29 +102,15 @@ impl Host {
         self.is_root && self.sched_ext == SchedExt::Free
     }
 
-    /// The backend; and why, if the user did not choose it. `elsewhere`: the race is for another
-    /// machine.
-    pub fn backend(
-        &self,
-        on: Option<Backend>,
-        elsewhere: bool,
-    ) -> Result<(Backend, Option<String>)> {
-        if let (Some(Backend::Live), SchedExt::Taken(name)) = (on, &self.sched_ext) {
-            return Err(bad_input(format!(
+    /// Refuses a backend that cannot be used now.
+    pub fn check(&self, on: Backend) -> Result<()> {
+        match &self.sched_ext {
+            SchedExt::Taken(name) if on.uses_running_kernel() => Err(bad_input(format!(
                 "--on live: the sched_ext scheduler `{name}` is running; stop it first, or write \
                  --on sim"
-            )));
+            ))),
+            _ => Ok(()),
         }
-        if let Some(on) = on {
-            return Ok((on, None));
-        }
-        if elsewhere {
-            return Ok((Backend::MODEL, Some("the machine is not this one".into())));
-        }
-        if self.can_load() {
-            return Ok((Backend::Live, None));
-        }
-        Ok((Backend::MODEL, Some(self.why_not_load())))
     }
 
     pub fn why_not_load(&self) -> String {
@@ -134,24 +122,77 @@ impl Host {
     }
 }
 
-/// The machine's name; and why it is not this one, if the user did not name it.
-pub fn machine_for(backend: Backend, named: Option<&str>) -> Result<(String, Option<String>)> {
-    match (named, backend) {
-        (Some(named), _) => Ok((named.into(), None)),
-        (None, backend) if backend.boots_kernels() => virtual_machine(),
-        (None, _) => Ok((HERE.into(), None)),
+/// The machine of a race on one backend; and why it is not this one, if the user did not name it.
+pub fn machine_for(
+    backend: Backend,
+    named: Option<&str>,
+    host: &Host,
+) -> Result<(Machine, Option<String>)> {
+    let load = |name| machine::load(name, Path::new(""), host_cpus());
+    match named {
+        Some(HERE) if !backend.uses_running_kernel() => Ok((host.machine.clone(), None)),
+        Some(named) => Ok((load(named)?, None)),
+        None if backend.boots_kernels() => virtual_machine(host),
+        None if backend.uses_running_kernel() => Ok((load(HERE)?, None)),
+        None => Ok((host.machine.clone(), None)),
     }
 }
 
-/// A machine that is emulated in real time shows the speed of the emulation and what else the
-/// host does. With counted instructions numbers are exact, but only one CPU can be emulated.
-fn virtual_machine() -> Result<(String, Option<String>)> {
-    let Some(why) = without_kvm()? else { return Ok((HERE.into(), None)) };
+/// A machine of virtual machines with this many CPUs in virtual time, at most [`COUNTED_MOST`].
+pub fn counted(cpus: u32) -> Result<Machine> {
+    let cpus = cpus.clamp(1, COUNTED_MOST);
+    let file = match cpus {
+        1 => COUNTING,
+        2 => "counted_2",
+        _ => "counted_4",
+    };
+    let machine = machine::load(file, Path::new(""), cpus)?;
+    let memory_mib = machine.memory_mib.max(256 * cpus);
+    if machine.cpus == cpus {
+        return Ok(machine);
+    }
+    Ok(Machine {
+        name: format!("counted_{cpus}"),
+        about: String::new(),
+        cpus,
+        memory_mib,
+        ..machine
+    })
+}
+
+/// A machine that is emulated in real time shows the speed of the emulation and what else the host
+/// does, so without KVM it is one CPU that counts.
+fn virtual_machine(host: &Host) -> Result<(Machine, Option<String>)> {
+    let Some(why) = without_kvm()? else { return Ok((host.machine.clone(), None)) };
     output::tell(format_args!(
         "KVM does not work ({why}): on one CPU in virtual time; --machine here emulates all in \
          real time"
     ));
-    Ok((COUNTING.into(), Some("KVM does not work here".into())))
+    Ok((counted(1)?, Some("KVM does not work here".into())))
+}
+
+/// Why no kernel can be booted here in virtual time on this many CPUs, and the command that changes
+/// it.
+pub fn why_no_boot(cpus: u32, offline: bool) -> Option<String> {
+    let no_qemu = || qemu::version().err().map(|error| format!("{error:#}"));
+    let home = data_folder().ok();
+    let no_emulator = || {
+        let has = home.as_deref().is_some_and(|home| matches!(emulator::find(home), Ok(Some(_))));
+        (cpus > 1 && !has).then(|| {
+            format!("{cpus} CPUs in virtual time need the emulator: {}", emulator::COMMAND)
+        })
+    };
+    let no_kernel = || {
+        let has = home.as_deref().is_some_and(|home| kernels::find(home, VM_KERNEL).is_ok());
+        let (pull, give) = ("fairground kernel pull", "fairground kernel use FILE");
+        match (has, installed::find("apt-get")) {
+            (true, _) => None,
+            (_, Some(_)) if !offline => None,
+            (_, Some(_)) => Some(format!("no kernel is here, and none may be downloaded: {pull}")),
+            (_, None) => Some(format!("no kernel is here, and no apt to get one: {give}")),
+        }
+    };
+    no_qemu().or_else(no_emulator).or_else(no_kernel)
 }
 
 /// Why KVM does not work. Without a kernel to try, what the device says is believed; the campaign
@@ -176,28 +217,29 @@ mod tests {
     }
 
     #[test]
-    fn live_is_chosen_only_where_schedulers_can_be_loaded() {
-        let chosen = |sched_ext, is_root| {
-            let (backend, why) = host(sched_ext, is_root).backend(None, false).expect("a choice");
-            (backend, why.unwrap_or_default())
+    fn schedulers_are_loaded_only_where_that_can_be_done() {
+        assert!(host(SchedExt::Free, true).can_load());
+        let why = |sched_ext, is_root| {
+            let host = host(sched_ext, is_root);
+            assert!(!host.can_load());
+            host.why_not_load()
         };
-        assert_eq!(chosen(SchedExt::Free, true), (Backend::Live, String::new()));
-        let (backend, why) = chosen(SchedExt::Free, false);
-        assert!(backend == Backend::Sim && why.contains("only root"), "{why}");
-        let (backend, why) = chosen(SchedExt::Absent, true);
-        assert!(backend == Backend::Sim && why.contains("6.18.1 here has no sched_ext"), "{why}");
-        let (backend, why) = chosen(SchedExt::Taken("lavd".into()), true);
-        assert!(backend == Backend::Sim && why.contains("`lavd` is running"), "{why}");
+        assert!(why(SchedExt::Free, false).contains("only root"));
+        assert!(why(SchedExt::Absent, true).contains("6.18.1 here has no sched_ext"));
+        assert!(why(SchedExt::Taken("lavd".into()), true).contains("`lavd` is running"));
+        let taken = host(SchedExt::Taken("lavd".into()), true);
+        let error = taken.check(Backend::Live).expect_err("refused").to_string();
+        assert!(error.contains("stop it first") && taken.check(Backend::Vm).is_ok(), "{error}");
     }
 
     #[test]
-    fn the_backend_of_the_option_is_used_unless_a_scheduler_is_loaded() {
-        let free = host(SchedExt::Free, true);
-        assert_eq!(free.backend(Some(Backend::Vm), false).expect("a choice"), (Backend::Vm, None));
-        assert_eq!(free.backend(None, true).expect("a choice").0, Backend::Sim);
-        let taken = host(SchedExt::Taken("lavd".into()), true);
-        let error = taken.backend(Some(Backend::Live), false).expect_err("refused").to_string();
-        assert!(error.contains("stop it first"), "{error}");
+    fn any_number_of_cpus_up_to_eight_can_count() {
+        let found = |cpus| counted(cpus).map(|machine| (machine.name, machine.cpus)).expect("it");
+        let names = ["uniprocessor", "counted_2", "counted_3", "counted_4", "counted_8"];
+        for (cpus, name) in [1, 2, 3, 4, 8].into_iter().zip(names) {
+            assert_eq!(found(cpus), (name.into(), cpus));
+        }
+        assert_eq!(found(64), ("counted_8".into(), 8));
     }
 
     #[test]

@@ -3,87 +3,100 @@
 //! watched.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use anyhow::Result;
 use model::metric::Direction;
-use model::{Backend, Experiment, SchedulerChoice, Seed, Workload};
-use stats::{Aim, MeasureKey, Watched};
+use model::{Backend, Clock, Experiment, Machine, Record, SchedulerChoice, Seed, Workload};
+use stats::number::interval::TRIALS_NEEDED;
+use stats::rank::holm;
+use stats::{Aim, MeasureKey, Recommendation, Watched, recommend};
 use vm::installed;
 
 use super::host::Host;
+use super::in_use::InUse;
+use crate::comparison;
 use crate::exit::bad_input;
 use crate::planned_experiment::PlannedExperiment;
-use spec::care::{Care, Criterion};
-use spec::{Overrides, machine};
+use crate::selected::Selected;
+use spec::Overrides;
+use spec::care::{self, Care, Criterion};
 
 /// What sessions and records call the experiment.
 pub const NAME: &str = "recommend";
 const QUESTION: &str = "Which scheduler serves best what I care about?";
-/// The kernel that virtual machines boot, see `fairground list kernels`.
+/// The kernel that candidates run on in virtual machines, see `fairground list kernels`.
 pub const VM_KERNEL: &str = "7";
+/// How many blocks are enough where numbers are exact: more of them show no other difference.
+pub const EXACT: u32 = 12;
 /// How much the other measures of a workload may get worse if it was named without a care, in
 /// percent: the smallest difference that people notice, see docs/src/method/recommendation.md.
 const KEPT_PERCENT: f64 = 5.0;
 
 #[derive(Clone, Debug)]
 pub struct Wish {
-    /// What matters, the most important first.
-    pub cares: Vec<Care>,
+    /// What matters, the most important first: names or files of cares.
+    pub cares: Vec<String>,
     /// Workloads of the user's own, as `--workload` has them.
     pub workloads: Vec<String>,
     /// The candidates, instead of those that the cares name.
     pub schedulers: Vec<String>,
-    pub machine: Option<String>,
+    pub machine: Machine,
     pub seed: u64,
     pub backend: Backend,
+    pub in_use: InUse,
 }
 
 pub struct Race {
-    /// The experiment: what is used now is the baseline, the candidates are the others.
+    /// The experiment: the scheduler in use is the baseline, the candidates are the others.
     pub planned: PlannedExperiment,
     pub aims: Vec<Aim>,
     /// Contestants that can be used without loading anything.
     pub easy: Vec<String>,
+    /// The contestants that are the scheduler in use, or stand for it.
+    pub in_use: Vec<String>,
 }
 
 impl Wish {
     /// The race with one block; the budget decides how many there will be.
     pub fn race(&self, host: &Host) -> Result<Race> {
-        let workloads = self.care_workloads();
+        let cares = self.read_cares()?;
+        let workloads = care_workloads(&cares);
         let overrides = Overrides {
             on: vec![self.backend],
-            schedulers: self.contestants(host)?,
+            schedulers: self.contestants(&cares, host)?,
             workloads: workloads.iter().chain(&self.workloads).cloned().collect(),
-            machines: vec![self.machine.clone().unwrap_or_else(|| machine::HERE.into())],
+            given_machine: Some(self.machine.clone()),
             blocks: Some(1),
             ..Overrides::default()
         };
         let mut planned = PlannedExperiment::read(None, &overrides, Seed(self.seed))?;
-        self.adapt(&mut planned.experiment, host);
+        planned.experiment.name = NAME.into();
+        planned.experiment.question = QUESTION.into();
         let planned = planned.replanned();
         self.can_run(&planned.experiment, host)?;
-        let aims = self.aims(&planned.experiment, &workloads)?;
+        let aims = aims(&cares, &planned.experiment, &workloads)?;
         let easy = |choice: &SchedulerChoice| {
             matches!(choice, SchedulerChoice::Kernel | SchedulerChoice::Policy { .. })
         };
-        let contestants = planned.experiment.contestants.iter();
-        let easy = contestants
-            .filter(|contestant| easy(&contestant.scheduler))
-            .map(|contestant| contestant.name.clone());
-        Ok(Race { easy: easy.collect(), aims, planned })
+        let contestants = &planned.experiment.contestants;
+        let names = contestants.iter().map(|contestant| contestant.name.clone());
+        let in_use = names.take(self.in_use.options.len()).collect();
+        let easy = contestants.iter().filter(|contestant| easy(&contestant.scheduler));
+        let easy = easy.map(|contestant| contestant.name.clone()).collect();
+        Ok(Race { in_use, easy, aims, planned })
     }
 
-    /// Gives the experiment its name, and the machine `here` its caches, which no file can
-    /// describe.
-    fn adapt(&self, experiment: &mut Experiment, host: &Host) {
-        experiment.name = NAME.into();
-        experiment.question = QUESTION.into();
-        let here = |machine: &&mut model::Machine| machine.name == machine::HERE;
-        if !self.backend.uses_running_kernel()
-            && let Some(machine) = experiment.machines.iter_mut().find(here)
-        {
-            *machine = host.machine.clone();
+    /// The cares for this machine, each once.
+    pub fn read_cares(&self) -> Result<Vec<Care>> {
+        let mut cares: Vec<Care> = Vec::new();
+        for name in &self.cares {
+            let care = care::read(name, Path::new(""), self.machine.cpus)?;
+            if cares.iter().all(|known| known.name != care.name) {
+                cares.push(care);
+            }
         }
+        Ok(cares)
     }
 
     /// Refuses schedulers that this kernel or user cannot load.
@@ -102,29 +115,22 @@ impl Wish {
         }
     }
 
-    /// The cares' workloads, each once.
-    fn care_workloads(&self) -> Vec<String> {
-        let mut workloads: Vec<String> = Vec::new();
-        for workload in self.cares.iter().flat_map(|care| &care.workloads) {
-            if !workloads.contains(workload) {
-                workloads.push(workload.clone());
-            }
-        }
-        workloads
-    }
-
-    fn contestants(&self, host: &Host) -> Result<Vec<String>> {
-        let now = now(self.backend, host);
-        let (file, _) = now.split_once(' ').unwrap_or((&now, ""));
-        let mut all = vec![now.clone()];
+    /// The scheduler in use, then the candidates.
+    fn contestants(&self, cares: &[Care], host: &Host) -> Result<Vec<String>> {
+        let mut all = self.in_use.options.clone();
+        let files: Vec<&str> = all
+            .iter()
+            .map(|now| now.split_once(' ').map_or(now.as_str(), |(file, _)| file))
+            .collect();
         let named: Vec<String> = if self.schedulers.is_empty() {
-            self.usual(host).into_iter().filter(|name| name != file).collect()
+            let usual = self.usual(cares, host).into_iter();
+            usual.filter(|name| !files.contains(&name.as_str())).collect()
         } else {
             self.schedulers.clone()
         };
-        let mut seen = BTreeSet::from([now.clone()]);
+        let mut seen: BTreeSet<String> = all.iter().cloned().collect();
         all.extend(named.into_iter().filter(|name| seen.insert(name.clone())));
-        if all.len() > 1 {
+        if all.len() > self.in_use.options.len() {
             return Ok(all);
         }
         Err(bad_input(match self.backend {
@@ -134,13 +140,13 @@ impl Wish {
                               with sched_ext"
                     .to_owned()
             }
-            _ => format!("no other scheduler runs against {now}; name one by --scheduler"),
+            _ => format!("no other scheduler runs against {}; name one by --scheduler", all[0]),
         }))
     }
 
     /// The cares' candidates that can run; on this kernel the installed ones, too.
-    fn usual(&self, host: &Host) -> Vec<String> {
-        let all = self.cares.iter().flat_map(|care| &care.schedulers).cloned();
+    fn usual(&self, cares: &[Care], host: &Host) -> Vec<String> {
+        let all = cares.iter().flat_map(|care| &care.schedulers).cloned();
         let live = self.backend.uses_running_kernel();
         let loads = |name: &String| !live || host.can_load() || name.starts_with("policy:");
         let mut names: Vec<String> = all.filter(loads).collect();
@@ -149,47 +155,74 @@ impl Wish {
         }
         names
     }
+}
 
-    /// What is watched. `workloads` are those of the cares, which come first in the experiment.
-    fn aims(&self, experiment: &Experiment, workloads: &[String]) -> Result<Vec<Aim>> {
-        let cell = |care: &Care, at: usize| {
-            let place = workloads.iter().position(|workload| *workload == care.workloads[at]);
-            place.map_or_else(String::new, |place| experiment.workloads[place].cell())
+impl Race {
+    /// The fewest blocks that can show a difference between this many candidates, all aims in one
+    /// family; and the most that are wanted: where numbers are exact a few are enough, so that the
+    /// answer does not depend on the speed of this machine.
+    pub fn limits(&self) -> (u32, u32) {
+        let candidates = self.planned.experiment.contestants.len() - self.in_use.len();
+        let needed = Race::blocks_needed(candidates * self.aims.len());
+        let exact = self.planned.trials.iter().all(|trial| trial.clock() == Clock::Virtual);
+        (needed, if exact { EXACT.max(needed) } else { u32::MAX })
+    }
+
+    pub fn blocks_needed(comparisons: usize) -> u32 {
+        holm::units_needed(comparisons).max(TRIALS_NEEDED) as u32
+    }
+
+    /// The advice for each contestant that stands for the scheduler in use, as if it were the only
+    /// one.
+    pub fn judge(&self, selected: &Selected) -> Result<Vec<Recommendation>> {
+        let advice = |now: &String| {
+            let takes_part = |name: &String| name == now || !self.in_use.contains(name);
+            let records = selected.records.iter();
+            let records: Vec<Record> = records
+                .filter(|record| takes_part(&record.trial.contestant.name))
+                .cloned()
+                .collect();
+            let comparison = comparison::compare(&selected.sessions, &records, Some(now.clone()))?;
+            Ok(recommend(&records, &comparison, &self.aims, &self.easy))
         };
-        let watched = |care: &Care, criterion: &Criterion| Watched {
-            cell: cell(care, criterion.workload),
-            measure: criterion.measure.clone(),
-            words: criterion.words.clone(),
-            percent: criterion.percent,
-            least: criterion.least,
-        };
-        let aim = |care: &Care| Aim {
-            name: care.name.clone(),
-            decides: watched(care, &care.decides),
-            keeps: care.keeps.iter().map(|criterion| watched(care, criterion)).collect(),
-        };
-        let mut aims: Vec<Aim> = self.cares.iter().map(aim).collect();
-        for own in &experiment.workloads[workloads.len()..] {
-            aims.push(of_workload(own)?);
-        }
-        Ok(aims)
+        self.in_use.iter().map(advice).collect()
     }
 }
 
-/// What the user has now, as `--scheduler` says it: on a kernel its own scheduler, in the simulator
-/// the file that was written after it.
-fn now(backend: Backend, host: &Host) -> String {
-    let mut numbers = host.release.split(|c: char| !c.is_ascii_digit());
-    let mut number = || numbers.next().and_then(|word| word.parse::<u32>().ok()).unwrap_or(0);
-    let version = (number(), number());
-    match version {
-        _ if backend.boots_kernels() => format!("kernel:{VM_KERNEL}"),
-        (major, minor) if backend.uses_running_kernel() => format!("kernel:{major}.{minor}"),
-        _ if host.fair == "cfs" => "cfs".into(),
-        (6, 6..12) => "eevdf era=60600".into(),
-        (6, 12..) => "eevdf era=61200".into(),
-        _ => "eevdf".into(),
+/// The cares' workloads, each once.
+fn care_workloads(cares: &[Care]) -> Vec<String> {
+    let mut workloads: Vec<String> = Vec::new();
+    for workload in cares.iter().flat_map(|care| &care.workloads) {
+        if !workloads.contains(workload) {
+            workloads.push(workload.clone());
+        }
     }
+    workloads
+}
+
+/// What is watched. `workloads` are those of the cares, which come first in the experiment.
+fn aims(cares: &[Care], experiment: &Experiment, workloads: &[String]) -> Result<Vec<Aim>> {
+    let cell = |care: &Care, at: usize| {
+        let place = workloads.iter().position(|workload| *workload == care.workloads[at]);
+        place.map_or_else(String::new, |place| experiment.workloads[place].cell())
+    };
+    let watched = |care: &Care, criterion: &Criterion| Watched {
+        cell: cell(care, criterion.workload),
+        measure: criterion.measure.clone(),
+        words: criterion.words.clone(),
+        percent: criterion.percent,
+        least: criterion.least,
+    };
+    let aim = |care: &Care| Aim {
+        name: care.name.clone(),
+        decides: watched(care, &care.decides),
+        keeps: care.keeps.iter().map(|criterion| watched(care, criterion)).collect(),
+    };
+    let mut aims: Vec<Aim> = cares.iter().map(aim).collect();
+    for own in &experiment.workloads[workloads.len()..] {
+        aims.push(of_workload(own)?);
+    }
+    Ok(aims)
 }
 
 /// The aim of a workload without a care: its first headline measure decides, the others must not

@@ -144,6 +144,28 @@ fn without_kvm_virtual_machines_count_instructions() {
 }
 
 #[test]
+fn a_kernel_has_the_last_word() {
+    testing::beyond_cargo_test!("boots kernels");
+    need!(guest(&[]));
+    let bench = Bench::new();
+    bench.write("own.toml", OWN);
+    let race = ["recommend", "--workload", "own.toml", "--scheduler", "vtime"];
+    let more = ["--machine", "uniprocessor", "--budget", "10m", "--offline", "--yes"];
+    let said = stdout(&bench.run(&[&race[..], &more].concat()).success());
+    let (first, second) = said
+        .split_once("\nStep 2 of 2, measured on kernels. This answer counts; ")
+        .unwrap_or_else(|| panic!("two steps: {said}"));
+    assert!(first.starts_with("Step 1 of 2, a prediction by the simulator:\n"), "{said}");
+    assert!(second.contains("the prediction "), "{said}");
+    assert!(second.contains("blocks on kernels of their own in virtual machines"), "{said}");
+    let on = |wanted| {
+        let records = bench.records("fairground.db").into_iter();
+        records.filter(|record| record.trial.backend == wanted).count()
+    };
+    assert!(on(model::Backend::Sim) > 0 && on(model::Backend::Vm) > 0);
+}
+
+#[test]
 fn what_cannot_be_loaded_is_refused_before_anything_runs() {
     let bench = Bench::new();
     if fs::metadata("/sys/kernel/sched_ext").is_ok() {

@@ -24,6 +24,8 @@ const INDENT: &str = "                ";
 pub struct RecommendationContext {
     /// The origin of the numbers and what that means: sentences.
     pub measured: Vec<String>,
+    /// Further sentences, each with its label.
+    pub notes: Vec<(&'static str, String)>,
     /// How to switch to a scheduler, and back: lines, by its name.
     pub switch: BTreeMap<String, Vec<String>>,
     /// Further commands, each with its purpose.
@@ -35,6 +37,7 @@ pub fn recommendation(advised: &Recommendation, setting: &RecommendationContext)
     let mut text = wrapped(&headline(advised), "");
     text += &why(advised);
     text += &labelled("measured", &setting.measured.join(" "));
+    setting.notes.iter().for_each(|(label, sentence)| text += &labelled(label, sentence));
     text += &evidence(advised);
     text += &failures(advised);
     text += &switching(advised, setting);
@@ -44,8 +47,13 @@ pub fn recommendation(advised: &Recommendation, setting: &RecommendationContext)
     text
 }
 
+/// A sentence that stands alone, above an answer.
+pub fn paragraph(sentence: &str) -> String {
+    wrapped(sentence, "")
+}
+
 /// The answer in a sentence.
-fn headline(advised: &Recommendation) -> String {
+pub fn headline(advised: &Recommendation) -> String {
     let (now, others) = (&advised.now, advised.candidates.len());
     match &advised.advice {
         Advice::Switch(names) => format!("Use {} instead of {now}.", names[0]),
