@@ -83,7 +83,10 @@ static inline bool has_update_protect_slice(void)
 	return era >= 70000;
 }
 
-/* Returns how long each task is protected without `run_to_parity`, ns: 6.17 (`set_protect_slice`). */
+/*
+ * Returns how long each task is protected without `run_to_parity`, ns, from 6.17 on
+ * (`set_protect_slice`).
+ */
 static inline u64 least_protection(void)
 {
 	return era >= 61700 ? least_slice : 0;

@@ -80,6 +80,7 @@ fn candidate(name: &str, standing: Standing, findings: [(Effect, f64); 3]) -> Ca
 fn told(advice: Advice, candidates: Vec<Candidate>) -> String {
     let lines = vec!["  sudo load bfs".into(), "Ctrl-C goes back.".into()];
     let setting = RecommendationContext {
+        notes: Vec::new(),
         measured: vec!["12 rounds on this kernel.".into(), "That is all.".into()],
         switch: BTreeMap::from([("bfs".into(), lines)]),
         commands: vec![("The full report".into(), "fairground report recommend".into())],
