@@ -32,8 +32,8 @@ fn three_programs_tell_the_same() {
     assert_eq!((read(FTRACE).unwrap().cpus, read(PERF).unwrap().cpus), (4, 2));
 }
 
-/// The same events with raw fields (`trace-cmd report -R`, ftrace's option `fields`), in the latency
-/// formats of trace-cmd and ftrace, and with stacks and calls of functions between them.
+/// The same events with raw fields (`trace-cmd report -R`, ftrace's option `fields`), in the
+/// latency formats of trace-cmd and ftrace, and with stacks and calls of functions between them.
 #[test]
 fn other_options_of_the_programs_change_nothing() {
     let told = |text: &str| {
