@@ -103,7 +103,7 @@ pub fn write_natives(
     identity_of: &dyn Fn(&str) -> String,
     out: &Path,
 ) -> Result {
-    let mut code = String::from("pub const NATIVES: &[Builtin] = &[\n");
+    let mut code = String::from("pub const NATIVES: &[BuiltinNative] = &[\n");
     for file in schedulers {
         let name = file_name(file).trim_end_matches(".bpf.c").to_owned();
         let text = fs::read_to_string(file)?;
@@ -114,7 +114,7 @@ pub fn write_natives(
         let twin = fs::read(out.join(format!("{name}.bpf.o")))?;
         let facts = facts::facts(&twin, &object).map_err(|error| format!("{label}: {error}"))?;
         fs::write(out.join(format!("{name}.so")), &object)?;
-        writeln!(code, "    Builtin {{ sha256: {:?},", identity_of(&text))?;
+        writeln!(code, "    BuiltinNative {{ sha256: {:?},", identity_of(&text))?;
         writeln!(code, "        object: include_bytes!(\"{name}.so\"),")?;
         writeln!(code, "        facts: {:?} }},", serde_json::to_string(&facts)?)?;
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// One scheduler with its origins.
 #[derive(Serialize)]
-pub struct Member {
+pub struct FamilyMember {
     pub name: String,
     /// The year of its first release.
     pub year: u16,
@@ -17,23 +17,23 @@ pub struct Member {
 }
 
 /// Those whose header tells it.
-pub fn members() -> Vec<Member> {
+pub fn members() -> Vec<FamilyMember> {
     let member = |source: compile::Source| {
         let compile::Lineage { year, author, after } = source.header.lineage?;
-        Some(Member { name: source.name, year, author, after, queue: source.header.queue })
+        Some(FamilyMember { name: source.name, year, author, after, queue: source.header.queue })
     };
     compile::builtin().into_iter().filter_map(member).collect()
 }
 
 /// The tree in fixed-width characters: year, name under its parent, author, further parents.
-pub fn tree(members: &[Member]) -> String {
-    let mut sorted: Vec<&Member> = members.iter().collect();
+pub fn tree(members: &[FamilyMember]) -> String {
+    let mut sorted: Vec<&FamilyMember> = members.iter().collect();
     sorted.sort_by_key(|member| (member.year, &member.name));
     let mut rows = Vec::new();
     add_children(None, "", &sorted, &mut rows);
     let width = rows.iter().map(|(drawn, _)| drawn.chars().count()).max().unwrap_or(0);
-    let line = |(drawn, member): &(String, &Member)| {
-        let Member { year, author, .. } = member;
+    let line = |(drawn, member): &(String, &FamilyMember)| {
+        let FamilyMember { year, author, .. } = member;
         let parents: Vec<&str> = parents(member, &sorted).skip(1).collect();
         let also = match parents.as_slice() {
             [] => String::new(),
@@ -45,7 +45,10 @@ pub fn tree(members: &[Member]) -> String {
 }
 
 /// The members that a member comes after; a header may name others.
-fn parents<'a>(member: &'a Member, members: &[&'a Member]) -> impl Iterator<Item = &'a str> {
+fn parents<'a>(
+    member: &'a FamilyMember,
+    members: &[&'a FamilyMember],
+) -> impl Iterator<Item = &'a str> {
     let is_member = |name: &&String| members.iter().any(|known| known.name == **name);
     member.after.iter().filter(is_member).map(String::as_str)
 }
@@ -55,8 +58,8 @@ fn parents<'a>(member: &'a Member, members: &[&'a Member]) -> impl Iterator<Item
 fn add_children<'a>(
     parent: Option<&str>,
     lead: &str,
-    members: &[&'a Member],
-    rows: &mut Vec<(String, &'a Member)>,
+    members: &[&'a FamilyMember],
+    rows: &mut Vec<(String, &'a FamilyMember)>,
 ) {
     let mut children =
         members.iter().filter(|member| parents(member, members).next() == parent).peekable();
@@ -77,7 +80,7 @@ mod tests {
 
     #[test]
     fn children_stand_under_their_first_parent() {
-        let member = |name: &str, year, after: &[&str]| Member {
+        let member = |name: &str, year, after: &[&str]| FamilyMember {
             name: name.into(),
             year,
             author: format!("{name}'s"),

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use stats::Effect;
+use stats::EffectPair;
 use stats::view::effect::Change;
 
 use crate::table::Align::{Left, Right};
@@ -21,7 +21,7 @@ struct Count {
 }
 
 impl Count {
-    fn with(mut self, effect: &Effect) -> Count {
+    fn with(mut self, effect: &EffectPair) -> Count {
         self.all += 1;
         if effect.moves() {
             self.moving += 1;
@@ -39,7 +39,7 @@ impl Count {
 }
 
 /// How often files agree with their originals, and every headline measure that either moves.
-pub fn tables(effects: &[Effect]) -> String {
+pub fn tables(effects: &[EffectPair]) -> String {
     format!(
         "Each original against its own base, next to the file against the file's base. Headline \
          measures that either changes by more than 5 %:\n\n{}\n{}\n",
@@ -48,7 +48,7 @@ pub fn tables(effects: &[Effect]) -> String {
     )
 }
 
-fn summary(effects: &[Effect]) -> Table {
+fn summary(effects: &[EffectPair]) -> Table {
     let mut by_file: BTreeMap<(&str, &str), Count> = BTreeMap::new();
     for effect in effects {
         let count = by_file.entry((&effect.file, &effect.original)).or_default();
@@ -70,7 +70,7 @@ fn summary(effects: &[Effect]) -> Table {
     table
 }
 
-fn rows(effects: &[Effect]) -> Table {
+fn rows(effects: &[EffectPair]) -> Table {
     let mut table = Table::new(&[
         ("cell", Left),
         ("file", Left),
@@ -99,14 +99,14 @@ fn rows(effects: &[Effect]) -> Table {
 }
 
 /// `4.00 ms → 2.00 ms` and `−50.0 %`.
-fn change(change: Change, effect: &Effect) -> [String; 2] {
+fn change(change: Change, effect: &EffectPair) -> [String; 2] {
     let number = |value| units::number(value, effect.unit);
     let percent = change.factor().map(|factor| units::percent(100.0 * (factor - 1.0)));
     let ends = format!("{} → {}", number(change.base), number(change.changed));
     [ends, percent.unwrap_or_else(|| "from 0".into())]
 }
 
-fn agreement(effect: &Effect) -> &'static str {
+fn agreement(effect: &EffectPair) -> &'static str {
     match (effect.has_same_sign(), effect.has_same_size()) {
         (true, true) => "yes",
         (true, false) => "in sign",
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn agreement_is_counted_over_what_moves() {
-        let effect = |file: &str, [a, b]: [f64; 2], [c, d]: [f64; 2]| Effect {
+        let effect = |file: &str, [a, b]: [f64; 2], [c, d]: [f64; 2]| EffectPair {
             cell: "messaging groups=1".into(),
             machine: "uniprocessor".into(),
             file: file.into(),

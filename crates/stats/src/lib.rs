@@ -46,5 +46,5 @@ pub use records::pairing::SeedCounts;
 pub use view::agreement::{
     Agreement, Aspect, Figure, Sign, Tally, Tolerance, Within, agreement, counterparts,
 };
-pub use view::effect::{Effect, effects};
+pub use view::effect::{EffectPair, effects};
 pub use view::identical::{Difference, Identity, identical};

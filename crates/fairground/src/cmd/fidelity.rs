@@ -56,7 +56,7 @@ struct Measured<'a> {
     all: bool,
 }
 
-enum Sides {
+enum ComparedWith {
     /// The simulator with this backend, which is taken to be right.
     Simulator(Backend),
     Counterparts(Counterparts),
@@ -72,9 +72,9 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     args.experiment.experiment.get_or_insert_with(|| usual.into());
     let planned = args.experiment.plan()?;
     let sides = if args.counterparts {
-        Sides::Counterparts(Counterparts::of(&planned)?)
+        ComparedWith::Counterparts(Counterparts::of(&planned)?)
     } else {
-        Sides::Simulator(reference(&planned.experiment)?)
+        ComparedWith::Simulator(reference(&planned.experiment)?)
     };
     let Some(selection) = measured(Campaign::with_own_rules(planned, &args.execution))? else {
         return Ok(exit::interrupted());
@@ -83,8 +83,8 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     let (records, comparison) = (&selected.records, selected.compare(None)?);
     let measured = Measured { records, comparison: &comparison, all: args.all };
     let text = match sides {
-        Sides::Simulator(reference) => beside_the_simulator(reference, &measured),
-        Sides::Counterparts(counterparts) => counterparts.text(&measured),
+        ComparedWith::Simulator(reference) => beside_the_simulator(reference, &measured),
+        ComparedWith::Counterparts(counterparts) => counterparts.text(&measured),
     };
     output::write(args.output.as_deref(), text.as_bytes())?;
     comparison::misbehaviours(records).iter().for_each(output::tell);

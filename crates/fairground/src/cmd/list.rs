@@ -26,7 +26,7 @@ use spec::assets::{self, Kind};
 pub struct Args {
     /// What to show; everything without it
     #[arg(value_enum)]
-    kind: Option<What>,
+    kind: Option<ListedKind>,
     /// Of workloads: only this one, a name or a file, with its groups; of a recording also who
     /// wakes whom
     name: Option<String>,
@@ -36,7 +36,7 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum What {
+enum ListedKind {
     Schedulers,
     Workloads,
     Machines,
@@ -57,13 +57,13 @@ struct Item {
 type Find = fn() -> Result<Vec<Item>>;
 
 /// The kinds but for kernels, in the order of the lists: in JSON, in a table, and their things.
-const KINDS: [(What, &str, &str, Find); 6] = [
-    (What::Schedulers, "schedulers", "scheduler", || Ok(schedulers())),
-    (What::Workloads, "workloads", "workload", workloads),
-    (What::Machines, "machines", "machine", machines),
-    (What::Experiments, "experiments", "experiment", experiments),
-    (What::Claims, "claims", "claim", all_claims),
-    (What::Cares, "cares", "care", cares),
+const KINDS: [(ListedKind, &str, &str, Find); 6] = [
+    (ListedKind::Schedulers, "schedulers", "scheduler", || Ok(schedulers())),
+    (ListedKind::Workloads, "workloads", "workload", workloads),
+    (ListedKind::Machines, "machines", "machine", machines),
+    (ListedKind::Experiments, "experiments", "experiment", experiments),
+    (ListedKind::Claims, "claims", "claim", all_claims),
+    (ListedKind::Cares, "cares", "care", cares),
 ];
 
 pub fn run(args: Args) -> Result<ExitCode> {
@@ -77,7 +77,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         tables.push(table(noun, &items));
         lists.insert(key.into(), serde_json::to_value(items)?);
     }
-    if is_wanted(What::Kernels) {
+    if is_wanted(ListedKind::Kernels) {
         let kernels = vm::kernels::list(&data_folder()?)?;
         let kernels: Vec<kernel::ShownKernel> =
             kernels.iter().map(kernel::ShownKernel::new).collect();
@@ -92,7 +92,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 }
 
 fn show_workload(name: &str, args: &Args) -> Result<ExitCode> {
-    if args.kind != Some(What::Workloads) {
+    if args.kind != Some(ListedKind::Workloads) {
         return Err(exit::bad_input(format!(
             "{name}: only a workload is shown by itself; write `list workloads {name}`"
         )));

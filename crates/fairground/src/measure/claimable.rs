@@ -105,11 +105,11 @@ fn blocks_needed(comparisons: usize) -> usize {
 /// The cells and contestants that are compared together.
 struct Family<'a> {
     clock: Clock,
-    members: Vec<Member<'a>>,
+    members: Vec<ComparedContestant<'a>>,
 }
 
 #[derive(PartialEq, Eq)]
-struct Member<'a> {
+struct ComparedContestant<'a> {
     cell: String,
     contestant: &'a str,
 }
@@ -125,7 +125,8 @@ fn families(trials: &[Trial]) -> BTreeMap<WorkloadOnMachine, Family<'_>> {
         };
         let new = || Family { clock: trial.clock(), members: Vec::new() };
         let family = families.entry(place).or_insert_with(new);
-        let member = Member { cell: trial.workload.cell(), contestant: &trial.contestant.name };
+        let member =
+            ComparedContestant { cell: trial.workload.cell(), contestant: &trial.contestant.name };
         if !family.members.contains(&member) {
             family.members.push(member);
         }
@@ -134,7 +135,7 @@ fn families(trials: &[Trial]) -> BTreeMap<WorkloadOnMachine, Family<'_>> {
 }
 
 /// All other contestants against the baseline, in the cells where the baseline runs.
-fn comparisons(members: &[Member], baseline: &str) -> usize {
+fn comparisons(members: &[ComparedContestant], baseline: &str) -> usize {
     let has_baseline = |cell: &str| {
         members.iter().any(|member| member.cell == cell && member.contestant == baseline)
     };

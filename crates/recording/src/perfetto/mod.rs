@@ -24,7 +24,7 @@ const CPUS: u64 = 8192;
 /// Why a trace cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct Fault {
+pub struct PacketFault {
     /// Where the packet begins, where there is one: the byte, from 0.
     pub offset: Option<usize>,
     pub message: String,
@@ -42,14 +42,14 @@ pub fn is(beginning: &[u8]) -> bool {
 /// # Errors
 /// The file is cut off, damaged or another one, its events are of several clocks or
 /// machines, or nothing in it was scheduled.
-pub fn read(file: &[u8]) -> Result<Recording, Fault> {
+pub fn read(file: &[u8]) -> Result<Recording, PacketFault> {
     let (mut trace, mut rest) = (Trace::default(), Message(file));
     while !rest.0.is_empty() {
         let offset = Some(file.len() - rest.0.len());
         let read = rest.take_field().and_then(|field| trace.packet(field));
-        read.map_err(|message| Fault { offset, message })?;
+        read.map_err(|message| PacketFault { offset, message })?;
     }
-    trace.recording().map_err(|message| Fault { offset: None, message })
+    trace.recording().map_err(|message| PacketFault { offset: None, message })
 }
 
 #[derive(Default)]

@@ -18,7 +18,7 @@ const NOBODY: TaskIndex = TaskIndex(u32::MAX);
 
 /// What was put into a stream at once.
 #[derive(Clone, Copy)]
-struct Message {
+struct StreamMessage {
     by: TaskIndex,
     /// The place of the post on the sender's tape.
     post: usize,
@@ -44,7 +44,7 @@ pub struct Delivery {
 /// What is in a stream.
 #[derive(Default)]
 pub struct Queue {
-    open: VecDeque<Message>,
+    open: VecDeque<StreamMessage>,
     /// Bytes that were taken before they were reported as sent: on another CPU the sender had not
     /// left the system call yet.
     owed: u64,
@@ -52,7 +52,7 @@ pub struct Queue {
 
 impl Queue {
     /// Takes bytes, and returns the messages that are begun by it, and whether there were too few.
-    fn take(&mut self, mut bytes: u64) -> (Vec<Message>, bool) {
+    fn take(&mut self, mut bytes: u64) -> (Vec<StreamMessage>, bool) {
         let mut begun = Vec::new();
         while bytes > 0 {
             let Some(first) = self.open.front_mut() else {
@@ -82,7 +82,7 @@ impl Writer {
         queue.owed -= early;
         if bytes > early {
             let post = self.post(by, NOBODY, at_ns);
-            let message = Message { by, post, bytes: bytes - early, is_begun: false };
+            let message = StreamMessage { by, post, bytes: bytes - early, is_begun: false };
             self.queues.entry(stream).or_default().open.push_back(message);
         }
     }
@@ -92,7 +92,7 @@ impl Writer {
         let (mut begun, was_early) = self.queues.entry(stream).or_default().take(bytes);
         begun.retain(|message| message.by != task);
         let is_reported = !begun.is_empty();
-        for Message { by, post, .. } in begun {
+        for StreamMessage { by, post, .. } in begun {
             // The one that ended its sleep is on both tapes already.
             if let Some(woken) = self.task(task).woken.take_if(|woken| woken.by == by) {
                 self.delivered(stream, woken);

@@ -10,7 +10,7 @@ use crate::core::kernel::OpsPresent;
 use crate::ext::error;
 
 /// A `struct task_struct *`.
-pub type Task = *mut u8;
+pub type TaskPointer = *mut u8;
 
 /// Declares [`Callbacks`], and all that follows from the list of the callbacks.
 macro_rules! callbacks {
@@ -43,22 +43,22 @@ macro_rules! callbacks {
 callbacks! {
     init: fn() -> i32,
     exit: fn(*mut abi::KernelExitInfo),
-    init_task: fn(Task, *mut abi::InitTask) -> i32,
-    exit_task: fn(Task, *mut abi::ExitTask),
-    enable: fn(Task),
-    disable: fn(Task),
-    select_cpu: fn(Task, i32, u64) -> i32,
-    enqueue: fn(Task, u64),
-    dequeue: fn(Task, u64),
-    dispatch: fn(i32, Task),
-    tick: fn(Task),
-    runnable: fn(Task, u64),
-    running: fn(Task),
-    stopping: fn(Task, bool),
-    quiescent: fn(Task, u64),
-    r#yield: fn(Task, Task) -> bool,
-    set_weight: fn(Task, u32),
-    set_cpumask: fn(Task, *const u64),
+    init_task: fn(TaskPointer, *mut abi::InitTask) -> i32,
+    exit_task: fn(TaskPointer, *mut abi::ExitTask),
+    enable: fn(TaskPointer),
+    disable: fn(TaskPointer),
+    select_cpu: fn(TaskPointer, i32, u64) -> i32,
+    enqueue: fn(TaskPointer, u64),
+    dequeue: fn(TaskPointer, u64),
+    dispatch: fn(i32, TaskPointer),
+    tick: fn(TaskPointer),
+    runnable: fn(TaskPointer, u64),
+    running: fn(TaskPointer),
+    stopping: fn(TaskPointer, bool),
+    quiescent: fn(TaskPointer, u64),
+    r#yield: fn(TaskPointer, TaskPointer) -> bool,
+    set_weight: fn(TaskPointer, u32),
+    set_cpumask: fn(TaskPointer, *const u64),
     update_idle: fn(i32, bool),
     cpu_online: fn(i32),
     cpu_offline: fn(i32),

@@ -6,12 +6,10 @@
 //! pointer crashes the trial's process, which is reported (see `fault`).
 
 use super::abi::{DsqIterator, InsertVtime, SelectCpuAnd};
+use super::callbacks::TaskPointer;
 use super::simulator::{This, core, mask, memory, task};
 use crate::core::Core;
 use crate::core::mask::CpuMask;
-
-/// A `struct task_struct *`.
-type Task = *mut u8;
 
 /// Bits of [`DsqIterator::set`].
 const SLICE: u64 = 1;
@@ -56,12 +54,12 @@ kfuncs! {
         core(this).dsq_nr_queued(dsq)
     }
 
-    fn scx_bpf_dsq_insert(p: Task, dsq: u64, slice: u64, flags: u64; this) -> bool {
+    fn scx_bpf_dsq_insert(p: TaskPointer, dsq: u64, slice: u64, flags: u64; this) -> bool {
         let task = task(this, p, "scx_bpf_dsq_insert");
         task.is_some_and(|task| core(this).dsq_insert(task, dsq, slice, flags))
     }
 
-    fn __scx_bpf_dsq_insert_vtime(p: Task, args: *const InsertVtime; this) -> bool {
+    fn __scx_bpf_dsq_insert_vtime(p: TaskPointer, args: *const InsertVtime; this) -> bool {
         let InsertVtime { dsq_id, slice, vtime, enq_flags } = args.read();
         let task = task(this, p, "scx_bpf_dsq_insert_vtime");
         task.is_some_and(|task| core(this).dsq_insert_vtime(task, dsq_id, slice, vtime, enq_flags))
@@ -81,12 +79,12 @@ kfuncs! {
         (*iterator).set |= VTIME;
     }
 
-    fn scx_bpf_dsq_move(iterator: *mut DsqIterator, p: Task, dsq: u64, flags: u64; this) -> bool {
+    fn scx_bpf_dsq_move(iterator: *mut DsqIterator, p: TaskPointer, dsq: u64, flags: u64; this) -> bool {
         move_task(iterator, p, dsq, flags, false, this)
     }
 
     fn scx_bpf_dsq_move_vtime(
-        iterator: *mut DsqIterator, p: Task, dsq: u64, flags: u64; this
+        iterator: *mut DsqIterator, p: TaskPointer, dsq: u64, flags: u64; this
     ) -> bool {
         move_task(iterator, p, dsq, flags, true, this)
     }
@@ -107,7 +105,7 @@ kfuncs! {
         core(this).reenqueue_local()
     }
 
-    fn scx_bpf_dsq_peek(dsq: u64; this) -> Task {
+    fn scx_bpf_dsq_peek(dsq: u64; this) -> TaskPointer {
         let first = core(this).dsq_peek(dsq);
         memory(core(this), first)
     }
@@ -123,7 +121,7 @@ kfuncs! {
         }
     }
 
-    fn bpf_iter_scx_dsq_next(iterator: *mut DsqIterator; this) -> Task {
+    fn bpf_iter_scx_dsq_next(iterator: *mut DsqIterator; this) -> TaskPointer {
         let DsqIterator { is_open, cursor, .. } = *iterator;
         let next = if is_open == 1 { core(this).dsq_iter_next(cursor) } else { None };
         memory(core(this), next)
@@ -136,7 +134,7 @@ kfuncs! {
     }
 
     fn scx_bpf_select_cpu_dfl(
-        p: Task, prev_cpu: i32, wake_flags: u64, is_idle: *mut bool; this
+        p: TaskPointer, prev_cpu: i32, wake_flags: u64, is_idle: *mut bool; this
     ) -> i32 {
         let Some(task) = task(this, p, "scx_bpf_select_cpu_dfl") else { return prev_cpu };
         let (cpu, idle) = core(this).select_cpu_dfl(task, prev_cpu, wake_flags);
@@ -144,7 +142,7 @@ kfuncs! {
         cpu
     }
 
-    fn __scx_bpf_select_cpu_and(p: Task, cpus: *const u64, args: *const SelectCpuAnd; this) -> i32 {
+    fn __scx_bpf_select_cpu_and(p: TaskPointer, cpus: *const u64, args: *const SelectCpuAnd; this) -> i32 {
         let SelectCpuAnd { prev_cpu, wake_flags, flags } = args.read();
         let task = task(this, p, "scx_bpf_select_cpu_and");
         let cpus = mask(this, cpus, "scx_bpf_select_cpu_and");
@@ -246,15 +244,15 @@ kfuncs! {
         pick(this, cpus, |core, cpus| core.pick_any_cpu_node(cpus, node, flags))
     }
 
-    fn scx_bpf_task_running(p: Task; this) -> bool {
+    fn scx_bpf_task_running(p: TaskPointer; this) -> bool {
         task(this, p, "scx_bpf_task_running").is_some_and(|task| core(this).task_running(task))
     }
 
-    fn scx_bpf_task_cpu(p: Task; this) -> i32 {
+    fn scx_bpf_task_cpu(p: TaskPointer; this) -> i32 {
         task(this, p, "scx_bpf_task_cpu").map_or(0, |task| core(this).task_cpu(task))
     }
 
-    fn scx_bpf_cpu_curr(cpu: i32; this) -> Task {
+    fn scx_bpf_cpu_curr(cpu: i32; this) -> TaskPointer {
         let core = core(this);
         let current = if core.cpu_valid(cpu, "") { core.cpu_curr(cpu) } else { None };
         memory(core, current)
@@ -264,12 +262,12 @@ kfuncs! {
         core(this).now()
     }
 
-    fn scx_bpf_task_set_slice(p: Task, slice: u64; this) -> bool {
+    fn scx_bpf_task_set_slice(p: TaskPointer, slice: u64; this) -> bool {
         let task = task(this, p, "scx_bpf_task_set_slice");
         task.is_some_and(|task| core(this).task_set_slice(task, slice))
     }
 
-    fn scx_bpf_task_set_dsq_vtime(p: Task, vtime: u64; this) -> bool {
+    fn scx_bpf_task_set_dsq_vtime(p: TaskPointer, vtime: u64; this) -> bool {
         let task = task(this, p, "scx_bpf_task_set_dsq_vtime");
         task.is_some_and(|task| core(this).task_set_dsq_vtime(task, vtime))
     }
@@ -304,7 +302,7 @@ unsafe fn pick(
 
 unsafe fn move_task(
     iterator: *mut DsqIterator,
-    p: Task,
+    p: TaskPointer,
     dsq: u64,
     flags: u64,
     ordered: bool,

@@ -10,18 +10,18 @@ use crate::check::NAME_BYTES_MAX;
 /// Names that have a meaning in metrics.
 const TAKEN: [&str; 2] = ["all", PROGRAM];
 
-pub struct Names {
+pub struct GroupNames {
     given: BTreeSet<String>,
     /// The names that tasks will keep.
     kept: BTreeSet<String>,
     made: BTreeMap<String, u32>,
 }
 
-impl Names {
+impl GroupNames {
     /// No names yet, for tasks that are called so in the file.
-    pub fn new<'a>(tasks: impl Iterator<Item = &'a str>) -> Names {
+    pub fn new<'a>(tasks: impl Iterator<Item = &'a str>) -> GroupNames {
         let kept = tasks.filter(|name| **name == written(name, NAME_BYTES_MAX)).map(str::to_owned);
-        Names {
+        GroupNames {
             given: TAKEN.map(str::to_owned).into(),
             kept: kept.collect(),
             made: BTreeMap::new(),
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_name_is_kept_where_it_can_be() {
         let tasks = ["a", "a", "a1", "a name of 20 letters", "a_name_of_20_le", "all", ""];
-        let mut names = Names::new(tasks.into_iter());
+        let mut names = GroupNames::new(tasks.into_iter());
         assert_eq!(
             tasks.map(|task| names.give(task)),
             ["a", "a2", "a1", "a_name_of_20_l1", "a_name_of_20_le", "all1", "task"]

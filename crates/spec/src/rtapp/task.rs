@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use model::{Policy, PolicyClass, Step, TaskGroup};
 
 use super::json::Fields;
-use super::names::Names;
+use super::names::GroupNames;
 use super::phase::{self, Assembled, Phase};
 use super::{Global, scheduling, timers};
 use crate::SpecError;
@@ -105,7 +105,7 @@ fn groups(
     notes: &mut Vec<String>,
 ) -> Vec<TaskGroup> {
     let is_forked = |index: usize| forked.contains(&index);
-    let mut names = Names::new(tasks.iter().map(|task| task.name));
+    let mut names = GroupNames::new(tasks.iter().map(|task| task.name));
     let mut templates: BTreeMap<String, String> = BTreeMap::new();
     let mut groups = Vec::new();
     for (index, task) in tasks.iter().enumerate() {

@@ -96,17 +96,17 @@ impl Idle {
     }
 
     /// All changes of idle CPUs and waiting tasks, in order of time.
-    fn changes(&self, timeline: &Timeline) -> Vec<(u64, Change)> {
+    fn changes(&self, timeline: &Timeline) -> Vec<(u64, SpanEdge)> {
         let mut changes = Vec::new();
         for wait in &timeline.waits {
             let class = self.of_group[timeline.tasks[wait.task].group];
-            changes.push((wait.from_ns, Change::Waits(class, true)));
-            changes.push((wait.to_ns, Change::Waits(class, false)));
+            changes.push((wait.from_ns, SpanEdge::Waits(class, true)));
+            changes.push((wait.to_ns, SpanEdge::Waits(class, false)));
         }
         for (cpu, stretches) in timeline.stretches.iter().enumerate() {
             for stretch in stretches.iter().filter(|stretch| stretch.task.is_none()) {
-                changes.push((stretch.from_ns, Change::Idles(cpu as u32, true)));
-                changes.push((stretch.to_ns, Change::Idles(cpu as u32, false)));
+                changes.push((stretch.from_ns, SpanEdge::Idles(cpu as u32, true)));
+                changes.push((stretch.to_ns, SpanEdge::Idles(cpu as u32, false)));
             }
         }
         changes.sort_unstable();
@@ -184,9 +184,9 @@ fn idle_times(timeline: &Timeline, cpus: &Option<Vec<u32>>) -> Vec<(u64, u64, u6
     joined
 }
 
-/// A change; ends sort before beginnings of the same time, so that spans do not overlap.
+/// Where a span begins or ends; ends sort before beginnings of the same time, so that spans do not overlap.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Change {
+enum SpanEdge {
     /// A task of a class begins or ends waiting.
     Waits(usize, bool),
     /// A CPU begins or ends idling.
@@ -254,11 +254,11 @@ impl Sweep {
         self.episodes.extend(self.episode.take());
     }
 
-    fn change(&mut self, idle: &Idle, change: Change) {
+    fn change(&mut self, idle: &Idle, change: SpanEdge) {
         let step = |count: &mut u64, up: bool| *count = if up { *count + 1 } else { *count - 1 };
         match change {
-            Change::Waits(class, up) => step(&mut self.waiting[class], up),
-            Change::Idles(cpu, up) => {
+            SpanEdge::Waits(class, up) => step(&mut self.waiting[class], up),
+            SpanEdge::Idles(cpu, up) => {
                 step(&mut self.idle_cpus, up);
                 for (class, count) in idle.classes.iter().zip(&mut self.idling) {
                     if holds(&class.cpus, cpu) {

@@ -13,7 +13,7 @@ use crate::number::median::median;
 use crate::replay::figures::{Figures, Kind};
 
 /// The trials of one side, by scheduler.
-pub type Side = BTreeMap<String, Vec<Figures>>;
+pub type FiguresByScheduler = BTreeMap<String, Vec<Figures>>;
 
 /// What a side claims of the second scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,12 @@ pub struct Pair {
 /// Every pair of schedulers that the program ran under, in every headline figure: the wall time,
 /// the number of switches, and the mean wait for a CPU of each group that decides in the trials of
 /// `recorded`.
-pub fn pairs(program: &Side, replay: &Side, model: &Side, recorded: &str) -> Vec<Pair> {
+pub fn pairs(
+    program: &FiguresByScheduler,
+    replay: &FiguresByScheduler,
+    model: &FiguresByScheduler,
+    recorded: &str,
+) -> Vec<Pair> {
     let first = program.get(recorded).and_then(|trials| trials.first());
     let groups = first.map(Figures::weighty).unwrap_or_default();
     let mut headlines = vec![(Kind::Wall, String::new()), (Kind::Switches, String::new())];
@@ -51,7 +56,7 @@ pub fn pairs(program: &Side, replay: &Side, model: &Side, recorded: &str) -> Vec
     for (place, one) in names.iter().enumerate() {
         for other in &names[place + 1..] {
             for (kind, group) in &headlines {
-                let way = |side: &Side| way(side, [one, other], *kind, group);
+                let way = |side: &FiguresByScheduler| way(side, [one, other], *kind, group);
                 let value = |name| median(&values(program, name, *kind, group));
                 let (Some(a), Some(b)) = (value(one), value(other)) else { continue };
                 pairs.push(Pair {
@@ -69,12 +74,12 @@ pub fn pairs(program: &Side, replay: &Side, model: &Side, recorded: &str) -> Vec
     pairs
 }
 
-fn values(side: &Side, scheduler: &str, kind: Kind, group: &str) -> Vec<f64> {
+fn values(side: &FiguresByScheduler, scheduler: &str, kind: Kind, group: &str) -> Vec<f64> {
     let trials = side.get(scheduler).into_iter().flatten();
     trials.filter_map(|trial| trial.value(kind, group)).collect()
 }
 
-fn way(side: &Side, [one, other]: [&str; 2], kind: Kind, group: &str) -> Option<Way> {
+fn way(side: &FiguresByScheduler, [one, other]: [&str; 2], kind: Kind, group: &str) -> Option<Way> {
     claim(&values(side, one, kind, group), &values(side, other, kind, group))
 }
 
@@ -111,10 +116,10 @@ mod tests {
     #[test]
     fn every_pair_of_schedulers_is_compared() {
         let trial = |wall_ns| vec![Figures { wall_ns, ..Figures::default() }];
-        let side = |a, b, c| -> Side {
+        let side = |a, b, c| -> FiguresByScheduler {
             [("a".into(), trial(a)), ("b".into(), trial(b)), ("c".into(), trial(c))].into()
         };
-        let seen = pairs(&side(10, 20, 30), &side(10, 20, 5), &Side::new(), "a");
+        let seen = pairs(&side(10, 20, 30), &side(10, 20, 5), &FiguresByScheduler::new(), "a");
         let wall: Vec<&Pair> = seen.iter().filter(|pair| pair.kind == Kind::Wall).collect();
         assert_eq!(wall.len(), 3);
         let both: Vec<bool> = wall.iter().map(|pair| pair.program == pair.replay).collect();

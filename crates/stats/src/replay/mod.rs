@@ -15,7 +15,7 @@ pub mod same;
 
 use model::Backend;
 
-pub use direction::{Pair, Side, Way, pairs};
+pub use direction::{FiguresByScheduler, Pair, Way, pairs};
 pub use figures::{Figures, Kind, figures};
 pub use same::{Check, checks};
 
@@ -52,10 +52,14 @@ impl Proof {
 
 /// Compares a program with its replay, on the backend where it was recorded and in the simulator.
 /// The sides have every trial, by scheduler.
-pub fn proof(of: (String, String, Backend), recorded: &str, sides: [&Side; 3]) -> Proof {
+pub fn proof(
+    of: (String, String, Backend),
+    recorded: &str,
+    sides: [&FiguresByScheduler; 3],
+) -> Proof {
     let [program, replay, model] = sides;
     let (cell, machine, backend) = of;
-    let trials = |side: &Side| side.get(recorded).cloned().unwrap_or_default();
+    let trials = |side: &FiguresByScheduler| side.get(recorded).cloned().unwrap_or_default();
     let (own, replayed) = (trials(program), trials(replay));
     let (first, others) = own.split_at(own.len().min(1));
     Proof {
@@ -96,11 +100,11 @@ mod tests {
     #[test]
     fn the_first_trial_is_the_recorded_one() {
         let trial = |wall_ns| Figures { wall_ns, ..Figures::default() };
-        let side = |walls: &[u64]| -> Side {
+        let side = |walls: &[u64]| -> FiguresByScheduler {
             [("eevdf".to_owned(), walls.iter().map(|&ns| trial(ns)).collect())].into()
         };
         let of = ("a".to_owned(), "m".to_owned(), Backend::Vm);
-        let none = Side::new();
+        let none = FiguresByScheduler::new();
         let proof = proof(of, "eevdf", [&side(&[100, 200, 200]), &side(&[101]), &none]);
         let wall = |checks: &[Check]| (checks[0].program, checks[0].replay.unwrap_or(0.0));
         assert_eq!((wall(&proof.checks), wall(&proof.repeats)), ((100.0, 101.0), (100.0, 200.0)));

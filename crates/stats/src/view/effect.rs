@@ -51,7 +51,7 @@ impl Change {
 
 /// One headline measure of one cell: what an original changes, and what its file changes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Effect {
+pub struct EffectPair {
     /// The cell's name, `wake_under_hogs hogs=3`.
     pub cell: String,
     pub machine: String,
@@ -63,7 +63,7 @@ pub struct Effect {
     pub in_file: Change,
 }
 
-impl Effect {
+impl EffectPair {
     /// Whether either of the two changes the number by more than 5 %.
     pub fn moves(&self) -> bool {
         self.in_original.moves() || self.in_file.moves()
@@ -94,14 +94,14 @@ pub fn effects(
     backend: Backend,
     counterparts: &BTreeMap<String, String>,
     bases: &BTreeMap<String, String>,
-) -> Vec<Effect> {
+) -> Vec<EffectPair> {
     let mut effects = Vec::new();
     for (key, all) in cells(records).into_iter().filter(|(key, _)| key.backend == backend) {
         let columns = columns(&all);
         for measure in headlines(&all) {
             let change = |name| change(&columns, &measure, bases.get(name)?, name);
             effects.extend(counterparts.iter().filter_map(|(file, original)| {
-                Some(Effect {
+                Some(EffectPair {
                     cell: all[0].trial.workload.cell(),
                     machine: key.machine.clone(),
                     file: file.clone(),
@@ -127,9 +127,9 @@ fn change(columns: &Columns, measure: &MeasureKey, base: &str, changed: &str) ->
 mod tests {
     use super::*;
 
-    fn effect(in_original: [f64; 2], in_file: [f64; 2]) -> Effect {
+    fn effect(in_original: [f64; 2], in_file: [f64; 2]) -> EffectPair {
         let change = |[base, changed]: [f64; 2]| Change { base, changed };
-        Effect {
+        EffectPair {
             cell: "frames".into(),
             machine: "one".into(),
             file: "bore".into(),

@@ -6,13 +6,13 @@ use recording::event::{Event, Leaves, Task, TaskIndex};
 use super::*;
 
 #[derive(Parser)]
-struct Line {
+struct CommandLine {
     #[command(flatten)]
     args: Args,
 }
 
 fn parsed(words: &[&str]) -> Result<Args, String> {
-    let line = Line::try_parse_from([&["record"], words].concat());
+    let line = CommandLine::try_parse_from([&["record"], words].concat());
     line.map(|line| line.args).map_err(|error| error.to_string())
 }
 

@@ -8,7 +8,7 @@ use anyhow::Result;
 use model::metric::PROGRAM;
 use model::{Backend, Record, Trace};
 use recording::traced;
-use stats::replay::{Figures, Side, figures};
+use stats::replay::{Figures, FiguresByScheduler, figures};
 use store::{Filter, Store};
 
 use super::taping::Recorded;
@@ -24,7 +24,7 @@ pub struct Sides<'a> {
 
 impl Sides<'_> {
     /// A program's figures, by scheduler.
-    pub fn program(&self, of: &Recorded) -> Result<Side> {
+    pub fn program(&self, of: &Recorded) -> Result<FiguresByScheduler> {
         let is_its = |record: &&Record| {
             let trial = &record.trial;
             trial.backend == of.backend
@@ -35,13 +35,13 @@ impl Sides<'_> {
     }
 
     /// The figures of its replay on the kernel.
-    pub fn replay(&self, of: &Recorded) -> Result<Side> {
+    pub fn replay(&self, of: &Recorded) -> Result<FiguresByScheduler> {
         self.side(self.replays_of(of, of.backend))
     }
 
     /// The figures of its replay in the simulator. A file stands for its counterpart too, which the
     /// simulator does not have.
-    pub fn model(&self, of: &Recorded) -> Result<Side> {
+    pub fn model(&self, of: &Recorded) -> Result<FiguresByScheduler> {
         let mut side = self.side(self.replays_of(of, Backend::MODEL))?;
         for (file, counterpart) in self.counterparts {
             if let Some(trials) = side.get(file).cloned() {
@@ -60,8 +60,8 @@ impl Sides<'_> {
         })
     }
 
-    fn side<'a>(&self, records: impl Iterator<Item = &'a Record>) -> Result<Side> {
-        let mut side = Side::new();
+    fn side<'a>(&self, records: impl Iterator<Item = &'a Record>) -> Result<FiguresByScheduler> {
+        let mut side = FiguresByScheduler::new();
         for record in records.filter(|record| record.outcome.is_ok()) {
             let figures = of_trial(&trace(self.store, record)?, record);
             side.entry(record.trial.contestant.name.clone()).or_default().extend(figures);
