@@ -13,5 +13,6 @@ mod lines;
 mod page;
 mod reference;
 mod rtapp;
+mod statements;
 
 pub use testing::project::{self, expect_none, files, is_blessing, root};
