@@ -16,7 +16,7 @@ pub struct ExperimentOptions {
     pub experiment: Option<String>,
     /// The only source of randomness: order of trials, start phases
     #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    pub seed: u64,
     #[command(flatten)]
     pub overrides: Overrides,
 }

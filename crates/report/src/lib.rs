@@ -11,11 +11,12 @@
 //! hold, and [`switching`] states how to switch to a scheduler.
 //!
 //! The forms: [`html`] has one module per section of the page (`…_section`), [`terminal`] one per
-//! kind of text (`…_text`), [`markdown`], [`effects_markdown`] and [`replay_markdown`] write tables
-//! for documents.
+//! kind of text (`…_text`), [`markdown`], [`effects_markdown`], [`replay_markdown`] and
+//! [`advice_markdown`] write tables for documents.
 //!
 //! What is not here: any statistic. A report shows what `stats` found and decides nothing.
 
+pub mod advice_markdown;
 pub mod agreement;
 pub mod answer;
 mod cells;

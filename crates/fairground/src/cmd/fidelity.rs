@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `fairground fidelity [EXPERIMENT]`: how far two ways to run the same thing are apart: the
 //! simulator and a kernel; with `--counterparts`, a scheduler's file and the kernel's own scheduler
-//! that it was written after; or, with `--replays`, a real program and the replay of its recording.
+//! that it was written after; with `--replays`, a real program and the replay of its recording; or,
+//! with `--advice`, what `recommend` says by the simulator and by a kernel.
 
+mod advice;
 mod counterparts;
 mod replays;
 
@@ -39,6 +41,16 @@ pub struct Args {
     /// under all of its schedulers
     #[arg(long, conflicts_with = "counterparts")]
     pub replays: bool,
+    /// Compare the simulator's advice with a kernel's: for each care and number of CPUs, all
+    /// candidates on both
+    #[arg(long, conflicts_with_all = ["counterparts", "replays", "all"])]
+    pub advice: bool,
+    /// Measure only these cares; the table has the others as far as they are in the store
+    #[arg(long = "care", value_name = "NAME", value_delimiter = ',', requires = "advice")]
+    pub cares: Vec<String>,
+    /// Measure only machines with so many CPUs [default: 1,2,4]
+    #[arg(long, value_name = "N", value_delimiter = ',', requires = "advice")]
+    pub cpus: Vec<u32>,
     /// Keep the recordings in this folder, as workload files
     #[arg(long, value_name = "FOLDER", requires = "replays")]
     tapes: Option<PathBuf>,
@@ -67,6 +79,9 @@ enum ComparedWith {
 pub fn run(mut args: Args) -> Result<ExitCode> {
     if args.replays {
         return replays::run(args);
+    }
+    if args.advice {
+        return advice::run(&args);
     }
     let usual = if args.counterparts { counterparts::EXPERIMENT } else { EXPERIMENT };
     args.experiment.experiment.get_or_insert_with(|| usual.into());

@@ -18,6 +18,7 @@
 //!
 //! What is not here: wording, and the choice of candidates.
 
+pub mod confirmation;
 mod find;
 
 use model::Record;
