@@ -43,6 +43,33 @@ fn most_numbers_of_a_small_experiment_agree() {
 }
 
 #[test]
+fn a_kernel_confirms_advice_and_the_table_keeps_what_was_measured() {
+    testing::beyond_cargo_test!("boots a kernel");
+    need!(guest(&[]));
+    let bench = Bench::new();
+    let advice = ["fidelity", "--advice", "--scheduler", "bmq", "--offline", "--care"];
+    let one = stdout(&bench.run(&[&advice[..], &["audio", "--cpus", "1"]].concat()).success());
+    assert!(one.starts_with("Kernel: 7."), "{one}");
+    assert!(one.contains("| audio | 1 | 1 of 1 | bmq | bmq | yes |"), "{one}");
+    assert!(one.contains("| audio | 2 | not measured |"), "{one}");
+    let resumed = [&advice[..], &["audio", "--cpus", "1", "--resume"]].concat();
+    assert_eq!(stdout(&bench.run(&resumed).success()), one);
+}
+
+#[test]
+fn advice_ignores_no_option() {
+    let bench = Bench::new();
+    for (more, why) in [
+        (&["--machine", "laptop_4"][..], "the cares name workloads and measures"),
+        (&["quick"], "the cares name workloads and measures"),
+        (&["--cpus", "9"], "--cpus 9: write 1 … 8"),
+    ] {
+        let said = stderr(&bench.run(&[&["fidelity", "--advice"], more].concat()).code(2));
+        assert!(said.contains(why), "{said}");
+    }
+}
+
+#[test]
 fn one_backend_is_not_enough() {
     let bench = Bench::new();
     bench.write("alike.toml", EXPERIMENT);

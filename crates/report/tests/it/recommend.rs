@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use expect_test::expect;
 use model::metric::{Direction, Unit};
+use report::advice_markdown::{AdviceCell, tables};
 use report::terminal::recommendation_text::{RecommendationContext, recommendation};
 use stats::PValue;
 use stats::compare::evidence::Evidence;
+use stats::decide::recommend::confirmation::{Against, Confirmation, Lost};
 use stats::decide::recommend::{Advice, Candidate, Effect, Judged, Reason, Silence, Standing};
 use stats::{Aim, Interval, Recommendation, Shift, Watched};
 
@@ -208,4 +210,32 @@ fn no_line_is_too_wide() {
 fn first_part(advice: Advice, candidates: Vec<Candidate>) -> String {
     let text = told(advice, candidates);
     text.split("  measured").next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn what_a_kernel_confirms_is_a_table_with_sums() {
+    let verdicts = vec![
+        ("bmq".to_owned(), Against::Better, Against::Worse),
+        ("tt".into(), Against::AsGood, Against::AsGood),
+    ];
+    let lost = Lost { choice: Some(0.11), best: Some(0.0), unit: Unit::Ratio };
+    let (choice, best) = ("bmq".to_owned(), vec!["tt".to_owned(), "cfs".into()]);
+    let games = Confirmation { verdicts, choice, best, distinguishes: true, lost };
+    let cells = [("games", Some(games)), ("audio", None)];
+    let cells =
+        cells.map(|(care, confirmation)| AdviceCell { care: care.into(), cpus: 4, confirmation });
+    expect![[r#"
+        | care | CPUs | verdicts that agree | the simulator's choice | the kernel's best | among them | with the choice | with the best |
+        |---|---:|---:|---|---|---|---:|---:|
+        | games | 4 | 1 of 2 | bmq | tt, cfs | no | 0.110 | 0 |
+        | audio | 4 | not measured | | | | | |
+
+        1 of 2 cells were measured. 1 of 2 verdicts agree (50.0 %). Where the kernel distinguishes any candidate, the simulator's choice is among the kernel's best in 0 of 1 cells.
+
+        Verdicts that differ:
+
+        | care | CPUs | candidate | simulator | kernel |
+        |---|---:|---|---|---|
+        | games | 4 | bmq | better | worse |
+    "#]].assert_eq(&tables(&cells));
 }

@@ -4,6 +4,7 @@
 use crate::common::{record, with};
 use crate::experiments::normal;
 use model::{Outcome, Record};
+use stats::decide::recommend::confirmation::{Against, Confirmation, Lost};
 use stats::decide::recommend::{
     Advice, Effect, Reason, Recommendation, Silence, Standing, recommend,
 };
@@ -52,6 +53,32 @@ fn standing(said: &Recommendation, name: &str) -> Standing {
 
 fn switch(names: &[&str]) -> Advice {
     Advice::Switch(names.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn a_kernel_confirms_verdicts_and_choice_or_says_what_is_lost() {
+    let race = |fast: f64, slow: f64| {
+        let fast = trials("fast", &about(fast), &about(0.9));
+        let slow = trials("slow", &about(slow), &about(0.9));
+        advised(&[now(), fast, slow, trials("same", &about(100.0), &about(0.9))].concat(), &[aim()])
+    };
+    let predicted = race(50.0, 150.0);
+    let same = Confirmation::of(&predicted, &race(60.0, 170.0));
+    assert_eq!((same.agreeing(), same.verdicts.len()), (3, 3));
+    assert!(same.is_among_best() && same.distinguishes, "{same:?}");
+    let turned = Confirmation::of(&predicted, &race(150.0, 50.0));
+    assert_eq!((turned.agreeing(), turned.choice.as_str()), (1, "fast"));
+    assert_eq!(turned.best, ["slow"]);
+    let verdict = |name: &str| turned.verdicts.iter().find(|(own, ..)| own == name).cloned();
+    assert_eq!(verdict("fast"), Some(("fast".into(), Against::Better, Against::Worse)));
+    let Lost { choice, best, .. } = turned.lost;
+    assert!(choice > Some(149.0) && best < Some(52.0), "{turned:?}");
+    // Where a kernel sees no difference, the scheduler in use and all others are its best.
+    let alike = Confirmation::of(&predicted, &race(100.0, 100.0));
+    assert_eq!(alike.best.len(), 4);
+    assert!(!alike.distinguishes && alike.is_among_best(), "{alike:?}");
+    let keep = Confirmation::of(&race(100.0, 150.0), &race(50.0, 150.0));
+    assert_eq!((keep.choice.as_str(), keep.is_among_best()), ("now", false));
 }
 
 #[test]
