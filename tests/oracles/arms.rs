@@ -137,7 +137,12 @@ fn contestant(text: &str, sources: &mut Sources) -> model::Contestant {
         found.borrow_mut().insert(source.sha256.clone(), source);
         Ok(name)
     };
-    let host = Host { cpus: 1, resolve: &resolve };
+    let knobs = |sha256: &str| {
+        let source = found.borrow().get(sha256).cloned().ok_or("no source")?;
+        let compiled = compile::compile(&source).map_err(|error| error.to_string())?;
+        live::loader::knobs(&compiled.object).map_err(|error| error.message)
+    };
+    let host = Host { cpus: 1, resolve: &resolve, knobs: &knobs, running: None };
     let text = facts(text);
     spec::contestant::from_option(&text, &host).unwrap_or_else(|error| panic!("{text}: {error}"))
 }

@@ -6,17 +6,20 @@
 //! ```
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
 
 use model::{Backend, Contestant, Experiment, Seed, Trial};
 
 use spec::experiment::ResolvedExperiment;
+use spec::live::RunningKernel;
 use spec::plan;
 use spec::relations::Relations;
 use spec::{Host, Overrides, SpecError};
 
-use crate::execution::objects::Sources;
+use crate::advice::host;
+use crate::execution::objects::{self, Sources};
 
 /// An experiment together with its plan and the texts of its schedulers: all that is needed to
 /// measure it anywhere.
@@ -30,6 +33,8 @@ pub struct PlannedExperiment {
     pub notes: Vec<String>,
     /// Which of its contestants belong together.
     pub relations: Relations,
+    /// The places that name its contestants, for messages.
+    pub origins: BTreeMap<String, SpecError>,
     /// The seed that the trials were planned with.
     pub seed: Seed,
     /// The trials in the order in which they run.
@@ -45,10 +50,10 @@ impl PlannedExperiment {
         overrides: &Overrides,
         seed: Seed,
     ) -> Result<PlannedExperiment, SpecError> {
-        let (resolved, sources) = resolve(name, overrides)?;
-        let ResolvedExperiment { experiment, notes, relations } = resolved;
+        let (resolved, sources) = resolve(name, overrides, Some(&host::running_kernel))?;
+        let ResolvedExperiment { experiment, notes, relations, origins } = resolved;
         let trials = plan::plan(&experiment, seed);
-        Ok(PlannedExperiment { experiment, sources, notes, relations, seed, trials })
+        Ok(PlannedExperiment { experiment, sources, notes, relations, origins, seed, trials })
     }
 
     /// The plan's identity: equal plans have equal trials in equal order.
@@ -76,21 +81,25 @@ impl PlannedExperiment {
     }
 }
 
-/// Reads an experiment exactly as its file has it.
+/// Reads an experiment exactly as its file has it, to look at it.
 pub fn experiment_of_file(name: &str) -> Result<Experiment, SpecError> {
-    Ok(resolve(Some(name), &Overrides::default())?.0.experiment)
+    Ok(resolve(Some(name), &Overrides::default(), None)?.0.experiment)
 }
 
+/// Reads an experiment and keeps one of its backends, to look at it.
 pub fn experiment_on(name: &str, backend: Backend) -> Result<Experiment, SpecError> {
     let overrides = Overrides { on: vec![backend], ..Overrides::default() };
-    Ok(resolve(Some(name), &overrides)?.0.experiment)
+    Ok(resolve(Some(name), &overrides, None)?.0.experiment)
 }
+
+type Running<'a> = Option<&'a dyn Fn() -> RunningKernel>;
 
 fn resolve(
     name: Option<&str>,
     overrides: &Overrides,
+    running: Running<'_>,
 ) -> Result<(ResolvedExperiment, Sources), SpecError> {
-    with_sources(|host| match name {
+    with_sources(running, |host| match name {
         Some(name) => spec::experiment(name, overrides, host),
         None => spec::adhoc(overrides, host),
     })
@@ -113,7 +122,7 @@ pub fn plan_of(experiment: &Experiment, seed: Seed, wanted: &str) -> Option<Vec<
 
 /// The contestant that a `--scheduler` option describes, and the text of its file.
 pub fn contestant(option: &str) -> Result<(Contestant, Sources), SpecError> {
-    with_sources(|host| spec::contestant::from_option(option, host))
+    with_sources(None, |host| spec::contestant::from_option(option, host))
 }
 
 /// Logical CPUs of this machine; 1 where the kernel does not say.
@@ -121,17 +130,26 @@ pub fn host_cpus() -> u32 {
     thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32)
 }
 
-/// Lets `read` look schedulers up, and returns the texts that it has found.
+/// Lets `read` look schedulers and their knobs up, and returns the texts that it has found.
 fn with_sources<Read>(
+    running: Running<'_>,
     read: impl FnOnce(&Host<'_>) -> Result<Read, SpecError>,
 ) -> Result<(Read, Sources), SpecError> {
     let sources = RefCell::new(Sources::new());
     let resolve = |file: &str, base: &Path| {
-        let source = compile::resolve(file, base).map_err(|error| error.to_string())?;
+        let source = objects::named(file, base)?;
         let found = (source.name.clone(), source.sha256.clone());
         sources.borrow_mut().insert(source.sha256.clone(), source);
         Ok(found)
     };
-    let resolved = read(&Host { cpus: host_cpus(), resolve: &resolve })?;
+    let knobs = |sha256: &str| {
+        let compiled = match sources.borrow().get(sha256) {
+            Some(source) => compile::compile(source).map_err(|error| error.to_string())?,
+            None => return Ok(Vec::new()),
+        };
+        live::loader::knobs(&compiled.object).map_err(|error| error.message)
+    };
+    let host = Host { cpus: host_cpus(), resolve: &resolve, knobs: &knobs, running };
+    let resolved = read(&host)?;
     Ok((resolved, sources.into_inner()))
 }

@@ -2,10 +2,10 @@
 //! What is compared: a scheduler of one of four kinds, on a kernel.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::KnobValue;
 use crate::usual::is_default;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,8 +14,8 @@ pub struct Contestant {
     /// The label in tables and charts, unique in the experiment.
     pub name: String,
     /// The kernel series that the `vm` backend boots for it, as in `fairground list kernels`:
-    /// `6.1`, `6.12`, `7` (the newest 7.x), or a path to an image. `live` ignores it and records
-    /// the running kernel.
+    /// `6.1`, `6.12`, `7` (the newest 7.x), or a path to an image. On `live` only a kernel's own
+    /// scheduler has one, and it is the running kernel's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
     pub scheduler: SchedulerChoice,
@@ -58,24 +58,6 @@ impl SchedulerChoice {
     /// Whether it needs `CONFIG_SCHED_CLASS_EXT`.
     pub fn is_sched_ext(&self) -> bool {
         matches!(self, Self::File { .. } | Self::Program { .. })
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum KnobValue {
-    Bool(bool),
-    /// For integer knobs of any width and sign.
-    Int(i64),
-}
-
-/// As `--scheduler` takes it.
-impl fmt::Display for KnobValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            KnobValue::Bool(value) => value.fmt(f),
-            KnobValue::Int(value) => value.fmt(f),
-        }
     }
 }
 

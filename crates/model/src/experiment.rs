@@ -9,7 +9,7 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::usual::{is_default, is_true, yes};
-use crate::{Aim, Backend, Contestant, Machine, Outcome, Trial, Workload};
+use crate::{Backend, Contestant, Machine, Outcome, Trial, Workload};
 
 /// An experiment with everything that its file refers to already read: contestants × workloads ×
 /// machines × repeats. The plan is a pure function of it and a seed.
@@ -38,6 +38,9 @@ pub struct Experiment {
     /// The cells that only some of the machines have, with the names of those machines.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cells_on: BTreeMap<String, Vec<String>>,
+    /// The contestants that `live` leaves out: other kernels' own schedulers than this kernel's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_on_live: Vec<String>,
     /// Number of blocks. Each boots every kernel afresh, so this is also the number of boots per
     /// contestant and cell.
     pub blocks: u32,
@@ -101,12 +104,6 @@ pub struct Design {
     /// The noise between identical contestants before the experiment (A/A trials).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scatter: Vec<Scatter>,
-    /// What a recommendation is judged by; empty where none was asked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub aims: Vec<Aim>,
-    /// The contestants that are the scheduler in use, or stand for it, of a recommendation.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub in_use: Vec<String>,
 }
 
 impl Design {

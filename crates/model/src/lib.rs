@@ -5,24 +5,24 @@
 //! Experiment ──► Trial ──► Record ──► (stats) Comparison
 //! ```
 //!
-//! Read in this order: [`experiment`] asks a question, [`contestant`] and [`workload`] and
+//! Read in this order: [`experiment`] asks a question, [`contestant`] (with its [`knob`]s), [`workload`] and
 //! [`machine`] say what is compared, under which workload, on which machine; [`trial`] is one
 //! answerable question as a value; [`record`] is its answer, made of [`metric`]s (each with its
 //! [`measure_key`]), [`histogram`]s, [`series`] and a [`trace`]. [`seed`] is the only source of
-//! chance. [`claim`] is a published finding with its tests, [`aim`] what a user wants. [`tape`] is what the tasks of a
+//! chance. [`claim`] is a published finding with its tests. [`tape`] is what the tasks of a
 //! recording did, [`tape_text`] the same on its way to others. [`play`] is what a workload means,
 //! defined once for all backends; [`parsers`] read what real programs print. [`text`] makes
 //! strangers' words safe for a terminal.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 
-pub mod aim;
 pub mod backend;
 mod check;
 pub mod claim;
 pub mod contestant;
 pub mod experiment;
 pub mod histogram;
+pub mod knob;
 pub mod machine;
 pub mod measure_key;
 pub mod metric;
@@ -39,13 +39,13 @@ pub mod trial;
 mod usual;
 pub mod workload;
 
-pub use aim::{Aim, Watched};
 pub use backend::Backend;
 pub use check::{LARGEST_NUMBER, SMALLEST_NUMBER};
 pub use claim::{Claim, Expectation};
-pub use contestant::{Contestant, KnobValue, Policy, PolicyClass, SchedulerChoice};
+pub use contestant::{Contestant, Policy, PolicyClass, SchedulerChoice};
 pub use experiment::{Design, Experiment, Progress, Scatter};
 pub use histogram::Histogram;
+pub use knob::{Knob, KnobKind, KnobValue};
 pub use machine::{Clock, Costs, Machine};
 pub use measure_key::{MeasureKey, Statistic};
 pub use metric::{Measure, Metric};

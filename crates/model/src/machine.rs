@@ -22,7 +22,7 @@ pub struct Machine {
     /// One sentence for `fairground list machines`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// Logical CPUs; 0: as many as the host has.
+    /// Logical CPUs, at least 1; the machine `here` has as many as the host.
     pub cpus: u32,
     /// Memory in MiB; the VM's `-m`.
     #[serde(default = "usual::<MEMORY_MIB>")]

@@ -111,6 +111,15 @@ pub fn names(kind: Kind) -> Vec<String> {
     names.into_iter().collect()
 }
 
+/// What [`find`] says of a name, with the name: `unknown machine 'x'`, `x is a folder, …`.
+pub fn naming(message: &str, name: &str) -> String {
+    if message.starts_with("is ") || message.starts_with("cannot ") {
+        format!("{name} {message}")
+    } else {
+        format!("{message} '{name}'")
+    }
+}
+
 /// Whether [`find`] treats it as a path.
 pub fn is_path(name: &str) -> bool {
     name.contains('/') || has_ending(Path::new(name))

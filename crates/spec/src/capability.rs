@@ -17,9 +17,14 @@ pub type Part<'a> = (Backend, &'a Contestant, &'a Workload);
 
 /// Every combination that its backend can run, in the experiment's order.
 pub fn runnable(experiment: &Experiment) -> Vec<Part<'_>> {
+    let is_absent = |backend: Backend, contestant: &Contestant| {
+        backend.uses_running_kernel() && experiment.not_on_live.contains(&contestant.name)
+    };
     let all = parts(experiment).into_iter();
-    all.filter(|&(backend, contestant, workload)| why_not(backend, contestant, workload).is_none())
-        .collect()
+    all.filter(|&(backend, contestant, workload)| {
+        !is_absent(backend, contestant) && why_not(backend, contestant, workload).is_none()
+    })
+    .collect()
 }
 
 /// The contestants that every backend can run in some cell, in the experiment's order.

@@ -183,7 +183,7 @@ fn unknown_workload(choice: &Choice, error: SpecError) -> SpecError {
     if error.file != choice.name {
         return error;
     }
-    let message = format!("{} '{}'", error.message, choice.name);
+    let message = assets::naming(&error.message, &choice.name);
     let in_a_file = choice.origin.line.is_some();
     let hint =
         error.hint.map(|hint| if in_a_file { format!("{hint}; {}", mentions::HINT) } else { hint });

@@ -7,15 +7,16 @@ use std::path::Path;
 use model::{Contestant, KnobValue, Policy, SchedulerChoice};
 use serde::Deserialize;
 
+use super::knobs;
 use super::mentions;
 use super::policy;
-use super::source::{KNOB_VALUES, Places};
+use super::source::Places;
 use super::{Host, SpecError};
 
 /// The newest kernel series in the package mirror; sched_ext schedulers need it.
 const NEWEST: &str = "7";
 /// The option that the user wrote, for messages.
-const OPTION: &str = "--scheduler";
+pub const OPTION: &str = "--scheduler";
 
 /// How the name of a scheduler's file ends.
 const ENDING: &str = ".bpf.c";
@@ -24,9 +25,9 @@ const ENDING: &str = ".bpf.c";
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    name: Option<String>,
-    kernel: Option<String>,
-    file: Option<String>,
+    pub name: Option<String>,
+    pub kernel: Option<String>,
+    pub file: Option<String>,
     program: Option<Vec<String>>,
     policy: Option<Policy>,
     #[serde(default)]
@@ -55,6 +56,10 @@ pub fn from_entry(
     if let Some(file) = file {
         let (own, sha256) = (host.resolve)(&file, base)
             .map_err(|error| places.error(&format!("{path}.file"), error).hint(mentions::HINT))?;
+        knobs::check(&own, &sha256, &knobs, host).map_err(|fault| {
+            let path = format!("{path}.knobs.{}", fault.knob);
+            places.error(&path, fault.message).maybe_hint(fault.hint)
+        })?;
         let scheduler = SchedulerChoice::File { file, sha256, knobs };
         return Ok(contestant(name.unwrap_or(own), kernel, scheduler));
     }
@@ -164,14 +169,10 @@ fn from_file_option(
         let hint = "write a scheduler's name, FILE.bpf.c, program:…, kernel:… or policy:…";
         return Err(fail("an empty scheduler".into()).hint(hint));
     }
-    let knobs: BTreeMap<String, KnobValue> = knobs
-        .split_whitespace()
-        .map(|word| {
-            let hint = format!("write knob=value; {KNOB_VALUES}");
-            knob(word).ok_or_else(|| fail(format!("'{word}' is not a knob")).hint(hint))
-        })
-        .collect::<Result<_, SpecError>>()?;
+    let wrong = |fault: knobs::Fault| fail(fault.message).maybe_hint(fault.hint);
+    let knobs = knobs::parse(knobs).map_err(wrong)?;
     let (name, sha256) = (host.resolve)(file, Path::new("")).map_err(fail)?;
+    knobs::check(&name, &sha256, &knobs, host).map_err(wrong)?;
     let name = text.replacen(file, &name, 1);
     let scheduler = SchedulerChoice::File { file: file.into(), sha256, knobs };
     Ok(contestant(name, kernel, scheduler))
@@ -187,18 +188,8 @@ fn split_file(text: &str) -> (&str, &str) {
     }
 }
 
-fn knob(word: &str) -> Option<(String, KnobValue)> {
-    let (name, value) = word.split_once('=')?;
-    let value = match value {
-        "true" => KnobValue::Bool(true),
-        "false" => KnobValue::Bool(false),
-        number => KnobValue::Int(number.parse().ok()?),
-    };
-    (!name.is_empty()).then(|| (name.to_owned(), value))
-}
-
 /// `vtime@6.12` → `vtime` on 6.12. What ends in `.c` is a path, `@` and all.
-fn split_kernel(text: &str) -> (&str, Option<String>) {
+pub fn split_kernel(text: &str) -> (&str, Option<String>) {
     match text.rsplit_once('@') {
         Some((rest, kernel))
             if !kernel.is_empty() && !kernel.contains(['/', ' ']) && !kernel.ends_with(".c") =>
@@ -233,25 +224,26 @@ mod tests {
 
     fn resolve(file: &str, _: &Path) -> Result<(String, String), String> {
         match file {
-            "vtime" | "./mine@home.bpf.c" | "/a b/my own.bpf.c" => Ok((file.into(), "0123".into())),
+            "vtime" | "./mine@home.bpf.c" | "/a b/my own.bpf.c" => {
+                Ok((file.into(), "vtime".into()))
+            }
             _ => Err(format!("no scheduler '{file}'; did you mean 'vtime'?")),
         }
     }
 
     fn option(text: &str) -> Result<Contestant, SpecError> {
-        from_option(text, &Host { cpus: 2, resolve: &resolve })
+        from_option(text, &crate::tests::host_with(&resolve))
     }
 
     #[test]
     fn every_form_of_the_option() {
         let plain = option("vtime").unwrap();
         assert_eq!((plain.name.as_str(), plain.kernel.as_deref()), ("vtime", Some("7")));
-        let knobs = option("vtime slice_us=3000 fifo=true@6.12").unwrap();
-        assert_eq!(knobs.name, "vtime slice_us=3000 fifo=true");
+        let knobs = option("vtime slice_us=3000@6.12").unwrap();
+        assert_eq!(knobs.name, "vtime slice_us=3000");
         assert_eq!(knobs.kernel.as_deref(), Some("6.12"));
         let SchedulerChoice::File { knobs, .. } = knobs.scheduler else { panic!("a file") };
         assert_eq!(knobs["slice_us"], KnobValue::Int(3000));
-        assert_eq!(knobs["fifo"], KnobValue::Bool(true));
         let program = option("program:scx_bpfland -s 5000").unwrap();
         let command = ["scx_bpfland", "-s", "5000"].map(String::from).to_vec();
         assert_eq!(program.scheduler, SchedulerChoice::Program { command });
@@ -278,7 +270,7 @@ mod tests {
         assert_eq!(text("vtme"), "--scheduler vtme: no scheduler 'vtme'; did you mean 'vtime'?");
         assert_eq!(
             text("vtime slice"),
-            "--scheduler vtime slice: 'slice' is not a knob; write knob=value; write a whole \
+            "--scheduler vtime slice: 'slice' sets no knob; write knob=value, the value a whole \
              number, true or false"
         );
         assert_eq!(

@@ -8,10 +8,12 @@ use model::{Backend, Contestant, Design, Experiment, Machine, Workload};
 use serde::Deserialize;
 
 use super::cells::{self, Cells, Choice};
+use super::contestants::Entrant;
+use super::live::{self, Admitted};
 use super::near::advice;
 use super::relations::Relations;
 use super::source::{Document, Places, unknown_name};
-use super::{Host, Overrides, SpecError, contestant, machine};
+use super::{Host, Overrides, SpecError, contestant, contestants, machine};
 use crate::assets::{self, Kind};
 use crate::capability;
 use crate::mentions;
@@ -39,6 +41,8 @@ pub struct ResolvedExperiment {
     pub notes: Vec<String>,
     /// Which of its contestants belong together.
     pub relations: Relations,
+    /// The places that name its contestants, for messages.
+    pub origins: BTreeMap<String, SpecError>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -124,7 +128,15 @@ fn resolve(
     range(places, "trials_per_boot", u64::from(trials_per_boot), most)?;
     let trace = trace(&file, over, &workloads, places)?;
     let wanted = over.baseline.as_ref().or(file.baseline.as_ref()).cloned();
-    let contestants = contestants(file.scheduler, base, places, over, host)?;
+    let entrants = contestants::all(file.scheduler, base, places, over, host)?;
+    let admitted = match host.running {
+        Some(running) if live => live::admit(&entrants, &running())?,
+        _ => Admitted::default(),
+    };
+    let origin = |entrant: &Entrant| (entrant.contestant.name.clone(), entrant.origin.clone());
+    let origins = entrants.iter().map(origin).collect();
+    let contestants: Vec<Contestant> =
+        entrants.into_iter().map(|entrant| entrant.contestant).collect();
     let baseline = baseline(wanted, &contestants, places, over)?;
     let relations = Relations { counterparts: file.pairs, bases: file.bases };
     relations.check(&contestants, places)?;
@@ -139,6 +151,7 @@ fn resolve(
         machines,
         only_on,
         cells_on,
+        not_on_live: admitted.left_out,
         blocks,
         trials_per_boot,
         timeout_ms: timeout_s * 1000,
@@ -157,14 +170,35 @@ fn resolve(
         return Err(places.error("on", reason).hint("leave the vm backend out: --on sim"));
     }
     notes.extend(capability::ignored_fields(&experiment));
+    notes.extend(played_on_others(&experiment));
     notes.extend(capability::left_out(&experiment));
+    notes.extend(admitted.note);
     if capability::runnable(&experiment).is_empty() {
         let reason = notes.last().cloned().unwrap_or_default();
-        let error = places.error("on", format!("nothing can be simulated: {reason}"));
+        let cannot = if live { "nothing can run on live" } else { "nothing can be simulated" };
+        let error = places.error("on", format!("{cannot}: {reason}"));
         return Err(error.hint("write on = \"vm\", or --on vm"));
     }
     notes.extend(common_baseline(&mut experiment));
-    Ok(ResolvedExperiment { experiment, notes, relations })
+    Ok(ResolvedExperiment { experiment, notes, relations, origins })
+}
+
+/// A sentence for each recording that no machine plays on as many CPUs as it was made on.
+fn played_on_others(experiment: &Experiment) -> Vec<String> {
+    let has = |cpus: u32| experiment.machines.iter().any(|machine| machine.cpus == cpus);
+    let note = |workload: &Workload| {
+        let cpus = workload.recording.as_ref()?.cpus;
+        let name = &workload.name;
+        (cpus > 0 && !has(cpus)).then(|| {
+            let played = experiment.machines[0].cpus;
+            format!(
+                "{name} was recorded on {cpus} CPUs and is played on {played}; --machine \
+                 counted_{cpus} has as many"
+            )
+        })
+    };
+    let notes: BTreeSet<String> = experiment.workloads.iter().filter_map(note).collect();
+    notes.into_iter().collect()
 }
 
 /// All backends use the same baseline. If one backend cannot run it, the baseline is the first
@@ -264,7 +298,7 @@ pub fn placed(error: SpecError, name: &str, places: &Places, path: &str) -> Spec
         return error;
     }
     let hint = error.hint.map(|hint| format!("{hint}; {}", mentions::HINT));
-    places.error(path, format!("{} '{name}'", error.message)).maybe_hint(hint)
+    places.error(path, assets::naming(&error.message, name)).maybe_hint(hint)
 }
 
 fn unique<'a>(
@@ -303,35 +337,6 @@ fn choices(
     let is_free = !over.machines.is_empty() || over.on.contains(&Backend::Live);
     let choice = |choice: Choice| if is_free { choice.everywhere() } else { choice };
     entries.map(|entry| read(entry).map(choice)).collect()
-}
-
-/// The file's contestants; those of the command line are added, or take the place of their
-/// namesakes.
-fn contestants(
-    entries: Vec<contestant::Entry>,
-    base: &Path,
-    places: &Places,
-    over: &Overrides,
-    host: &Host,
-) -> Result<Vec<Contestant>, SpecError> {
-    let mut all = Vec::new();
-    for (index, entry) in entries.into_iter().enumerate() {
-        let path = format!("scheduler[{index}]");
-        all.push(contestant::from_entry(entry, &path, places, base, host)?);
-    }
-    unique(all.iter().map(|contestant| &contestant.name), "scheduler", "scheduler", places)?;
-    for option in &over.schedulers {
-        let new = contestant::from_option(option, host)?;
-        match all.iter_mut().find(|old| old.name == new.name) {
-            Some(old) => *old = new,
-            None => all.push(new),
-        }
-    }
-    if all.is_empty() {
-        let hint = "add a [[scheduler]], or --scheduler NAME";
-        return Err(places.error("", "no scheduler").hint(hint));
-    }
-    Ok(all)
 }
 
 /// The contestant that the others are compared with; by default the first.

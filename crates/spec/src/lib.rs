@@ -6,8 +6,8 @@
 //!                                                             capability ─► plan ─► trials
 //! ```
 //!
-//! Read in this order: [`assets`] finds files by name; [`experiment`], [`contestant`],
-//! [`workload`], [`source`] (text, positions and expressions), [`check`] (what a workload must
+//! Read in this order: [`assets`] finds files by name; [`experiment`], [`contestant`], [`knobs`],
+//! [`contestants`] (their names), [`live`] (what this kernel runs), [`workload`], [`source`] (text, positions and expressions), [`check`] (what a workload must
 //! obey), [`rtapp`], [`machine`], [`care`]; [`capability`] says what each backend can do, [`plan`]
 //! lays out the trials. [`files`] is the one reader of files. [`mentions`] finds names of what
 //! was deleted.
@@ -21,9 +21,12 @@ pub mod care;
 pub mod cells;
 pub mod check;
 pub mod contestant;
+pub mod contestants;
 pub mod experiment;
 pub mod expression;
 pub mod files;
+pub mod knobs;
+pub mod live;
 pub mod machine;
 pub mod mentions;
 pub mod near;
@@ -41,7 +44,7 @@ use std::fmt;
 use std::path::Path;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use model::{Backend, Machine};
+use model::{Backend, Knob, Machine};
 
 pub use experiment::{adhoc, experiment};
 pub use near::near;
@@ -102,11 +105,17 @@ impl std::error::Error for SpecError {}
 /// to.
 pub type Resolve<'a> = dyn Fn(&str, &Path) -> Result<(String, String), String> + 'a;
 
+/// Finds the knobs of a scheduler's file by the SHA-256 that [`Resolve`] gave.
+pub type Knobs<'a> = dyn Fn(&str) -> Result<Vec<Knob>, String> + 'a;
+
 /// What the meaning of the files depends on besides their text.
 pub struct Host<'a> {
-    /// Logical CPUs of this machine: what `cpus = 0` in a machine file stands for.
+    /// Logical CPUs of this machine, which the machine `here` has.
     pub cpus: u32,
     pub resolve: &'a Resolve<'a>,
+    pub knobs: &'a Knobs<'a>,
+    /// The running kernel, asked if something is to run on it; `None` if nothing is to run.
+    pub running: Option<&'a dyn Fn() -> live::RunningKernel>,
 }
 
 /// What the command line changes in an experiment.

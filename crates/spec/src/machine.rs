@@ -12,8 +12,10 @@ use crate::assets::{self, Asset, Kind};
 
 /// The machine file that stands for the host.
 pub use model::machine::HERE;
+/// The machine whose costs the others of its kind have, see [`load`].
+const COUNTED: &str = "counted_4";
 /// The most CPUs of a machine: what the kernel's masks of CPUs can hold.
-const CPUS_MAX: u32 = 8192;
+pub const CPUS_MAX: u32 = 8192;
 /// The least memory in MiB that a kernel with its initramfs boots in.
 const MEMORY_MIB_MIN: u32 = 128;
 /// The shortest and the longest turn of a CPU under the virtual clock, ns.
@@ -28,9 +30,24 @@ const SPEED_PERCENT: RangeInclusive<u32> = 1..=1000;
 /// Advice for `rt_runtime_us`.
 const RT_RUNTIME: &str = "write 0 … 1000000, or -1 for no limit";
 
-/// Reads a machine by name or path; `cpus = 0` stands for `host_cpus`.
+/// Reads a machine by name or path; the machine `here` has `host_cpus`.
+///
+/// `counted_16` is `counted_4` with 16 CPUs, unless there is a file of that name.
 pub fn load(name: &str, base: &Path, host_cpus: u32) -> Result<Machine, SpecError> {
-    read(&assets::find(Kind::Machine, name, base)?, host_cpus)
+    match (assets::find(Kind::Machine, name, base), counted(name)) {
+        (Err(_), Some(cpus)) => {
+            let model = read(&assets::find(Kind::Machine, COUNTED, base)?, host_cpus)?;
+            let about = format!("{cpus} CPUs in virtual time, with the costs of `{COUNTED}`");
+            Ok(Machine { name: name.to_owned(), about, cpus, ..model })
+        }
+        (found, _) => read(&found?, host_cpus),
+    }
+}
+
+/// The number of CPUs in `counted_16`.
+fn counted(name: &str) -> Option<u32> {
+    let cpus = name.strip_prefix("counted_")?.parse().ok()?;
+    (1..=CPUS_MAX).contains(&cpus).then_some(cpus)
 }
 
 pub fn read(asset: &Asset, host_cpus: u32) -> Result<Machine, SpecError> {
@@ -41,11 +58,7 @@ pub fn read(asset: &Asset, host_cpus: u32) -> Result<Machine, SpecError> {
         machine.smt_percent = SMT_PERCENT;
     }
     check_speeds(&machine, &document.places)?;
-    if machine.cpus > CPUS_MAX {
-        let message = format!("{} CPUs are too many for a kernel", machine.cpus);
-        let hint = format!("write 1 … {CPUS_MAX}, or 0 for as many as this machine has");
-        return Err(document.places.error("cpus", message).hint(hint));
-    }
+    check_cpus(&machine, &document.places)?;
     if machine.memory_mib < MEMORY_MIB_MIN {
         let message = format!("{} MiB are too little to boot", machine.memory_mib);
         let hint = format!("write {MEMORY_MIB_MIN} or more");
@@ -70,6 +83,17 @@ pub fn read(asset: &Asset, host_cpus: u32) -> Result<Machine, SpecError> {
         Some((field, message, hint)) => Err(document.places.error(field, message).hint(hint)),
         None => Ok(machine),
     }
+}
+
+/// Whether a kernel runs on so many CPUs; 0 stands for the host's, in `here` alone.
+fn check_cpus(machine: &Machine, places: &Places) -> Result<(), SpecError> {
+    let message = match machine.cpus {
+        0 if machine.name != HERE => "a machine without a CPU".to_owned(),
+        cpus if cpus > CPUS_MAX => format!("{cpus} CPUs are too many for a kernel"),
+        _ => return Ok(()),
+    };
+    let hint = format!("write 1 … {CPUS_MAX}; the machine `{HERE}` has as many as this host");
+    Err(places.error("cpus", message).hint(hint))
 }
 
 /// Whether the speeds of threads and cores are some that a CPU can have.

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use model::trial::SCHEMA;
-use model::{Backend, Contestant, Experiment, Machine, Seed, Trial, Workload};
+use model::{Backend, Contestant, Experiment, Machine, SchedulerChoice, Seed, Trial, Workload};
 
 use crate::capability;
 
@@ -130,7 +130,7 @@ fn trial(experiment: &Experiment, seed: Seed, draft: &Draft, place: &Place) -> T
         schema: SCHEMA,
         experiment: experiment.name.clone(),
         backend: draft.backend,
-        contestant: draft.contestant.clone(),
+        contestant: on_backend(draft.contestant, draft.backend),
         workload: draft.workload.clone(),
         machine: draft.machine.clone(),
         seed: seed.derive(&purpose),
@@ -144,11 +144,18 @@ fn trial(experiment: &Experiment, seed: Seed, draft: &Draft, place: &Place) -> T
     }
 }
 
+/// On `live` only a kernel's own scheduler has a kernel, which is the running one; the others run
+/// on whatever runs.
+pub fn on_backend(contestant: &Contestant, backend: Backend) -> Contestant {
+    let is_kernel = contestant.scheduler == SchedulerChoice::Kernel;
+    let kernel = contestant.kernel.clone().filter(|_| is_kernel || !backend.uses_running_kernel());
+    Contestant { kernel, ..contestant.clone() }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use model::SchedulerChoice;
     use model::experiment::Scaled;
     use model::machine::Clock;
     use proptest::prelude::*;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::expression::Names;
 use super::near::quoted;
 use super::source::Document;
-use super::{SpecError, check, rtapp, tapes};
+use super::{SpecError, check, machine, rtapp, tapes};
 use crate::assets::Asset;
 
 /// The name that expressions use for the machine's CPU count.
@@ -71,6 +71,15 @@ pub fn resolve(asset: &Asset, given: &Names, cpus: u32) -> Result<ResolvedWorklo
     tapes::attach(&mut workload, asset)?;
     check::check(&workload, cpus, &document.places)?;
     Ok(ResolvedWorkload { workload, notes: Vec::new() })
+}
+
+/// The workload on a machine with so many CPUs, or on a larger one if it names CPUs that this one
+/// lacks: to show a file, no machine is needed.
+pub fn resolve_anywhere(asset: &Asset, cpus: u32) -> Result<Workload, SpecError> {
+    let on = |cpus| resolve(asset, &Names::new(), cpus).map(|resolved| resolved.workload);
+    let larger = std::iter::successors(Some(cpus.max(1)), |cpus| Some(cpus * 2));
+    let larger = larger.skip(1).take_while(|cpus| *cpus <= 2 * machine::CPUS_MAX);
+    on(cpus).or_else(|error| larger.map(on).find_map(Result::ok).ok_or(error))
 }
 
 fn is_parameter(path: &str) -> bool {

@@ -27,11 +27,18 @@ pub fn missing(trial: &Trial) -> Option<String> {
     let package = needed.find(|(name, _)| *name == missing).map_or("", |(_, package)| package);
     Some(if !package.is_empty() {
         format!("{missing} is not installed; `apt install {package}` brings it")
-    } else if missing.starts_with("scx_") {
-        format!("{missing} is not installed; `cargo install {missing}` builds it")
     } else {
-        format!("{missing} is not installed, or not in PATH")
+        not_here(missing)
     })
+}
+
+/// What is said of a program that is not installed.
+pub fn not_here(program: &str) -> String {
+    if program.starts_with("scx_") {
+        format!("{program} is not installed; `cargo install {program}` builds it")
+    } else {
+        format!("{program} is not installed, or not in PATH")
+    }
 }
 
 /// The first line that a program prints for `--version`.

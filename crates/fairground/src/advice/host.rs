@@ -9,7 +9,7 @@ use live::active::active;
 use live::facts;
 use live::facts::Context;
 use live::topology::topology;
-use model::{Backend, Machine};
+use model::{ActiveScheduler, Backend, Machine};
 
 use super::core_sharing;
 use super::race::VM_KERNEL;
@@ -17,6 +17,7 @@ use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
 use crate::output;
 use crate::planned_experiment::host_cpus;
+use spec::live::RunningKernel;
 use spec::machine::{self, HERE};
 use vm::{emulator, installed, kernels, qemu};
 
@@ -47,11 +48,7 @@ pub enum SchedExt {
 pub fn this_machine() -> Result<Host> {
     let facts = facts::provenance(&Context::default());
     let active = active();
-    let sched_ext = match active.sched_ext_state.as_str() {
-        "absent" => SchedExt::Absent,
-        "enabled" | "enabling" => SchedExt::Taken(active.sched_ext_ops),
-        _ => SchedExt::Free,
-    };
+    let sched_ext = sched_ext(&active);
     let hz = facts.kernel_facts.get("HZ").and_then(|hz| hz.parse().ok());
     Ok(Host {
         machine: here(hz)?,
@@ -60,6 +57,31 @@ pub fn this_machine() -> Result<Host> {
         sched_ext,
         is_root: live::facts::is_root(),
     })
+}
+
+fn sched_ext(active: &ActiveScheduler) -> SchedExt {
+    match active.sched_ext_state.as_str() {
+        "absent" => SchedExt::Absent,
+        "enabled" | "enabling" => SchedExt::Taken(active.sched_ext_ops.clone()),
+        _ => SchedExt::Free,
+    }
+}
+
+/// The running kernel, as experiments on `live` ask for it.
+pub fn running_kernel() -> RunningKernel {
+    let release = facts::provenance(&Context::default()).kernel_release;
+    let sched_ext = sched_ext(&active());
+    let can_load = live::facts::is_root() && sched_ext == SchedExt::Free;
+    let no_sched_ext = (!can_load).then(|| why_not_load(&sched_ext, &release));
+    RunningKernel { release, no_sched_ext }
+}
+
+fn why_not_load(sched_ext: &SchedExt, release: &str) -> String {
+    match sched_ext {
+        SchedExt::Absent => format!("Linux {release} here has no sched_ext"),
+        SchedExt::Taken(name) => format!("the sched_ext scheduler `{name}` is running here"),
+        SchedExt::Free => "only root may load schedulers (sudo, --on live)".into(),
+    }
 }
 
 /// The machine `here` with its cores, caches and nodes. If this process may use only some CPUs, or
@@ -114,11 +136,7 @@ impl Host {
     }
 
     pub fn why_not_load(&self) -> String {
-        match &self.sched_ext {
-            SchedExt::Absent => format!("Linux {} here has no sched_ext", self.release),
-            SchedExt::Taken(name) => format!("the sched_ext scheduler `{name}` is running here"),
-            SchedExt::Free => "only root may load schedulers (sudo, --on live)".into(),
-        }
+        why_not_load(&self.sched_ext, &self.release)
     }
 }
 

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use model::claim::Test;
-use model::{Backend, Claim};
+use model::{Backend, Claim, Seed};
 
 use super::definition;
 use crate::command_line::quoted;
 use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
-use crate::planned_experiment::experiment_on;
+use crate::planned_experiment::{PlannedExperiment, experiment_on};
 use spec::assets::{self, Kind};
-use spec::near;
+use spec::{Overrides, near};
 use vm::kernels;
 
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -142,7 +142,7 @@ impl Wanted {
             return leave("the published size takes long, and runs only when it is asked for");
         }
         let experiment = TestedExperiment { on: test.on, name: experiment.clone() };
-        match kernels_to_build(&experiment) {
+        match kernels_to_build(&experiment).or_else(|| not_on_this_kernel(&experiment)) {
             Some(why) => Choice::Leave(why, None),
             None => Choice::Run(experiment),
         }
@@ -163,6 +163,16 @@ pub fn experiments(chosen: &[Chosen]) -> BTreeMap<TestedExperiment, Vec<String>>
         }
     }
     experiments
+}
+
+/// Why an experiment cannot run on this kernel.
+fn not_on_this_kernel(experiment: &TestedExperiment) -> Option<String> {
+    if !experiment.on.uses_running_kernel() {
+        return None;
+    }
+    let overrides = Overrides { on: vec![experiment.on], ..Overrides::default() };
+    let planned = PlannedExperiment::read(Some(&experiment.name), &overrides, Seed(0));
+    planned.err().map(|error| error.to_string())
 }
 
 /// Why an experiment cannot run because nobody has built its kernels yet, and what to do. Other

@@ -12,6 +12,7 @@ use model::{Backend, Trial};
 
 use crate::execution::{self, Settings};
 use crate::exit::{self, bad_input};
+use crate::measure::at_least_one;
 use crate::output;
 
 #[derive(clap::Args)]
@@ -35,7 +36,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "chunk")]
     done: Vec<PathBuf>,
     /// Trials at a time, as for `run`
-    #[arg(long, value_name = "N", requires = "chunk")]
+    #[arg(long, value_name = "N", requires = "chunk", value_parser = at_least_one())]
     jobs: Option<usize>,
 }
 
@@ -46,6 +47,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let mut trial = read()?;
     if let Some(on) = args.on {
         trial.backend = on;
+        trial.contestant = spec::plan::on_backend(&trial.contestant, on);
     }
     let settings = Settings { offline: args.offline, ..Settings::default() };
     let Some(record) = execution::record_of(trial, &settings, &mut output::notes)? else {

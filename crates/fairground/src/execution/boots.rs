@@ -120,6 +120,9 @@ fn kernel(name: &str, settings: &Settings, sink: &Sink<'_>) -> Result<Kernel> {
             kernels::pull(&home, &[name], &mut note)?;
             kernels::find(&home, name)
         }
+        Err(error) if !known && !kernels::is_here(&home, name) => {
+            Err(bad_input(format!("{error:#}")))
+        }
         other => other,
     }
 }

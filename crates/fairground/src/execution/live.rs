@@ -6,19 +6,23 @@ use std::fs;
 use live::facts::Context;
 use model::{Progress, Trial};
 
-use super::VERSION;
 use super::locations;
 use super::sink::Sink;
+use super::{VERSION, unsupported};
+use crate::advice::host::running_kernel;
 
 /// Runs the trials in order until the sink says stop.
 pub fn run(trials: &[Trial], sink: &Sink<'_>) {
+    let running = running_kernel();
     for (position, trial) in trials.iter().enumerate() {
         if sink.is_stopped() {
             return;
         }
         sink.progress(&Progress::TrialStarted(trial));
-        let context = context(position as u32);
-        let record = live::trial::supervise(trial, &context, sink.stop());
+        let record = match running.why_not(&trial.contestant) {
+            Some(other) => unsupported(trial.clone(), &other),
+            None => live::trial::supervise(trial, &context(position as u32), sink.stop()),
+        };
         // An interrupted trial has no record; `--resume` runs it again.
         if !sink.is_stopped() || record.outcome.is_ok() {
             sink.record(record);

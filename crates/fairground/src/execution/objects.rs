@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use compile::native::Native;
 use compile::{Compiled, Source};
 use model::{SchedulerChoice, Trial};
+use spec::near::{near, quoted};
 use store::SchedulerSource;
 
 use crate::exit::bad_input;
@@ -23,6 +24,22 @@ pub type Natives = BTreeMap<String, Native>;
 pub type Sources = BTreeMap<String, Source>;
 
 pub const GUEST_FOLDER: &str = vm::initramfs::OBJECTS_FOLDER;
+
+/// The scheduler that a user names: a built-in one, or a file relative to `base`.
+///
+/// # Errors
+/// There is none; the message says which name was meant.
+pub fn named(file: &str, base: &Path) -> Result<Source, String> {
+    compile::resolve(file, base).map_err(|error| {
+        let builtin = compile::builtin();
+        let names = builtin.iter().map(|source| source.name.as_str());
+        match near(file, names).as_slice() {
+            [] => error.to_string(),
+            _ if file.contains('/') => error.to_string(),
+            close => format!("no scheduler '{file}'; did you mean {}?", quoted(close, " or ")),
+        }
+    })
+}
 
 /// The texts of schedulers as stores keep them.
 pub fn texts<'a>(sources: impl IntoIterator<Item = &'a Source>) -> Vec<SchedulerSource> {

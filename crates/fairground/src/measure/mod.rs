@@ -6,7 +6,7 @@
 //!          ─► how many blocks: fixed │ budget │ precision ─► session by session ─► Ended
 //! ```
 //!
-//! Read in this order: [`claimable`] counts comparisons as `stats::compare` will; [`aa`] has the
+//! Read in this order: [`present`] refuses what cannot run here; [`claimable`] counts comparisons as `stats::compare` will; [`aa`] has the
 //! A/A trials and [`detectable`] what follows from them; [`budget`] and [`precision`] decide the
 //! number of blocks; [`session`] runs trials and keeps their records, unless
 //! [`changed_recordings`] finds that a recording is another one than before; [`on_slurm`] has them
@@ -22,12 +22,14 @@ pub mod claimable;
 pub mod detectable;
 pub mod on_slurm;
 pub mod precision;
+pub mod present;
 pub mod session;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use clap::builder::RangedU64ValueParser;
 use fleet::slurm::SlurmOptions;
 use model::Design;
 
@@ -102,11 +104,16 @@ pub struct Execution {
     pub store: PathBuf,
     /// Trials at a time [default: as many as CPUs in the simulator and where only instructions are
     /// counted, else one]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one())]
     pub jobs: Option<usize>,
     /// Never download a kernel
     #[arg(long)]
     pub offline: bool,
+}
+
+/// The parser of `--jobs`.
+pub fn at_least_one() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..)
 }
 
 /// How a campaign has ended, if the lab did not fail.
@@ -120,6 +127,9 @@ pub enum Ended {
 
 pub fn run(campaign: Campaign, hear: &mut Hear<'_>) -> Result<Ended> {
     let Campaign { planned, judged_by, execution, fleet } = campaign;
+    if fleet.is_none() {
+        present::check(&planned)?;
+    }
     let mut sessions = CampaignRunner::new(execution, fleet, hear)?;
     match judged_by {
         JudgedBy::OwnRules => sessions.run(&planned, Continues::AsAsked, Remarks::Notes),

@@ -85,6 +85,9 @@ impl<'a> CampaignRunner<'a> {
         // Until the end: what is left to run must not change.
         let Some(_lock) = self.lock(&store, planned)? else { return Ok(Ended::Interrupted) };
         let session = self.session(&store, planned, continues)?;
+        if continues == Continues::AsAsked && self.execution.resume && session.campaign.is_none() {
+            self.tell(&nothing_to_resume(&store, planned)?);
+        }
         let left = left(&store, planned, session.campaign)?;
         let earlier = earlier_records(&store, session.campaign)?.with_tapes_of(&planned.trials);
         store.keep_sources(&objects::texts(planned.sources.values()))?;
@@ -188,6 +191,16 @@ impl<'a> CampaignRunner<'a> {
             self.tell("--on sim needs no virtual machine: it runs the simulator's part alone");
         }
     }
+}
+
+/// What is said when `--resume` finds no campaign with this plan.
+fn nothing_to_resume(store: &Store, planned: &PlannedExperiment) -> Result<String> {
+    let name = &planned.experiment.name;
+    let sessions = store.sessions()?;
+    let own = sessions.iter().rev().find(|s| s.experiment.name == *name && s.origin.is_none());
+    let other = own.map(|session| format!("; the last of {name} was `{}`", session.command));
+    let (store, other) = (store.path().display(), other.unwrap_or_default());
+    Ok(format!("--resume: {store} has no campaign with this plan, so a new one begins{other}"))
 }
 
 /// The last campaign with this plan. Imported sessions are no part of it.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use compile::Compiled;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, ProgramType};
-use model::KnobValue;
+use model::{Knob, KnobValue};
 
 mod exit;
 mod kernel;
@@ -27,7 +27,6 @@ use exit::{DUMP_BYTES, ExitVariables, KernelLog};
 use kernel::KernelBtf;
 pub use kernel::{Obstacle, obstacles};
 use log::Listener;
-pub use variable::Knob;
 use variable::{Member, Variable, is_section};
 
 /// Longest time that enabling or disabling may take.
@@ -150,31 +149,34 @@ impl Open {
     }
 
     fn knobs(&self) -> Vec<Knob> {
+        let mut found: Vec<(usize, Knob)> =
+            self.settable().map(|(variable, knob)| (variable.offset, knob)).collect();
+        found.sort_by_key(|(offset, _)| *offset);
+        found.into_iter().map(|(_, knob)| knob).collect()
+    }
+
+    /// The variables that are knobs.
+    fn settable(&self) -> impl Iterator<Item = (&Variable, Knob)> {
         let map =
             self.object.maps().find(|map| is_section(&map.name().to_string_lossy(), ".rodata"));
-        let bytes = map.as_ref().and_then(|map| map.initial_value()).unwrap_or_default();
-        let mut found: Vec<&Variable> =
-            self.variables.iter().filter(|variable| variable::is_knob(variable)).collect();
-        found.sort_by_key(|variable| variable.offset);
-        found.into_iter().map(|variable| variable::knob(variable, bytes)).collect()
+        let bytes = map.as_ref().and_then(|map| map.initial_value()).unwrap_or_default().to_vec();
+        self.variables
+            .iter()
+            .filter_map(move |variable| Some((variable, variable::knob(variable, &bytes)?)))
     }
 
     fn set_knobs(&mut self, knobs: &BTreeMap<String, KnobValue>) -> Result<(), LoadError> {
         for (name, value) in knobs {
-            let found = self.variables.iter().find(|v| v.name == *name && variable::is_knob(v));
-            let variable = found.cloned().ok_or_else(|| self.no_such_knob(name))?;
-            let bytes = variable::encode(&variable, *value)?;
+            let found = self.settable().find(|(_, knob)| knob.name == *name);
+            let (variable, knob) = found.ok_or_else(|| self.no_such_knob(name))?;
+            let (variable, bytes) = (variable.clone(), knob.encode(*value)?);
             variable::write(&mut self.object, &variable, &bytes);
         }
         Ok(())
     }
 
     fn no_such_knob(&self, name: &str) -> String {
-        let known: Vec<String> = self
-            .knobs()
-            .iter()
-            .map(|k| format!("{} ({}, {})", k.name, k.type_name, k.default))
-            .collect();
+        let known: Vec<String> = self.knobs().iter().map(Knob::to_string).collect();
         if known.is_empty() {
             return format!("there is no knob {name}: the scheduler has none");
         }

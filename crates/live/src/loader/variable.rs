@@ -4,7 +4,7 @@
 use libbpf_rs::OpenObject;
 use libbpf_rs::btf::types::{Array, DataSec, Enum, Enum64, Int, IntEncoding, Struct, Var};
 use libbpf_rs::btf::{Btf, BtfKind, BtfType, HasSize};
-use model::KnobValue;
+use model::{Knob, KnobKind};
 
 /// The type of a variable, as far as the loader needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,46 +126,25 @@ fn bit_offset(attribute: libbpf_rs::btf::types::MemberAttr) -> usize {
     }
 }
 
-/// A knob: a `const volatile` number or Boolean of a scheduler.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Knob {
-    pub name: String,
-    /// `u64`, `bool`, …
-    pub type_name: String,
-    pub default: String,
-}
-
-/// Whether a variable can be set by an experiment. The headers' own are not knobs.
-pub fn is_knob(variable: &Variable) -> bool {
+/// The knob that a variable is, with its default from the section's initial bytes; `None` if no
+/// experiment can set it. The headers' own are not knobs.
+pub fn knob(variable: &Variable, section: &[u8]) -> Option<Knob> {
     let own = variable.name.starts_with("__")
         || variable.name.starts_with("scx_lib_")
         || variable.name.ends_with("_dump_len");
-    let scalar = matches!(variable.kind, VariableKind::Integer { .. } | VariableKind::Bool);
-    variable.section == ".rodata" && scalar && !own
-}
-
-/// The knob with its default, read from the section's initial bytes.
-pub fn knob(variable: &Variable, section: &[u8]) -> Knob {
-    let bytes = section.get(variable.offset..variable.offset + variable.size).unwrap_or_default();
-    Knob {
+    let kind = match variable.kind {
+        VariableKind::Integer { signed: true } => KnobKind::Signed,
+        VariableKind::Integer { signed: false } => KnobKind::Unsigned,
+        VariableKind::Bool => KnobKind::Bool,
+        VariableKind::Structure(_) | VariableKind::Other => return None,
+    };
+    let bytes = section.get(variable.offset..variable.offset + variable.size)?;
+    (variable.section == ".rodata" && !own).then(|| Knob {
         name: variable.name.clone(),
+        kind,
         type_name: variable.type_name.clone(),
-        default: default(&variable.kind, bytes),
-    }
-}
-
-fn default(kind: &VariableKind, bytes: &[u8]) -> String {
-    let mut wide = [0; 8];
-    wide[..bytes.len().min(8)].copy_from_slice(&bytes[..bytes.len().min(8)]);
-    let unsigned = u64::from_le_bytes(wide);
-    let unused_bits = 64 - 8 * bytes.len().clamp(1, 8) as u32;
-    match kind {
-        VariableKind::Bool => (unsigned != 0).to_string(),
-        VariableKind::Integer { signed: true } => {
-            (((unsigned << unused_bits) as i64) >> unused_bits).to_string()
-        }
-        _ => unsigned.to_string(),
-    }
+        default: bytes.to_vec(),
+    })
 }
 
 /// libbpf puts the object's name before the common sections' names.
@@ -185,79 +164,9 @@ pub fn write(object: &mut OpenObject, variable: &Variable, bytes: &[u8]) {
     }
 }
 
-/// The bytes of a value for a variable.
-///
-/// # Errors
-/// If the value does not fit; the error names those that do.
-pub fn encode(variable: &Variable, value: KnobValue) -> Result<Vec<u8>, String> {
-    let bits = 8 * variable.size as u32;
-    let (lowest, highest) = match variable.kind {
-        VariableKind::Integer { signed: true } => {
-            (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1)
-        }
-        VariableKind::Integer { signed: false } => (0, (1_i128 << bits) - 1),
-        _ => (0, 1),
-    };
-    let number = match (value, &variable.kind) {
-        (KnobValue::Bool(value), VariableKind::Bool) => i128::from(value),
-        (KnobValue::Bool(_), _) => {
-            return Err(format!("{} is a number ({})", variable.name, variable.type_name));
-        }
-        (KnobValue::Int(value), _) => i128::from(value),
-    };
-    if number < lowest || number > highest {
-        let kind = &variable.type_name;
-        return Err(format!(
-            "{} = {number} is out of range: {kind} holds {lowest} … {highest}",
-            variable.name
-        ));
-    }
-    Ok(number.to_le_bytes()[..variable.size].to_vec())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn variable(kind: VariableKind, size: usize) -> Variable {
-        Variable {
-            section: ".rodata".into(),
-            name: "slice_us".into(),
-            offset: 0,
-            size,
-            kind,
-            type_name: "T".into(),
-        }
-    }
-
-    #[test]
-    fn every_width_and_sign_is_encoded() {
-        let encode = |signed, size, value| {
-            encode(&variable(VariableKind::Integer { signed }, size), KnobValue::Int(value))
-        };
-        assert_eq!(encode(false, 1, 255), Ok(vec![255]));
-        assert_eq!(encode(true, 2, -2), Ok(vec![0xfe, 0xff]));
-        assert_eq!(encode(false, 8, i64::MAX).map(|bytes| bytes.len()), Ok(8));
-        assert!(encode(false, 4, -1).unwrap_err().contains("0 … 4294967295"));
-        assert!(encode(true, 1, 128).unwrap_err().contains("-128 … 127"));
-    }
-
-    #[test]
-    fn truth_values_are_not_numbers() {
-        let number = variable(VariableKind::Integer { signed: false }, 4);
-        assert!(encode(&number, KnobValue::Bool(true)).unwrap_err().contains("is a number"));
-        let flag = variable(VariableKind::Bool, 1);
-        assert_eq!(encode(&flag, KnobValue::Bool(true)), Ok(vec![1]));
-        assert_eq!(encode(&flag, KnobValue::Int(0)), Ok(vec![0]));
-        assert!(encode(&flag, KnobValue::Int(2)).is_err());
-    }
-
-    #[test]
-    fn defaults_keep_their_sign() {
-        assert_eq!(default(&VariableKind::Integer { signed: true }, &[0xff, 0xff]), "-1");
-        assert_eq!(default(&VariableKind::Integer { signed: false }, &[0xff, 0xff]), "65535");
-        assert_eq!(default(&VariableKind::Bool, &[1]), "true");
-    }
 
     #[test]
     fn sections_are_told_apart() {

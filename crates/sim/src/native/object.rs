@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 
 use compile::native::{Native, SymbolRange, Variable, VariableKind};
-use model::KnobValue;
+use model::{Knob, KnobKind, KnobValue};
 
 use super::abi::Export;
 use super::elf::Image;
@@ -49,10 +49,7 @@ impl Loaded {
             let known = if known.is_empty() { "none".into() } else { known.join(", ") };
             return Err(format!("{} has no knob {name}; there are {known}", native.name));
         };
-        let bytes = encode(knob, value).ok_or_else(|| {
-            let bits = knob.place.size * 8;
-            format!("{name} = {value:?} does not fit: it is {:?} with {bits} bits", knob.kind)
-        })?;
+        let bytes = described(knob).encode(value)?;
         self.write(knob.place, &bytes).map_err(|error| format!("{name} cannot be set: {error}"))
     }
 
@@ -83,18 +80,14 @@ pub fn knobs(native: &Native) -> BTreeMap<&str, &Variable> {
     native.facts.variables.iter().filter(is_own).map(|v| (v.name.as_str(), v)).collect()
 }
 
-/// The little-endian bytes of a value; `None` if the knob's type cannot hold it.
-fn encode(knob: &Variable, value: KnobValue) -> Option<Vec<u8>> {
-    let number = match (value, knob.kind) {
-        (KnobValue::Bool(value), VariableKind::Bool) => i64::from(value),
-        (KnobValue::Int(value), VariableKind::Unsigned | VariableKind::Signed) => value,
-        _ => return None,
+/// A knob as messages about its values name it.
+fn described(variable: &Variable) -> Knob {
+    let bits = 8 * variable.place.size;
+    let (kind, type_name) = match variable.kind {
+        VariableKind::Bool => (KnobKind::Bool, "bool".to_owned()),
+        VariableKind::Signed => (KnobKind::Signed, format!("s{bits}")),
+        _ => (KnobKind::Unsigned, format!("u{bits}")),
     };
-    let size = knob.place.size as usize;
-    let unused = 64u32.checked_sub(size as u32 * 8)?;
-    let fits = match knob.kind {
-        VariableKind::Unsigned => number >= 0 && (unused == 0 || number >> (64 - unused) == 0),
-        _ => number << unused >> unused == number,
-    };
-    fits.then(|| number.to_le_bytes()[..size].to_vec())
+    let default = vec![0; variable.place.size as usize];
+    Knob { name: variable.name.clone(), kind, type_name, default }
 }

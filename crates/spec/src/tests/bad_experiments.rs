@@ -85,6 +85,11 @@ fn schedulers() {
     bad("kernel = \"7\"", "kernel = \"7\"\nknobs = { slice_us = 5 }", expect![[r#"x.toml:10:1: knobs without a file; knobs are set in a file's scheduler: add file = "…""#]]);
     bad("file = \"vtime\"", "file = \"vtime\"\nknobs = { slice_us = \"5\" }", expect!["x.toml:14:22: this is no value for a knob; write a whole number, true or false"]);
     bad("name = \"vtime\"", "name = \"eevdf\"", expect!["x.toml:11:1: a second scheduler 'eevdf'; give each its own name"]);
+    bad("file = \"vtime\"", "file = \"vtime\"\nknobs = { slice = 5 }", expect!["x.toml:14:11: vtime has no knob 'slice'; did you mean 'slice_us'?"]);
+    bad("file = \"vtime\"", "file = \"vtime\"\nknobs = { slice_us = -5 }", expect!["x.toml:14:11: slice_us = -5 is out of range: u64 holds 0 … 18446744073709551615; the default is 20000"]);
+    bad("file = \"vtime\"", "file = \"vtime\"\nknobs = { slice_us = true }", expect!["x.toml:14:11: slice_us = true: slice_us is a number (u64); the default is 20000"]);
+    bad("name = \"vtime\"\nfile = \"vtime\"", "name = \"a\"\nfile = \"vtime\"\n\n[[scheduler]]\nname = \"b\"\nfile = \"vtime\"\nknobs = { slice_us = 20000 }", expect!["x.toml:15:1: this is the scheduler 'a' again; name each scheduler once"]);
+    bad("name = \"vtime\"\nfile = \"vtime\"", "name = \"again\"\nkernel = \"7\"", expect!["x.toml:11:1: this is the scheduler 'eevdf' again; name each scheduler once"]);
     bad("name = \"vtime\"\nfile = \"vtime\"", "", expect![[r#"x.toml:11:1: an empty scheduler; write kernel = "6.12", file = "vtime", program = […] or policy = {…}"#]]);
 }
 
@@ -116,6 +121,11 @@ fn options() {
     bad_options(Overrides { workloads: list(&["./nowhere.json"]), ..none() },
         expect!["--workload ./nowhere.json: no such workload file './nowhere.json'; looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too"]);
     bad_options(Overrides { schedulers: list(&["vtme"]), ..none() }, expect!["--scheduler vtme: there is no scheduler 'vtme'; built in are fifo, rr, vtime"]);
+    bad_options(Overrides { schedulers: list(&["vtime slice=5"]), ..none() }, expect!["--scheduler vtime slice=5: vtime has no knob 'slice'; did you mean 'slice_us'?"]);
+    bad_options(Overrides { schedulers: list(&["rr slice_us=-5"]), ..none() }, expect!["--scheduler rr slice_us=-5: slice_us = -5 is out of range: u64 holds 0 … 18446744073709551615; the default is 4000"]);
+    bad_options(Overrides { schedulers: list(&["rr slice_us=5 slice_us=6"]), ..none() }, expect!["--scheduler rr slice_us=5 slice_us=6: 'slice_us' is set twice; set it once"]);
+    bad_options(Overrides { schedulers: list(&["vtime"]), ..none() }, expect!["--scheduler vtime: this is the scheduler 'vtime' again; name each scheduler once"]);
+    bad_options(Overrides { schedulers: list(&["policy:rr:5", "policy:rr:5"]), ..none() }, expect!["--scheduler policy:rr:5: this is the scheduler 'rr-5' again; name each scheduler once"]);
     bad_options(Overrides { machines: list(&["uniprocesor"]), ..none() },
         expect!["uniprocesor: unknown machine; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones (`fairground list machines`); a path works too"]);
     bad_options(Overrides { baseline: Some("vtim".into()), ..none() }, expect!["--baseline: unknown scheduler 'vtim'; did you mean 'vtime'?"]);

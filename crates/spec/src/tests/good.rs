@@ -190,7 +190,7 @@ fn a_workload_follows_the_machines_and_its_cells_do_not() {
 #[test]
 fn the_command_line_changes_an_experiment() {
     let over = Overrides {
-        schedulers: list(&["vtime slice_us=5", "vtime", "kernel:6.12"]),
+        schedulers: list(&["vtime slice_us=5", "policy:rr:7", "kernel:6.18"]),
         workloads: list(&["messaging groups=1,2"]),
         blocks: Some(2),
         trials_per_boot: Some(3),
@@ -199,9 +199,12 @@ fn the_command_line_changes_an_experiment() {
         ..Overrides::default()
     };
     let changed = experiment("quick", &over, &host()).unwrap().experiment;
-    // Two are those of the file, one is new.
-    assert_eq!(changed.contestants.len(), 9);
-    assert_eq!(changed.contestants[8].name, "vtime slice_us=5");
+    let quick = experiment("quick", &Overrides::default(), &host()).unwrap().experiment;
+    let added: Vec<&str> = changed.contestants[quick.contestants.len()..]
+        .iter()
+        .map(|contestant| contestant.name.as_str())
+        .collect();
+    assert_eq!(added, ["vtime slice_us=5", "rr-7", "eevdf-6.18"]);
     assert_eq!(changed.workloads.len(), 2);
     assert_eq!(changed.trace.len(), 2);
     assert_eq!((changed.blocks, changed.trials_per_boot, changed.timeout_ms), (2, 3, 7000));

@@ -10,16 +10,18 @@ mod bad_rtapp;
 mod bad_workloads;
 mod good;
 mod good_rtapp;
+mod names;
 #[rustfmt::skip]
 mod rtapp_examples;
 
 use std::path::{Path, PathBuf};
 
 use expect_test::Expect;
-use model::Workload;
+use model::{Knob, KnobKind, Workload};
 
 use super::expression::Names;
-use super::{Host, SpecError, workload};
+use super::live::RunningKernel;
+use super::{Host, Resolve, SpecError, workload};
 use crate::assets::Asset;
 
 fn asset(label: &str, text: &str) -> Asset {
@@ -65,14 +67,44 @@ fn list(words: &[&str]) -> Vec<String> {
 /// Schedulers that exist for the tests.
 fn resolve(file: &str, _: &Path) -> Result<(String, String), String> {
     match file {
-        "vtime" | "fifo" | "rr" => Ok((file.into(), "00".repeat(32))),
         name if compile::builtin().iter().any(|source| source.name == name) => {
-            Ok((name.into(), String::new()))
+            Ok((name.into(), name.into()))
         }
         _ => Err(format!("there is no scheduler '{file}'; built in are fifo, rr, vtime")),
     }
 }
 
+/// Their knobs, as the text declares them: as if those that are neither Booleans nor signed were
+/// `u64`.
+fn knobs(name: &str) -> Result<Vec<Knob>, String> {
+    let builtin = compile::builtin();
+    let text = builtin.iter().find(|source| source.name == name).map_or("", |source| &source.text);
+    let statements = text.split("const volatile ").skip(1);
+    let statements = statements.filter_map(|rest| rest.split(';').next()?.split_once(' '));
+    Ok(statements.flat_map(|(ty, names)| names.split(',').map(|name| knob(ty, name))).collect())
+}
+
+/// The knob of a declaration such as `slice_us = 20000`.
+fn knob(type_name: &str, declaration: &str) -> Knob {
+    let (name, value) = declaration.split_once('=').unwrap_or((declaration, "0"));
+    let number = value.trim().parse().unwrap_or(i64::from(value.trim() == "true"));
+    let (kind, bytes) = match type_name.as_bytes()[0] {
+        b'b' => (KnobKind::Bool, 1),
+        b's' => (KnobKind::Signed, 8),
+        _ => (KnobKind::Unsigned, 8),
+    };
+    let default = number.to_le_bytes()[..bytes].to_vec();
+    Knob { name: name.trim().into(), kind, type_name: type_name.into(), default }
+}
+
+fn running() -> RunningKernel {
+    RunningKernel { release: "6.18.44-amd64".into(), no_sched_ext: None }
+}
+
 fn host<'a>() -> Host<'a> {
-    Host { cpus: 2, resolve: &resolve }
+    host_with(&resolve)
+}
+
+pub fn host_with<'a>(resolve: &'a Resolve<'a>) -> Host<'a> {
+    Host { cpus: 2, resolve, knobs: &knobs, running: Some(&running) }
 }

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use model::record::fair_scheduler;
 use serde::{Deserialize, Serialize};
 
+use super::build::refused;
 use super::image;
 use super::naming::{NAME_RULE, folder_name, is_usable_name, resolve, shortest_name, version_key};
 
@@ -37,6 +38,9 @@ pub struct Kernel {
     /// `package` where the image came from one, and what is known of its making.
     pub facts: BTreeMap<String, String>,
 }
+
+/// The largest file that is taken for a kernel's image.
+const IMAGE: spec::files::FileKind = spec::files::FileKind { noun: "a kernel", most: 1 << 30 };
 
 /// How the source of an added image begins.
 const ADDED: &str = "file ";
@@ -109,6 +113,11 @@ pub fn find(home: &Path, name_or_path: &str) -> Result<Kernel> {
         );
     }
     Ok(kernel.clone())
+}
+
+/// Whether a kernel of this name is stored; its image may have changed since.
+pub fn is_here(home: &Path, name: &str) -> bool {
+    stored(home).is_ok_and(|kernels| resolve(&kernels, name).is_some())
 }
 
 /// Copies an image and its configuration into `home`. Without `config`, the configuration is
@@ -218,13 +227,13 @@ pub(super) fn describe(
 
 /// An image that is not kept: a path's.
 pub fn from_image(image: &Path, config: Option<&Path>, name: &str) -> Result<Kernel> {
-    let bytes =
-        fs::read(image).with_context(|| format!("reading the kernel image {}", image.display()))?;
-    let release = image::release(&bytes).with_context(|| {
-        format!(
+    let bytes = spec::files::read(image, IMAGE)
+        .map_err(|fault| refused(format!("{}: {fault}", image.display())))?;
+    let release = image::release(&bytes).ok_or_else(|| {
+        refused(format!(
             "{} is not an x86 bzImage (the file that distributions call vmlinuz)",
             image.display()
-        )
+        ))
     })?;
     let beside = image.with_file_name(format!("config-{release}"));
     let config = config.map(Path::to_owned).or_else(|| beside.is_file().then_some(beside));

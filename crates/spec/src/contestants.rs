@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The contestants of an experiment together: none twice, each with a name that tells it from the
+//! others.
+
+use std::path::{Component, Path, PathBuf};
+
+use model::{Contestant, SchedulerChoice};
+
+use super::contestant::{self, Entry, OPTION};
+use super::source::Places;
+use super::{Host, Overrides, SpecError, knobs};
+use crate::assets;
+
+/// How the name of a scheduler's file ends.
+const ENDING: &str = ".bpf.c";
+
+/// A contestant, and how the user wrote it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entrant {
+    pub contestant: Contestant,
+    /// The place for messages.
+    pub origin: SpecError,
+    /// The kernel that the user wrote, if any.
+    pub kernel: Option<String>,
+    /// Whether the user chose its name.
+    is_named: bool,
+    /// Where its file is, for names; a built-in one has no folder.
+    path: PathBuf,
+}
+
+impl Entrant {
+    pub fn is_option(&self) -> bool {
+        self.origin.file.starts_with(OPTION)
+    }
+
+    fn sha256(&self) -> Option<&str> {
+        match &self.contestant.scheduler {
+            SchedulerChoice::File { sha256, .. } => Some(sha256),
+            _ => None,
+        }
+    }
+
+    fn error(&self, message: String) -> SpecError {
+        SpecError { message, ..self.origin.clone() }
+    }
+}
+
+/// Those of the file, then those of the command line.
+pub fn all(
+    entries: Vec<Entry>,
+    base: &Path,
+    places: &Places,
+    over: &Overrides,
+    host: &Host,
+) -> Result<Vec<Entrant>, SpecError> {
+    let mut all = Vec::new();
+    for (index, entry) in entries.into_iter().enumerate() {
+        let path = format!("scheduler[{index}]");
+        let (is_named, kernel) = (entry.name.is_some(), entry.kernel.clone());
+        let contestant = contestant::from_entry(entry, &path, places, base, host)?;
+        let (origin, path) = (places.error(&path, ""), place(&contestant, base));
+        all.push(Entrant { contestant, origin, kernel, is_named, path });
+    }
+    for option in &over.schedulers {
+        let contestant = contestant::from_option(option, host)?;
+        let origin = SpecError::new(format!("{OPTION} {option}"), "");
+        let (_, kernel) = contestant::split_kernel(option);
+        let path = place(&contestant, Path::new(""));
+        all.push(Entrant { contestant, origin, kernel, is_named: false, path });
+    }
+    if all.is_empty() {
+        let hint = "add a [[scheduler]], or --scheduler NAME";
+        return Err(places.error("", "no scheduler").hint(hint));
+    }
+    refuse_twice(&all, host)?;
+    tell_apart(&mut all);
+    unique(&all)?;
+    Ok(all)
+}
+
+/// The path of a contestant's file.
+fn place(contestant: &Contestant, base: &Path) -> PathBuf {
+    match &contestant.scheduler {
+        SchedulerChoice::File { file, .. } if assets::is_path(file) || file.ends_with(ENDING) => {
+            let path = base.join(file);
+            let has_folder = path.parent().is_some_and(|folder| !folder.as_os_str().is_empty());
+            if has_folder { path } else { Path::new(".").join(path) }
+        }
+        SchedulerChoice::File { file, .. } => file.into(),
+        _ => PathBuf::new(),
+    }
+}
+
+/// The same scheduler twice would be compared with itself.
+fn refuse_twice(all: &[Entrant], host: &Host) -> Result<(), SpecError> {
+    for (index, entrant) in all.iter().enumerate() {
+        if let Some(first) = all[..index].iter().find(|first| is_same(first, entrant, host)) {
+            let name = &first.contestant.name;
+            let error = entrant.error(format!("this is the scheduler '{name}' again"));
+            return Err(error.hint("name each scheduler once"));
+        }
+    }
+    Ok(())
+}
+
+fn is_same(one: &Entrant, other: &Entrant, host: &Host) -> bool {
+    let (one, other) = (&one.contestant, &other.contestant);
+    let same = match (&one.scheduler, &other.scheduler) {
+        (
+            SchedulerChoice::File { sha256, knobs: ours, .. },
+            SchedulerChoice::File { sha256: text, knobs: others, .. },
+        ) => {
+            let changed = |knobs| knobs::changed(sha256, knobs, host);
+            sha256 == text && (ours == others || changed(ours) == changed(others))
+        }
+        (ours, others) => ours == others,
+    };
+    same && one.kernel == other.kernel
+}
+
+/// Names those that nobody has named: files of one name by their folders, and a scheduler on two
+/// kernels by the kernel.
+fn tell_apart(all: &mut [Entrant]) {
+    let known = all.to_vec();
+    for entrant in all.iter_mut().filter(|entrant| !entrant.is_named) {
+        let stem = stem(&entrant.path);
+        let is_rival = |other: &&Entrant| {
+            let other_text = other.sha256().is_some() && other.sha256() != entrant.sha256();
+            let takes_it = other.is_named && other.contestant.name == entrant.contestant.name;
+            other_text && (takes_it || !other.is_named && self::stem(&other.path) == stem)
+        };
+        let rivals: Vec<&Path> =
+            known.iter().filter(is_rival).map(|other| other.path.as_path()).collect();
+        if entrant.sha256().is_some() && !rivals.is_empty() {
+            let label = label(&entrant.path, &rivals);
+            let name = &mut entrant.contestant.name;
+            *name = name.replacen(&stem, &label, 1);
+        }
+    }
+    let names: Vec<String> = all.iter().map(|entrant| entrant.contestant.name.clone()).collect();
+    for entrant in all.iter_mut().filter(|entrant| !entrant.is_named) {
+        let name = &entrant.contestant.name;
+        let is_shared = names.iter().filter(|other| *other == name).count() > 1;
+        if let (true, Some(kernel)) = (is_shared, &entrant.kernel) {
+            entrant.contestant.name = format!("{name}@{kernel}");
+        }
+    }
+}
+
+/// The shortest end of a path that no other one has, without the file's ending.
+fn label(path: &Path, others: &[&Path]) -> String {
+    let longest = path.components().count().max(2);
+    let mut ends = (2..=longest).map(|parts| (parts, end(path, parts)));
+    let differs =
+        |(parts, text): &(usize, String)| others.iter().all(|other| end(other, *parts) != *text);
+    ends.find(differs).map_or_else(|| end(path, longest), |(_, text)| text)
+}
+
+/// The last parts of a path, without the file's ending.
+fn end(path: &Path, parts: usize) -> String {
+    let all: Vec<Component> = path.components().collect();
+    let last: PathBuf = all[all.len().saturating_sub(parts)..].iter().collect();
+    let text = last.display().to_string();
+    text.strip_suffix(ENDING).unwrap_or(&text).to_owned()
+}
+
+fn stem(path: &Path) -> String {
+    end(path, 1)
+}
+
+fn unique(all: &[Entrant]) -> Result<(), SpecError> {
+    for (index, entrant) in all.iter().enumerate() {
+        let name = &entrant.contestant.name;
+        if all[..index].iter().any(|first| first.contestant.name == *name) {
+            let error = entrant.error(format!("a second scheduler '{name}'"));
+            return Err(error.hint("give each its own name"));
+        }
+    }
+    Ok(())
+}
