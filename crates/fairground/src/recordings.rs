@@ -64,13 +64,14 @@ pub fn write(files: &Files, file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says what the user can do with a workload's file.
-pub fn tell_next_steps(file: &Path) {
+/// Says what the user can do with a workload's file, which was recorded on so many CPUs.
+pub fn tell_next_steps(file: &Path, cpus: u32) {
     let path = file.display().to_string();
     let path = if path.contains('/') { path } else { format!("./{path}") };
     let path = command_line::quoted(&path);
     output::tell(format_args!("to see it: fairground list workloads {path}"));
+    let machine = if cpus > 1 { format!("--machine counted_{cpus} ") } else { String::new() };
     output::tell(format_args!(
-        "to play it: fairground run --workload {path} --scheduler vtime --scheduler eevdf"
+        "to play it: fairground run --workload {path} {machine}--scheduler vtime --scheduler eevdf"
     ));
 }

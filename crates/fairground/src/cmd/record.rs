@@ -265,7 +265,7 @@ fn tell(args: &Args, recording: &Recording, cost: &Cost, ended: &RecordingEnd) {
     ));
     output::tell(line::cost(cost, COST_GOAL_PERCENT));
     if is_workload(&args.output) {
-        recordings::tell_next_steps(&args.output);
+        recordings::tell_next_steps(&args.output, recording.cpus);
     }
 }
 

@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         .map_err(|why| bad_input(format!("{}: {why}", file.display())))?;
     recordings::write(&files, &target)?;
     tell(file, &recording);
-    recordings::tell_next_steps(&target);
+    recordings::tell_next_steps(&target, recording.cpus);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -34,7 +34,7 @@ pub struct ShownWorkload {
 
 pub fn read(name: &str) -> Result<ShownWorkload> {
     let asset = assets::find(Kind::Workload, name, Path::new(""))?;
-    let workload = spec::workload::resolve(&asset, &BTreeMap::new(), host_cpus())?.workload;
+    let workload = spec::workload::resolve_anywhere(&asset, host_cpus())?;
     let groups = workload.tasks.iter();
     let groups = groups.map(|group| (group.name.clone(), group.count, group.steps.len()));
     let graph = match workload.recording {
