@@ -5,11 +5,12 @@
 //! |---|---|
 //! | 0 | fine |
 //! | 1 | a scheduler or a workload misbehaved, or two stores differ |
-//! | 2 | bad input; nothing ran |
+//! | 2 | bad input; no trial ran |
 //! | 3 | the lab itself failed: a kernel, a disk, this program |
 //! | 130 | interrupted; `--resume` continues |
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Error;
@@ -20,7 +21,7 @@ use crate::output::{Closed, tell};
 
 /// A scheduler or a workload misbehaved, or two stores differ.
 pub const MISBEHAVED: u8 = 1;
-/// Bad input; nothing ran.
+/// Bad input; no trial ran.
 pub const BAD_INPUT: u8 = 2;
 /// The lab itself failed: what ran was fine, or nothing could run.
 pub const LAB_FAILED: u8 = 3;
@@ -34,6 +35,19 @@ pub struct BadInput(String);
 
 pub fn bad_input(message: impl Into<String>) -> Error {
     BadInput(message.into()).into()
+}
+
+/// What became of a file that was to be written: bad input if the user named one that cannot be.
+pub fn unwritable(path: &Path, error: io::Error) -> Error {
+    use io::ErrorKind::{
+        AlreadyExists, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
+    };
+    let message = format!("{}: cannot be written; name another with -o: {error}", path.display());
+    match error.kind() {
+        NotFound | NotADirectory | IsADirectory | PermissionDenied | ReadOnlyFilesystem
+        | AlreadyExists => bad_input(message),
+        _ => Error::new(error).context(message),
+    }
 }
 
 /// The exit code of a verb whose trials have left these records: [`MISBEHAVED`] unless all are ok.

@@ -7,10 +7,12 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::ValueEnum;
 use model::{Progress, text};
 use serde::Serialize;
+
+use crate::exit;
 
 /// How to print what is printed for reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -112,11 +114,16 @@ pub fn writer(file: Option<&Path>) -> Result<Box<dyn Write>> {
     })
 }
 
-/// Writes a whole file, or to standard output when none is named.
+/// Writes a whole file, or to standard output when none is named. What is not written whole is
+/// taken away again.
 pub fn write(file: Option<&Path>, text: &[u8]) -> Result<()> {
     let mut out = writer(file)?;
-    out.write_all(text)?;
-    Ok(out.flush()?)
+    let written = out.write_all(text).and_then(|()| out.flush());
+    if let (Err(_), Some(path)) = (&written, file.filter(|path| path.is_file())) {
+        drop(out);
+        let _ = std::fs::remove_file(path);
+    }
+    Ok(written?)
 }
 
 /// Writes a whole file, and says so.
@@ -149,9 +156,7 @@ impl Write for Named {
 }
 
 fn create(path: &Path) -> Result<File> {
-    File::create(path).with_context(|| {
-        format!("{}: cannot be written; name another file with -o", path.display())
-    })
+    File::create(path).map_err(|error| exit::unwritable(path, error))
 }
 
 /// Columns, left-aligned, two spaces apart; the last one is not padded.

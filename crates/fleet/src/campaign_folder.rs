@@ -55,6 +55,9 @@ pub fn write(
     schedulers: &[SchedulerSource],
     chunks: Vec<Vec<Trial>>,
 ) -> Result<()> {
+    if folder.exists() && !folder.is_dir() {
+        return Err(refuse(format!("{}: is no folder; name a new one", folder.display())));
+    }
     std::fs::create_dir_all(folder).with_context(|| failed("make", folder))?;
     if folder.read_dir().with_context(|| failed("read", folder))?.next().is_some() {
         let folder = folder.display();

@@ -8,11 +8,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
 use model::{Histogram, Record};
 
-use crate::exit::bad_input;
+use crate::exit::{self, bad_input};
 use crate::output;
 use crate::records::{self, Selection};
 use store::exchange::formats;
@@ -123,8 +123,7 @@ fn hgrm(records: &[Record], folder: &Path) -> Result<()> {
             merged.entry(name).or_default().merge(histogram);
         }
     }
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("{}: cannot be made; choose another with -o", folder.display()))?;
+    std::fs::create_dir_all(folder).map_err(|error| exit::unwritable(folder, error))?;
     for (name, histogram) in merged.iter().filter(|(_, histogram)| histogram.count > 0) {
         let mut out = output::writer(Some(&folder.join(name)))?;
         formats::hgrm::write(histogram, &mut out)?;

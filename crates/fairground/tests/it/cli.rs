@@ -75,7 +75,7 @@ fn bad_input_is_refused_with_what_to_write() {
         ),
         (
             "plan quick --scheduler vtme",
-            "fairground: --scheduler vtme: vtme: no built-in scheduler has this name; there are ",
+            "fairground: --scheduler vtme: no scheduler 'vtme'; did you mean 'vtime'?",
         ),
         (
             "plan quick --workload mesaging",

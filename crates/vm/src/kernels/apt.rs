@@ -10,6 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use super::build::refused;
 use super::collection::{Kernel, find_release, from_image, store, stored};
 use super::image;
 use super::mirror::{Index, Mirror, SUITES, run};
@@ -71,12 +72,12 @@ pub fn pull(home: &Path, names: &[&str], on_note: &mut dyn FnMut(&str)) -> Resul
 }
 
 fn series(name: &str) -> Result<Series> {
-    Series::from_name(name).with_context(|| {
-        format!(
+    Series::from_name(name).ok_or_else(|| {
+        refused(format!(
             "cannot pull a kernel `{name}`: known are {}, and 7.2 and the like; otherwise \
              {INSTEAD}",
             NAMES.join(", ")
-        )
+        ))
     })
 }
 

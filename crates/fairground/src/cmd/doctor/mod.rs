@@ -7,7 +7,7 @@ mod store;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap_complete::Shell;
 use clap_mangen::Man;
 use live::sharing::Sharing;
@@ -96,7 +96,7 @@ fn manual(folder: Option<PathBuf>) -> Result<ExitCode> {
     let command = crate::cmd::command();
     match folder {
         Some(folder) => clap_mangen::generate_to(command, &folder)
-            .with_context(|| format!("{}: cannot write the pages", folder.display()))?,
+            .map_err(|error| exit::unwritable(&folder, error))?,
         None => {
             let mut page = Vec::new();
             Man::new(command).render(&mut page)?;

@@ -14,6 +14,7 @@ use crate::build_progress;
 use crate::execution::interrupt;
 use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
+use crate::measure::at_least_one;
 use crate::output;
 
 #[derive(clap::Args)]
@@ -40,7 +41,7 @@ pub struct Args {
     #[arg(long, value_name = "FOLDER")]
     downloads: Option<PathBuf>,
     /// Compilers at a time; all CPUs without it
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one())]
     jobs: Option<usize>,
 }
 

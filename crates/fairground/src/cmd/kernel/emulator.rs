@@ -10,6 +10,7 @@ use vm::emulator::{self, Emulator};
 use vm::kernels::build::steps::Site;
 
 use crate::execution::interrupt;
+use crate::measure::at_least_one;
 use crate::{build_progress, output};
 
 #[derive(clap::Args)]
@@ -23,7 +24,7 @@ enum EmulatorAction {
     /// Build it from Debian's source of QEMU with the patches of `emulator/`
     Build {
         /// Compilers at a time; all CPUs without it
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = at_least_one())]
         jobs: Option<usize>,
     },
     /// Say whether and where it is installed, and what it was built from

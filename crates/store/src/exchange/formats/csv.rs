@@ -7,7 +7,7 @@
 
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use model::{Histogram, Record, Series};
 
 const CONTEXT: [&str; 14] = [
@@ -38,14 +38,22 @@ const QUANTILES: [(&str, f64); 5] =
 
 pub fn write(records: &[Record], out: &mut dyn Write) -> Result<()> {
     let mut table = csv::Writer::from_writer(out);
-    table.write_record(CONTEXT.iter().chain(&NUMBER))?;
+    table.write_record(CONTEXT.iter().chain(&NUMBER)).map_err(broken)?;
     for record in records {
         let context = context(record);
         for number in numbers(record) {
-            table.write_record(context.iter().chain(&number))?;
+            table.write_record(context.iter().chain(&number)).map_err(broken)?;
         }
     }
     Ok(table.flush()?)
+}
+
+/// The error of the output itself, which callers tell from others.
+fn broken(error: csv::Error) -> anyhow::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error.into(),
+        other => anyhow!("{other:?}"),
+    }
 }
 
 /// The values of [`CONTEXT`].
@@ -103,11 +111,11 @@ fn statistics(histogram: &Histogram) -> Vec<[String; 5]> {
 /// Writes the series of all records; one that is missing gives one line with the reason.
 pub fn write_series(records: &[Record], out: &mut dyn Write) -> Result<()> {
     let mut table = csv::Writer::from_writer(out);
-    table.write_record(CONTEXT.iter().chain(&INTERVAL))?;
+    table.write_record(CONTEXT.iter().chain(&INTERVAL)).map_err(broken)?;
     for record in records {
         let context = context(record);
         for line in record.measured.series.iter().flat_map(intervals) {
-            table.write_record(context.iter().chain(&line))?;
+            table.write_record(context.iter().chain(&line)).map_err(broken)?;
         }
     }
     Ok(table.flush()?)

@@ -50,6 +50,6 @@ pub enum BuildEvent<'a> {
 pub type Hear<'a> = dyn FnMut(BuildEvent<'_>) + 'a;
 
 /// Shorthand for a [`Refused`].
-fn refused(message: impl Into<String>) -> anyhow::Error {
+pub(crate) fn refused(message: impl Into<String>) -> anyhow::Error {
     Refused(message.into()).into()
 }

@@ -69,10 +69,8 @@ pub struct Site<'a> {
 /// not compile; [`Interrupted`](super::Interrupted); anything else is the machine's fault: missing
 /// programs, a full disk, no mirror.
 pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kernel> {
+    check(order)?;
     tools::check(&tools::KERNEL)?;
-    if let Some((path, text)) = &order.fragment {
-        build_config::check_fragment(&path.display().to_string(), text)?;
-    }
     let opened = open(order, site, hear)?;
     let fragment = order.fragment.as_ref().map(|(_, text)| text.as_str());
     let wanted = build_config::compose(order.options(), fragment);
@@ -108,6 +106,18 @@ pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kern
         facts,
     };
     add_own(site.home, &own)
+}
+
+/// Refuses what the user got wrong, before programs are missed that take an installation.
+fn check(order: &Order) -> Result<()> {
+    if let Some((path, text)) = &order.fragment {
+        build_config::check_fragment(&path.display().to_string(), text)?;
+    }
+    match &order.text {
+        Text::Tree(tree) => source_of_kernel(tree).map(drop),
+        Text::OnBase(_, files) => files.iter().try_for_each(|file| patches::read(file).map(drop)),
+        Text::Original(_) => Ok(()),
+    }
 }
 
 /// The lines of configuration that the tree must take.
@@ -167,13 +177,17 @@ fn open(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Opened> {
     Ok(Opened { patches: hashes, workshop, changes })
 }
 
+/// The whole path of a tree, if it has a kernel's source.
+fn source_of_kernel(tree: &Path) -> Result<PathBuf> {
+    let whole = tree.canonicalize().ok().filter(|tree| tree.join("kernel/sched/core.c").is_file());
+    whole.ok_or_else(|| {
+        let tree = tree.display();
+        refused(format!("--tree {tree}: is no source of a kernel (no kernel/sched/core.c)"))
+    })
+}
+
 fn open_tree(tree: &Path, home: &Path) -> Result<Workshop> {
-    let tree = tree.canonicalize().ok().filter(|tree| tree.join("kernel/sched/core.c").is_file());
-    let Some(tree) = tree else {
-        return Err(refused(
-            "--tree: this folder is no source of a kernel (no kernel/sched/core.c)",
-        ));
-    };
+    let tree = source_of_kernel(tree)?;
     let commit = git(&tree, &["rev-parse", "HEAD"]);
     let is_changed = git(&tree, &["status", "--porcelain", "--untracked-files=no"]);
     let content = match (commit, is_changed.as_deref()) {
