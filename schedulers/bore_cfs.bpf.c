@@ -14,7 +14,7 @@
  * Queue: As cfs: by vruntime; O(log n) to enqueue.
  * Slice: As cfs, with a latency of 12.8 ms.
  * Wake-up: As cfs, with a granularity of 4.8 ms.
- * Balancing: As cfs: a CPU without work takes a task of the busiest.
+ * Balancing: As cfs; a task's score does not change its weight.
  * Differs: As cfs does. Only the parent averages the penalties of processes, and only the leader
  *          those of threads. A task that waits for a futex has no privilege.
  */

@@ -20,9 +20,9 @@
  * Queue: One for each CPU, a list, newest first; enqueue O(1), pick O(n).
  * Slice: None: at every tick the running task continues only if its score is the lowest.
  * Wake-up: A lower score preempts at once. An idle CPU, else the previous one.
- * Balancing: A CPU without work takes a task of the busiest.
+ * Balancing: As cfs: an idle CPU takes from the heaviest, a busy one pulls weight at intervals.
  * Differs: The Response Driven Balancer (RDB), by which CPUs exchange their lowest scores every 19
- *          ms, is missing. So are CFS's balancing of busy CPUs, and groups.
+ *          ms, is missing. So are groups. CPUs are balanced with the simplifications of cfs.
  */
 #include <scx/common.bpf.h>
 #include "include/lifetime.h"
@@ -38,7 +38,11 @@
 	u64 start; \
 	s64 newest;
 
+/* A list has no order that counts. */
+#define UNORDERED_QUEUES
+
 #include "include/fair.h"
+#include "include/balance.h"
 #include "include/lowest.h"
 
 char _license[] SEC("license") = "GPL";
@@ -143,6 +147,14 @@ static bool check_preempt_wakeup(const struct task_struct *p, const struct fair_
 	return value_of(task, scx_bpf_now()) < value_of_curr(curr);
 }
 
+/* Gives a task that this CPU has pulled its place here (`attach_task`). */
+static u64 attach_task(struct task_struct *p, struct fair_task *task, s32 cpu)
+{
+	task->place = --of_cpu(currs, cpu)->newest;
+	load_join(&task->load, cpu, fair_weight(p, task));
+	return 0;
+}
+
 s32 BPF_STRUCT_OPS(cacule_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	bool is_idle = false;
@@ -187,15 +199,16 @@ void BPF_STRUCT_OPS(cacule_dispatch, s32 cpu, struct task_struct *prev)
 	bool goes_on = could_go_on(prev);
 	s64 value = 0;
 
-	curr->need_resched = false;
 	if (goes_on) {
 		update_curr(curr, prev);
 		value = value_of_curr(curr);
 	}
+	sched_balance_domains(cpu);
+	curr->need_resched = false;
 	if (run_lowest(cpu, goes_on ? &value : NULL, !fair_group_sched))
 		return;
 	if (!goes_on) {
-		newidle_balance(cpu);
+		newidle_balance(cpu, busiest_cpu(cpu));
 		return;
 	}
 	curr->vruntime &= ~YIELD_MARK;
@@ -222,7 +235,7 @@ void BPF_STRUCT_OPS(cacule_tick, struct task_struct *p)
 	struct running *curr = of_cpu(currs, cpu);
 
 	update_curr(curr, p);
-	if (should_give_way(cpu, value_of_curr(curr), false))
+	if (is_balance_due(cpu) || should_give_way(cpu, value_of_curr(curr), false))
 		scx_bpf_task_set_slice(p, 0);
 }
 
@@ -267,7 +280,7 @@ s32 BPF_STRUCT_OPS(cacule_init_task, struct task_struct *p, struct scx_init_task
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(cacule_init)
 {
-	return create_queues();
+	return create_queues() ?: init_domains();
 }
 
 void BPF_STRUCT_OPS(cacule_exit, struct scx_exit_info *ei)

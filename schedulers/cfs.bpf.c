@@ -14,20 +14,24 @@
  * Queue: One for each CPU, a red-black tree by vruntime; enqueue O(log n), pick O(1).
  * Slice: By weight a part of 6 ms (one CPU), or of 0.75 ms for each task if there are many.
  * Wake-up: Half a latency of credit at most; preempts a task that is 1 ms of vruntime ahead.
- * Balancing: An idle CPU takes from the busiest.
- * Differs: Groups, load averages, wide wake-ups, and the balancing of busy CPUs are missing. An
- *          idle CPU takes from the busiest at once; Linux first weighs the cost. Whatever changed
- *          between versions and is neither a constant nor a feature below is as in 6.5.
+ * Balancing: An idle CPU takes from the heaviest. A busy one pulls weight at intervals, until CPUs
+ *            are equally heavy.
+ * Differs: Groups and wide wake-ups are missing. A CPU's load is the weight that is runnable now,
+ *          not its average. All CPUs are one domain, caches are never too hot, a running task is
+ *          not moved, and exec places nothing. An idle CPU takes from the heaviest at once; Linux
+ *          first weighs the cost. Whatever changed between versions and is neither a constant nor a
+ *          feature below is as in 6.5.
  */
 #include <scx/common.bpf.h>
 #include "include/fair.h"
+#include "include/balance.h"
 #include "include/scan.h"
 
 /*
  * An overlay, a scheduler that changes parts of CFS, includes this file after it has defined
  * OVERLAY and the knobs below. It calls the functions from its own callbacks. If it defines
  * OVERLAY_FUNCTIONS, it has its own `wakeup_gran()`, and if it defines OVERLAY_TREE, its own
- * `first_vruntime()`.
+ * `first_vruntime()`, `is_next()` and `attach_task()`.
  */
 #ifndef OVERLAY
 char _license[] SEC("license") = "GPL";
@@ -206,16 +210,21 @@ static inline bool is_slice_over(u64 slice, u64 ran, s64 ahead)
 }
 
 /*
- * Updates the lower limit by the first of the waiting tasks and the running one
+ * Returns the lower limit at this moment, by the first of the waiting tasks and the running one
  * (`update_min_vruntime`).
  */
-static inline void update_min_vruntime(struct queue *rq, u32 cpu)
+static inline u64 live_min_vruntime(const struct queue *rq, u32 cpu)
 {
 	u64 vruntime = rq->curr.is_set ? live_vruntime(&rq->curr) : rq->min_vruntime, left;
 
 	if (first_vruntime(cpu, &left) && (!rq->curr.is_set || time_before(left, vruntime)))
 		vruntime = left;
-	rq->min_vruntime = later_of(rq->min_vruntime, vruntime);
+	return later_of(rq->min_vruntime, vruntime);
+}
+
+static inline void update_min_vruntime(struct queue *rq, u32 cpu)
+{
+	rq->min_vruntime = live_min_vruntime(rq, cpu);
 }
 
 /*
@@ -251,7 +260,10 @@ static inline u64 place_new(const struct task_struct *p, struct queue *rq, const
 /* Returns a vruntime at the same distance from another CPU's minimum (`migrate_task_rq_fair`). */
 static inline u64 migrate_vruntime(u64 vruntime, s32 from, s32 to)
 {
-	return vruntime - of_cpu(queues, from)->min_vruntime + of_cpu(queues, to)->min_vruntime;
+	if (from == to)
+		return vruntime;
+	return vruntime - live_min_vruntime(of_cpu(queues, from), from) +
+	       live_min_vruntime(of_cpu(queues, to), to);
 }
 
 /* Tells whether a woken or new task preempts, and sets buddies (`check_preempt_wakeup`). */
@@ -325,6 +337,28 @@ static inline bool run_next(u32 cpu, s32 pid)
 	return scx_bpf_dsq_move_to_local(cpu, 0);
 }
 
+#ifndef OVERLAY_TREE
+/* Gives a task that this CPU has pulled its place here (`attach_task`). */
+static __noinline u64 attach_task(struct task_struct *p, struct fair_task *task, s32 cpu)
+{
+	u64 vruntime = migrate_vruntime(p->scx.dsq_vtime, task->load.cpu, cpu);
+
+	load_join(&task->load, cpu, fair_weight(p, task));
+	return vruntime;
+}
+#endif
+
+/* Tells whether the slice of the running task, which is at `vruntime`, is over (`entity_tick`). */
+static inline bool is_turn_over_at(const struct task_struct *p, const struct queue *rq, s32 cpu,
+				   u64 vruntime)
+{
+	struct task_struct *left = __COMPAT_scx_bpf_dsq_peek(cpu);
+
+	return left && is_slice_over(sched_slice(p, of_cpu(loads, cpu), 0),
+				     p->se.sum_exec_runtime - rq->curr.prev_sum_exec,
+				     vruntime - left->scx.dsq_vtime);
+}
+
 /* Handles `ops.dispatch` (`pick_next_task_fair`). */
 static inline void pick_next_task_fair(s32 cpu, struct task_struct *prev)
 {
@@ -334,6 +368,12 @@ static inline void pick_next_task_fair(s32 cpu, struct task_struct *prev)
 
 	if (goes_on)
 		scx_bpf_task_set_dsq_vtime(prev, account(&rq->curr, prev));
+	/* A CPU that has only looked around does not choose again. */
+	if (sched_balance_domains(cpu) && goes_on && !rq->curr.need_resched &&
+	    !is_turn_over_at(prev, rq, cpu, prev->scx.dsq_vtime)) {
+		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
+		return;
+	}
 	rq->curr.need_resched = false;
 	pid = pick_next_entity(&rq->buddies, cpu, goes_on ? prev : NULL, wakeup_granularity);
 	if (goes_on && pid == prev->pid) {
@@ -341,7 +381,7 @@ static inline void pick_next_task_fair(s32 cpu, struct task_struct *prev)
 		rq->curr.prev_sum_exec = prev->se.sum_exec_runtime;
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 	} else if (!run_next(cpu, pid) && !goes_on) {
-		newidle_balance(cpu);
+		newidle_balance(cpu, busiest_cpu(cpu));
 	}
 }
 
@@ -366,13 +406,10 @@ static inline void task_tick_fair(struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct queue *rq = of_cpu(queues, cpu);
-	struct task_struct *left = __COMPAT_scx_bpf_dsq_peek(cpu);
 	u64 vruntime = account(&rq->curr, p);
 
 	scx_bpf_task_set_dsq_vtime(p, vruntime);
-	if (left && is_slice_over(sched_slice(p, of_cpu(loads, cpu), 0),
-				  p->se.sum_exec_runtime - rq->curr.prev_sum_exec,
-				  vruntime - left->scx.dsq_vtime))
+	if (is_balance_due(cpu) || is_turn_over_at(p, rq, cpu, vruntime))
 		scx_bpf_task_set_slice(p, 0);
 }
 
@@ -426,7 +463,7 @@ static inline s32 init_sched_fair_class(void)
 	s32 err = create_queues();
 
 	sched_init_granularity();
-	return err;
+	return err ?: init_domains();
 }
 
 #ifndef OVERLAY

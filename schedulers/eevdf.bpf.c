@@ -14,17 +14,21 @@
  * Queue: One for each CPU, by virtual deadline; enqueue O(log n), pick O(n) among the eligible.
  * Slice: What the task asks for, 0.7 ms (one CPU) by default.
  * Wake-up: Keeps its lag; preempts a later deadline once the running task's slice is over.
- * Balancing: An idle CPU takes from the busiest.
- * Differs: Groups, load averages, and the balancing of busy CPUs are missing; an idle CPU takes
- *          from the busiest. The earliest eligible task is found by walking the queue. At most 64
- *          sleepers of a CPU keep their places in it. From 7.0 on the longest slice of a queue
- *          bounds lag; here the task's own slice does. They are the same where no task asks for a
- *          slice.
+ * Balancing: An idle CPU takes from the heaviest. A busy one pulls weight at intervals, until CPUs
+ *            are equally heavy.
+ * Differs: Groups and wide wake-ups are missing. A CPU's load is the weight that is runnable now,
+ *          not its average. All CPUs are one domain, caches are never too hot, a running task is
+ *          not moved, and exec places nothing. On two and four CPUs the shares of hogs are within 5
+ *          points of those of Linux 7.3. The earliest eligible task is found by walking the queue.
+ *          At most 64 sleepers of a CPU keep their places in it. From 7.0 on the longest slice of a
+ *          queue bounds lag; here the task's own slice does. They are the same where no task asks
+ *          for a slice.
  */
 #include <scx/common.bpf.h>
 #include "include/slice_timer.h"
 #include "include/eevdf_queue.h"
 #include "include/fair.h"
+#include "include/balance.h"
 
 /*
  * An overlay, a scheduler that changes parts of EEVDF, includes this file after it has defined
@@ -424,6 +428,13 @@ static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 		hrtick_start(curr, cpu);
 }
 
+/* Gives a task that this CPU has pulled its place here (`attach_task`). */
+static __noinline u64 attach_task(struct task_struct *p, struct fair_task *task, s32 cpu)
+{
+	enqueue_entity(p, task, cpu, live_vruntime(of_cpu(currs, cpu)), false);
+	return task->deadline;
+}
+
 /* Handles `ops.dispatch` (`pick_next_task_fair`). */
 static inline void pick_next_task_fair(s32 cpu, struct task_struct *prev)
 {
@@ -432,6 +443,7 @@ static inline void pick_next_task_fair(s32 cpu, struct task_struct *prev)
 	struct sums sums;
 
 	curr->need_resched = false;
+	sched_balance_domains(cpu);
 	sums = goes_on ? update_curr(prev, NULL, cpu) : average_sums(cpu);
 	may_stay = goes_on && vruntime_eligible(sums, curr->vruntime);
 	if (!may_stay || !protect_slice(curr, cpu, curr->vruntime)) {
@@ -444,7 +456,7 @@ static inline void pick_next_task_fair(s32 cpu, struct task_struct *prev)
 	if (goes_on)
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 	else if (!scx_bpf_dsq_move_to_local(cpu, 0))
-		newidle_balance(cpu);
+		newidle_balance(cpu, busiest_cpu(cpu));
 }
 
 /* Handles `ops.running` (`set_next_task_fair`). */
@@ -480,7 +492,7 @@ static inline void task_tick_fair(struct task_struct *p)
 
 	update_curr(p, NULL, cpu);
 	is_over = curr->is_over || did_preempt_short(curr, cpu, curr->vruntime);
-	if (is_over && nr_queued_on(cpu) > 1)
+	if (is_balance_due(cpu) || (is_over && nr_queued_on(cpu) > 1))
 		scx_bpf_task_set_slice(p, 0);
 }
 
@@ -549,6 +561,7 @@ static inline s32 init_sched_fair_class(void)
 
 	least_slice = sysctl_sched_base_slice();
 	default_slice = scaled(least_slice, sched_tunable_scaling);
+	err = err ?: init_domains();
 	return err ?: has_hrtick() ? init_slice_timers() : 0;
 }
 

@@ -9,7 +9,8 @@
  * Good at: Waking up: a task that has slept is due. No step of the later versions depends on the
  *          number of tasks. No task starves.
  * Bad at: High load: when all tasks have waited beyond their deadlines, nice values mean nothing,
- *         and a woken task waits for all others. Little balancing.
+ *         and a woken task waits for all others. Little balancing: two hogs may share a CPU while a
+ *         nicer one has another one alone.
  * Origin: Alfred Chen, 2017, after BFS. Project C, the patch for Linux 7.1; `era` selects others.
  * Family: 2017, Alfred Chen; after bfs
  * Queue: One for each CPU, lists by slot, once a skip list; O(1), here enqueue O(log n).
@@ -19,9 +20,9 @@
  * Differs: The lists, or the skip list, are one queue, ordered by slot and turn, or by deadline.
  *          Tasks are not moved actively between the siblings of a core, kinds of cores are unknown,
  *          and siblings count as any CPUs that share a cache. Deadlines replace the classes of CPUs
- *          of PDS-mq. SCHED_ISO is missing. Real-time tasks have a class of their own: a task that
- *          one displaces stays on its CPU, and what a real-time task runs does not shorten its
- *          children's slices.
+ *          of PDS-mq. SCHED_ISO and prio_balance of 6.17 and later are missing. Real-time tasks
+ *          have a class of their own: a task that one displaces stays on its CPU, and what a
+ *          real-time task runs does not shorten its children's slices.
  */
 #include <scx/common.bpf.h>
 #include "include/project_c.h"

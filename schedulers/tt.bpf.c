@@ -16,7 +16,7 @@
  * Queue: One for each CPU, a list, newest first; pick O(n).
  * Slice: 5.15: none, at every tick the lowest runs. 6.1: as cfs.
  * Wake-up: 5.15: a lower value preempts at once. An idle CPU, else the least crowded. 6.1: as cfs.
- * Balancing: 5.15: CPU 0's tick moves a task from the longest queue to the shortest.
+ * Balancing: 5.15: CPU 0's tick moves a task from the longest queue to the shortest. 6.1: as cfs.
  * Differs: The candidate, global and power-saving balancers are missing. So are dedicated CPUs, and
  *          idle CPUs that poll. CFS keeps the tasks by vruntime; each task stores its places in the
  *          list and the tree, so in 6.1 a task is queued in O(n). In 5.15 a switch that a tick or a
@@ -40,7 +40,7 @@ const volatile s32 tt_rt_prio = -20;
 const volatile s32 tt_interactive_prio = -10, tt_cpu_bound_prio = -15, tt_batch_prio = 19;
 /* How much of a task's life counts, in nominal milliseconds of 2^20 ns. */
 const volatile u64 tt_max_lifetime_ms = 22000;
-/* The balancer of busy CPUs: the normal one (0) or none (2); -1 is that of the era, 0 or 2. */
+/* The balancer of busy CPUs: the normal one (0) or CFS's (2); -1 is that of the era, 0 or 2. */
 const volatile s32 tt_balancer_opt = -1;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
@@ -327,31 +327,51 @@ static inline s32 least_crowded_cpu(const struct task_struct *p, s32 prev_cpu)
 	return found;
 }
 
+/* Returns the CPU with the most tasks (5.15's normal balancer). */
+static inline u32 longest_queue(void)
+{
+	u64 most = 0;
+	u32 cpu, longest = 0;
+
+	bpf_for(cpu, 0, nr_cpus) {
+		if (nr_running_on(cpu) > most) {
+			most = nr_running_on(cpu);
+			longest = cpu;
+		}
+	}
+	return longest;
+}
+
 /*
  * Makes the CPU with the fewest tasks take one from the CPU with most, if they differ by two. No
  * counterpart: this is 5.15's normal balancer in other words.
  */
 static inline void balance(void)
 {
-	u64 most = 0, least = ~0ULL;
-	u32 cpu, longest = 0, shortest = 0;
+	u32 cpu, longest = longest_queue(), shortest = 0;
+	u64 least = ~0ULL;
 
 	bpf_for(cpu, 0, nr_cpus) {
-		u64 nr = of_cpu(loads, cpu)->nr_running;
-
-		if (nr > most) {
-			most = nr;
-			longest = cpu;
-		}
-		if (nr < least) {
-			least = nr;
+		if (nr_running_on(cpu) < least) {
+			least = nr_running_on(cpu);
 			shortest = cpu;
 		}
 	}
-	if (most < least + 2)
+	if (nr_running_on(longest) < least + 2)
 		return;
 	*of_cpu(donors, shortest) = longest + 1;
 	wake_or_preempt(shortest);
+}
+
+/* Gives a task that this CPU has pulled its place here (`attach_task`). */
+static __noinline u64 attach_task(struct task_struct *p, struct fair_task *task, s32 cpu)
+{
+	u64 vruntime = migrate_vruntime(p->scx.dsq_vtime, task->load.cpu, cpu);
+
+	load_join(&task->load, cpu, weight_of(p));
+	if (is_on_cfs())
+		join_tree(cpu, task, scx_bpf_now());
+	return vruntime;
 }
 
 /*
@@ -505,7 +525,7 @@ s32 BPF_STRUCT_OPS(tt_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_
 	s32 this_cpu = bpf_get_smp_processor_id(), cpu;
 	bool is_idle = false;
 
-	if (is_placed_by_cfs())
+	if (has_cfs_balancer())
 		return select_task_rq_fair(p, prev_cpu, wake_flags);
 	cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
 	if (is_idle)
@@ -550,6 +570,7 @@ void BPF_STRUCT_OPS(tt_dispatch, s32 cpu, struct task_struct *prev)
 	curr->need_resched = false;
 	if (*of_cpu(donors, cpu))
 		move_task(cpu);
+	sched_balance_domains(cpu);
 	if (task) {
 		scx_bpf_task_set_dsq_vtime(prev, account(curr, prev));
 		if (is_on_cfs())
@@ -560,7 +581,7 @@ void BPF_STRUCT_OPS(tt_dispatch, s32 cpu, struct task_struct *prev)
 			  run_lowest(cpu, task ? &value : NULL, false))
 		return;
 	if (!task) {
-		newidle_balance(cpu);
+		newidle_balance(cpu, has_normal_balancer() ? longest_queue() : busiest_cpu(cpu));
 		return;
 	}
 	clear_buddies(&of_cpu(queues, cpu)->buddies, prev->pid);
@@ -595,7 +616,9 @@ void BPF_STRUCT_OPS(tt_tick, struct task_struct *p)
 	scx_bpf_task_set_dsq_vtime(p, account(&of_cpu(queues, cpu)->curr, p));
 	if (is_on_cfs())
 		update_min_vruntime(of_cpu(queues, cpu), cpu);
-	if (is_on_cfs() ? is_turn_over(p, cpu, value) : should_give_way(cpu, value, false))
+	if (has_cfs_balancer() && is_balance_due(cpu))
+		scx_bpf_task_set_slice(p, 0);
+	else if (is_on_cfs() ? is_turn_over(p, cpu, value) : should_give_way(cpu, value, false))
 		scx_bpf_task_set_slice(p, 0);
 	if (cpu == 0 && has_normal_balancer())
 		balance();

@@ -21,8 +21,11 @@ static inline bool has_normal_balancer(void)
 	return tt_balancer_opt < 0 ? !is_on_cfs() : !tt_balancer_opt;
 }
 
-/* Tells whether a woken task goes where CFS would place it (`select_task_rq_fair`). */
-static inline bool is_placed_by_cfs(void)
+/*
+ * Tells whether CFS's balancer is on, which also places woken tasks; there is one from 6.x on
+ * (`tt_balancer_opt`, `select_task_rq_fair`).
+ */
+static inline bool has_cfs_balancer(void)
 {
 	return is_on_cfs() && !has_normal_balancer();
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Oracles: what is known of a scheduler from its source and its literature, asserted of our file.
-//! One body, two arms: the simulator, and for what one CPU can show the real kernel under the
-//! virtual clock.
+//! One body, two arms: the simulator, and the real kernel under the virtual clock.
 //!
 //! `oracle.rs` reads `tables/`, and `measure.rs` has the words of the tables; `orders.rs`,
 //! `turns.rs` and `echo.rs` have what a table cannot say. `ORACLES_ONLY=o1` takes only those whose
@@ -35,6 +34,13 @@ fn kernel(version: &str) -> Result<Kernel, String> {
     vm::kernels::find(&home, version).map_err(|error| format!("no kernel {version}: {error}"))
 }
 
+/// The emulator that several virtual CPUs need.
+fn emulator() -> Result<(), String> {
+    let home = fairground::execution::locations::data_folder().expect("a home");
+    let found = vm::emulator::find(&home).expect("an emulator that is as it was");
+    found.map(drop).ok_or_else(|| format!("there is no emulator (`{}`)", vm::emulator::COMMAND))
+}
+
 /// Fails with every oracle that does not hold, not only the first.
 fn expect_all(answers: Vec<(Oracle, Result<(), String>)>) {
     let mut failures = String::new();
@@ -59,12 +65,8 @@ fn every_oracle_holds_in_the_simulator() {
 /// kernel that wakes in the wrong moment does not do so twice; a wrong policy is wrong each time.
 const ATTEMPTS: usize = 3;
 
-#[test]
-fn every_oracle_of_one_cpu_holds_on_the_real_kernel() {
-    testing::beyond_cargo_test!("boots a kernel");
-    need!(kernel("7"));
-    let mut asked: Vec<Oracle> =
-        all().into_iter().filter(|oracle| oracle.place == Where::Everywhere).collect();
+/// Asks a real kernel, those again that do not hold.
+fn expect_on_a_kernel(mut asked: Vec<Oracle>) {
     for attempt in 1..=ATTEMPTS {
         let answers = arms::boot(&asked);
         let answers: Vec<_> = asked.into_iter().zip(answers).collect();
@@ -81,6 +83,24 @@ fn every_oracle_of_one_cpu_holds_on_the_real_kernel() {
         fail.iter().for_each(|(oracle, why)| println!("again: {}: {why:?}", oracle.name));
         asked = fail.into_iter().map(|(oracle, _)| oracle).collect();
     }
+}
+
+#[test]
+fn every_oracle_of_one_cpu_holds_on_the_real_kernel() {
+    testing::beyond_cargo_test!("boots a kernel");
+    need!(kernel("7"));
+    let is_asked =
+        |oracle: &Oracle| oracle.place == Where::Everywhere && !oracle.has_several_cpus();
+    expect_on_a_kernel(all().into_iter().filter(is_asked).collect());
+}
+
+#[test]
+fn every_oracle_of_several_cpus_holds_on_the_real_kernel() {
+    testing::beyond_cargo_test!("boots a kernel");
+    need!(kernel("7"));
+    need!(emulator());
+    let is_asked = |oracle: &Oracle| oracle.place == Where::Everywhere && oracle.has_several_cpus();
+    expect_on_a_kernel(all().into_iter().filter(is_asked).collect());
 }
 
 #[test]

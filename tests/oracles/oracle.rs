@@ -26,9 +26,9 @@ pub struct Oracle {
 /// Where an oracle can be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Where {
-    /// In the simulator, and on a real kernel with one CPU.
+    /// In the simulator, and on a real kernel.
     Everywhere,
-    /// In the simulator only: several CPUs, or times that a real kernel's own work would blur.
+    /// In the simulator only: times that a real kernel's own work would blur.
     Simulator,
     /// On a real kernel of before 6.12 only, which throttles real-time tasks.
     OldKernel,
@@ -54,7 +54,7 @@ pub struct Run {
 
 type Holds = fn(&[Record]) -> Result<(), String>;
 
-/// What can be seen in the simulator, and on a real kernel with one CPU.
+/// What can be seen in the simulator, and on a real kernel.
 pub fn everywhere(name: &'static str, claim: &'static str, runs: Vec<Run>, holds: Holds) -> Oracle {
     Oracle { name, claim, place: Where::Everywhere, runs, holds }
 }
@@ -62,6 +62,13 @@ pub fn everywhere(name: &'static str, claim: &'static str, runs: Vec<Run>, holds
 /// What can be seen in the simulator only.
 pub fn simulated(name: &'static str, claim: &'static str, runs: Vec<Run>, holds: Holds) -> Oracle {
     Oracle { name, claim, place: Where::Simulator, runs, holds }
+}
+
+impl Oracle {
+    /// Whether one of its runs needs several CPUs.
+    pub fn has_several_cpus(&self) -> bool {
+        self.runs.iter().any(|run| run.cpus > 1)
+    }
 }
 
 impl Run {

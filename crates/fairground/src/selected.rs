@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use model::Record;
-use stats::Comparison;
+use model::{Contestant, Design, Experiment, Record};
 use stats::records::merge::{Merged, Part, merge};
 use stats::view::consensus::{Contribution, Question, definitions, questions};
+use stats::{Comparison, Recommendation};
 use store::Session;
 
 use crate::{comparison, dates, exit};
@@ -92,6 +92,34 @@ impl Selected {
         let mut comparison = comparison::compare(&self.sessions, &self.records, baseline)?;
         comparison.notes.splice(0..0, self.notes.iter().cloned());
         Ok(comparison)
+    }
+
+    /// The advice that the last session asked for, for each contestant that stands for the
+    /// scheduler in use, as if it were the only one; empty if it asked for none.
+    pub fn advice(&self) -> Result<Vec<Recommendation>> {
+        self.sessions.last().map_or_else(|| Ok(Vec::new()), |it| self.advice_of(&it.experiment))
+    }
+
+    /// The advice that an experiment asks for, whose trials these records are of.
+    pub fn advice_of(&self, experiment: &Experiment) -> Result<Vec<Recommendation>> {
+        let Design { aims, in_use, .. } = &experiment.design;
+        if aims.is_empty() {
+            return Ok(Vec::new());
+        }
+        let needs_nothing = |contestant: &&Contestant| !contestant.scheduler.is_sched_ext();
+        let easy = experiment.contestants.iter().filter(needs_nothing);
+        let easy: Vec<String> = easy.map(|contestant| contestant.name.clone()).collect();
+        let against = |now: &String| {
+            let takes_part = |name: &String| name == now || !in_use.contains(name);
+            let records = self.records.iter();
+            let records: Vec<Record> = records
+                .filter(|record| takes_part(&record.trial.contestant.name))
+                .cloned()
+                .collect();
+            let comparison = comparison::compare(&self.sessions, &records, Some(now.clone()))?;
+            Ok(stats::recommend(&records, &comparison, aims, &easy))
+        };
+        in_use.iter().map(against).collect()
     }
 
     /// How several stores answer the same questions.

@@ -9,7 +9,7 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::usual::{is_default, is_true, yes};
-use crate::{Backend, Contestant, Machine, Outcome, Trial, Workload};
+use crate::{Aim, Backend, Contestant, Machine, Outcome, Trial, Workload};
 
 /// An experiment with everything that its file refers to already read: contestants × workloads ×
 /// machines × repeats. The plan is a pure function of it and a seed.
@@ -104,6 +104,12 @@ pub struct Design {
     /// The noise between identical contestants before the experiment (A/A trials).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scatter: Vec<Scatter>,
+    /// What a recommendation is judged by; empty where none was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aims: Vec<Aim>,
+    /// The contestants that are the scheduler in use, or stand for it, of a recommendation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_use: Vec<String>,
 }
 
 impl Design {

@@ -9,13 +9,14 @@
 //! [`machine`] say what is compared, under which workload, on which machine; [`trial`] is one
 //! answerable question as a value; [`record`] is its answer, made of [`metric`]s (each with its
 //! [`measure_key`]), [`histogram`]s, [`series`] and a [`trace`]. [`seed`] is the only source of
-//! chance. [`claim`] is a published finding with its tests. [`tape`] is what the tasks of a
+//! chance. [`claim`] is a published finding with its tests, [`aim`] what a user wants. [`tape`] is what the tasks of a
 //! recording did, [`tape_text`] the same on its way to others. [`play`] is what a workload means,
 //! defined once for all backends; [`parsers`] read what real programs print. [`text`] makes
 //! strangers' words safe for a terminal.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 
+pub mod aim;
 pub mod backend;
 mod check;
 pub mod claim;
@@ -39,6 +40,7 @@ pub mod trial;
 mod usual;
 pub mod workload;
 
+pub use aim::{Aim, Watched};
 pub use backend::Backend;
 pub use check::{LARGEST_NUMBER, SMALLEST_NUMBER};
 pub use claim::{Claim, Expectation};

@@ -86,57 +86,64 @@ pub(crate) fn answer(reading: &Reading) -> Vec<Sentence> {
     sentences
 }
 
-/// Each scheduler of the user's own against the baseline, or the baseline against the others.
+/// Each scheduler of the user's own against the baseline; if the baseline is one, against the others.
 fn own(reading: &Reading) -> Vec<Sentence> {
-    let comparison = reading.comparison;
-    let against = |name: &String, of: &String| {
-        let base = &comparison.baseline;
-        let (cells, other) = (counted(comparison), if name == base { of } else { name });
-        let verdicts = |verdict: Verdict| {
-            let all = headline_entries(comparison)
-                .filter(|(cell, ..)| cells.iter().any(|known| std::ptr::eq(*known, *cell)));
-            let found = all.filter(|(.., entry)| entry.contestant == *other);
-            found.filter(|(.., entry)| entry.verdict == verdict).collect::<Vec<_>>()
-        };
-        let sides = [verdicts(Verdict::Better), verdicts(Verdict::Worse)];
-        let [better, worse] =
-            if name == base { [&sides[1], &sides[0]] } else { [&sides[0], &sides[1]] };
-        let judged = standing(comparison, other);
-        let mut sentence = Sentence::default().name(name).text(" against ").name(of).text(": ");
-        if judged.total() == judged.silent {
-            return sentence.text("no verdict; there are too few trials, or no numbers.");
-        }
-        for (word, found, end) in [("better", better, ", "), ("worse", worse, "; ")] {
-            sentence = sentence.strong(format!("{word} in {}", found.len()));
-            sentence = places(reading, sentence, found).text(end);
-        }
-        sentence.text(format!("of {} headline measures.", judged.total()))
-    };
-    let own = comparison.own.iter().filter(|name| **name != comparison.baseline);
+    let Comparison { baseline, contestants, own, .. } = reading.comparison;
+    let others = own.iter().filter(|name| *name != baseline);
     let mut sentences: Vec<Sentence> =
-        own.map(|name| against(name, &comparison.baseline)).collect();
-    if comparison.own.contains(&comparison.baseline) {
-        let others = comparison.contestants.iter().filter(|name| !comparison.own.contains(name));
-        sentences.extend(others.map(|other| against(&comparison.baseline, other)));
+        others.map(|name| against(reading, (name, baseline), name)).collect();
+    if own.contains(baseline) {
+        let others = contestants.iter().filter(|name| !own.contains(name));
+        sentences.extend(others.map(|other| against(reading, (baseline, other), other)));
     }
     sentences
 }
 
-/// The largest of some differences in brackets, and how many there are besides.
-fn places(reading: &Reading, sentence: Sentence, found: &[(&Cell, &Row, &Entry)]) -> Sentence {
+/// One contestant against another; `judged` is the one of the two that is not the baseline.
+fn against(reading: &Reading, (name, of): (&String, &String), judged: &String) -> Sentence {
+    let (comparison, cells) = (reading.comparison, counted(reading.comparison));
+    let verdicts = |verdict: Verdict| -> Vec<(&Cell, &Row, &Entry)> {
+        headline_entries(comparison)
+            .filter(|(cell, ..)| cells.iter().any(|known| std::ptr::eq(*known, *cell)))
+            .filter(|(.., entry)| entry.contestant == *judged && entry.verdict == verdict)
+            .collect()
+    };
+    let sentence = Sentence::default().name(name).text(" against ").name(of).text(": ");
+    let standing = standing(comparison, judged);
+    if standing.total() == standing.silent {
+        return sentence.text("no verdict; there are too few trials, or no numbers.");
+    }
+    let [mut better, mut worse] = [verdicts(Verdict::Better), verdicts(Verdict::Worse)];
+    if name != judged {
+        std::mem::swap(&mut better, &mut worse);
+    }
+    let sentence = sentence.strong(format!("better in {}", better.len()));
+    let sentence = largest(reading, sentence, &better, [name, of]).text(", ");
+    let sentence = sentence.strong(format!("worse in {}", worse.len()));
+    let sentence = largest(reading, sentence, &worse, [name, of]);
+    sentence.text(format!("; of {} headline measures.", standing.total()))
+}
+
+/// The largest of some differences in brackets: the number of the first, and of the second.
+fn largest(
+    reading: &Reading,
+    sentence: Sentence,
+    found: &[(&Cell, &Row, &Entry)],
+    sides: [&String; 2],
+) -> Sentence {
     let largest = found.iter().max_by(|a, b| log_ratio(a.2).total_cmp(&log_ratio(b.2)));
-    let Some((cell, row, entry)) = largest else { return sentence };
+    let Some((cell, row, _)) = largest else { return sentence };
     let most = if found.len() > 1 { " (most in " } else { " (" };
     let sentence = sentence.text(most).term(units::measure(&row.measure)).text(" under ");
     let sentence = sentence.term(reading.label(cell)).text(": ");
-    sentence.text(format!(
-        "{} instead of {})",
-        medians(row, Some(entry)),
-        medians(row, row.entries.first())
-    ))
+    let number =
+        |name: &String| median_of(row, row.entries.iter().find(|entry| entry.contestant == *name));
+    let [ours, theirs] = sides.map(number);
+    sentence.text(format!("{ours} instead of {theirs})"))
 }
 
-fn medians(row: &Row, entry: Option<&Entry>) -> String {
+/// A contestant's median in words.
+fn median_of(row: &Row, entry: Option<&Entry>) -> String {
     let median = entry.and_then(|entry| entry.median);
     median.map_or_else(|| "nothing".into(), |value| units::number(value, row.unit))
 }
@@ -224,20 +231,21 @@ fn extreme(opening: Sentence, cell: &str, row: &Row, entry: &Entry) -> Sentence 
     let sentence = opening.term(units::measure(&row.measure));
     let sentence = sentence.text(" under ").term(cell.into()).text(": ");
     let sentence = sentence.strong(shift_words(row, entry)).text(", ");
-    let (ours, theirs) = (medians(row, Some(entry)), medians(row, row.entries.first()));
+    let (ours, theirs) = (median_of(row, Some(entry)), median_of(row, row.entries.first()));
     sentence.text(format!("{ours} instead of {theirs}."))
 }
 
 /// Where the contestant that is most often among the best is not among them: the largest distance,
 /// except from the baseline, which [`extremes`] has.
 fn behind(reading: &Reading, often: &[(&String, usize)]) -> Option<Sentence> {
-    let (best, _) = often.first().filter(|(_, times)| *times > 0)?;
+    let is_told = |name: &String| *name == reading.comparison.baseline;
+    let (best, _) = often.first().filter(|(name, times)| *times > 0 && !is_told(name))?;
     let mut found: Vec<(f64, &Cell, &Row, [&Entry; 2])> = Vec::new();
     for cell in counted(reading.comparison) {
         for row in cell.headline() {
             let Some(leaders) = &row.leaders else { continue };
             let entry = |name: &String| row.entries.iter().find(|it| it.contestant == *name);
-            let first = leaders.best.first().filter(|name| **name != reading.comparison.baseline);
+            let first = leaders.best.first().filter(|name| !is_told(name));
             let sides = first.and_then(entry).zip(entry(best));
             let Some((first, own)) = sides.filter(|_| leaders.behind.contains(best)) else {
                 continue;
@@ -255,7 +263,7 @@ fn behind(reading: &Reading, often: &[(&String, usize)]) -> Option<Sentence> {
     };
     let sentence = sentence.term(units::measure(&row.measure)).text(" under ");
     let sentence = sentence.term(reading.label(cell)).text(": ");
-    let (own, theirs) = (medians(row, Some(own)), medians(row, Some(first)));
+    let (own, theirs) = (median_of(row, Some(own)), median_of(row, Some(first)));
     let sentence = sentence.strong(own).text(" instead of ").strong(theirs).text(" with ");
     Some(sentence.name(&first.contestant).text("."))
 }

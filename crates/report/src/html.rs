@@ -27,6 +27,7 @@ mod method_section;
 mod page_data;
 mod plotly_library;
 mod provenance;
+mod recommendation_section;
 pub mod replication_page;
 mod results_section;
 mod scaling_tables;
@@ -41,7 +42,7 @@ mod why_section;
 
 use maud::{Markup, PreEscaped, Render, html};
 use model::Record;
-use stats::Comparison;
+use stats::{Comparison, Recommendation};
 
 use detail_level::{DETAILS, DetailLevel};
 use frame::{document, fact, is_wide};
@@ -62,6 +63,9 @@ pub struct About {
     pub generated: String,
     /// Whether the plan was declared as exploratory.
     pub exploratory: bool,
+    /// What follows from the aims of a recommendation, for each contestant that stands for the
+    /// scheduler in use.
+    pub advice: Vec<Recommendation>,
 }
 
 impl About {
@@ -148,7 +152,18 @@ fn sections(
     let charts = charts_section::body(comparison, resampled, detail);
     let section = |id, link, heading, body| Section { id, link, heading, body, is_wide: false };
     let sections = [
-        section("answer", "Answer", "The answer", answer_section::body(reading, agreement)),
+        section(
+            "recommendation",
+            "Recommendation",
+            "The recommendation",
+            recommendation_section::body(&about.advice),
+        ),
+        section(
+            "answer",
+            "Answer",
+            if about.advice.is_empty() { "The answer" } else { "All headline measures" },
+            answer_section::body(reading, agreement),
+        ),
         section(
             "trade-off",
             "Trade-off",

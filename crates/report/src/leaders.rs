@@ -2,8 +2,11 @@
 //! The best contestants in each headline measure of each workload and machine: the one with the best
 //! median, with all that are not distinguishable from it.
 
+use std::cmp::Reverse;
+
 use stats::{Cell, Comparison, Row};
 
+use crate::answer::standings;
 use crate::gains::range_words;
 use crate::headlines::WorkloadHeadline;
 use crate::sentence::Sentence;
@@ -224,7 +227,8 @@ impl WorkloadLeaders {
 }
 
 /// Of the lines that distinguish contestants, the number in which each one is among the best: most
-/// first, then by name.
+/// first, of equals those that are worse than the baseline in fewer headline measures, then better
+/// in more, then by name.
 pub fn most_often<'a>(
     comparison: &'a Comparison,
     lines: &[WorkloadLeaders],
@@ -234,7 +238,12 @@ pub fn most_often<'a>(
     };
     let mut counts: Vec<_> =
         comparison.contestants.iter().map(|name| (name, times(name))).collect();
-    counts.sort_by_key(|(name, times)| (std::cmp::Reverse(*times), *name));
+    let standings = standings(comparison);
+    let against_baseline = |name: &String| {
+        let standing = standings.iter().find(|standing| standing.contestant == *name);
+        standing.map_or((0, Reverse(0)), |standing| (standing.worse, Reverse(standing.better)))
+    };
+    counts.sort_by_key(|(name, times)| (Reverse(*times), against_baseline(name), *name));
     counts
 }
 

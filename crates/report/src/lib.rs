@@ -6,7 +6,8 @@
 //! [`units`] formats numbers, [`sentence`] marks the names in a sentence, `cells` finds the cells
 //! that differ only in the backend, `leaders` names the best contestants under each workload,
 //! `verdict_text` has a verdict with its reason, `reading` has what all forms read from a comparison, `table` writes one table in each form,
-//! [`answer`] states the result in sentences, [`agreement`] states how near the simulator is to a
+//! [`answer`] states the result in sentences, `advice` states
+//! a recommendation, [`agreement`] states how near the simulator is to a
 //! kernel, [`explain`] states why tasks waited, [`replication`] states which published findings
 //! hold, and [`switching`] states how to switch to a scheduler.
 //!
@@ -16,6 +17,7 @@
 //!
 //! What is not here: any statistic. A report shows what `stats` found and decides nothing.
 
+mod advice;
 pub mod advice_markdown;
 pub mod agreement;
 pub mod answer;

@@ -27,6 +27,11 @@ static inline bool is_next(u32 cpu, u64 vruntime)
 	return false;
 }
 
+static u64 attach_task(struct task_struct *p, struct fair_task *task, s32 cpu)
+{
+	return 0;
+}
+
 static struct task_struct *task(s32 nice, u32 policy)
 {
 	asked.static_prio = NICE(nice);

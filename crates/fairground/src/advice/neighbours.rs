@@ -137,7 +137,7 @@ fn advice_of(race: &Race, jobs: Option<usize>) -> Result<Option<Advice>> {
     let planned: PlannedExperiment = race.planned.clone().with_blocks(race.limits().0);
     let campaign = Campaign::with_own_rules(planned, &execution);
     let Ended::Complete(session) = measure::run(campaign, &mut |_| {})? else { return Ok(None) };
-    let judged = race.judge(&Selection::session(&store, session).open()?)?;
+    let judged = Selection::session(&store, session).open()?.advice()?;
     Ok(judged.into_iter().next().map(|recommendation| recommendation.advice))
 }
 

@@ -7,18 +7,16 @@ use std::path::Path;
 
 use anyhow::Result;
 use model::metric::Direction;
-use model::{Backend, Clock, Experiment, Machine, Record, SchedulerChoice, Seed, Workload};
+use model::{Backend, Clock, Experiment, Machine, Seed, Workload};
 use stats::number::interval::TRIALS_NEEDED;
 use stats::rank::holm;
-use stats::{Aim, MeasureKey, Recommendation, Watched, recommend};
+use stats::{Aim, MeasureKey, Watched};
 use vm::installed;
 
 use super::host::Host;
 use super::in_use::InUse;
-use crate::comparison;
 use crate::exit::bad_input;
 use crate::planned_experiment::PlannedExperiment;
-use crate::selected::Selected;
 use spec::Overrides;
 use spec::care::{self, Care, Criterion};
 
@@ -51,8 +49,6 @@ pub struct Race {
     /// The experiment: the scheduler in use is the baseline, the candidates are the others.
     pub planned: PlannedExperiment,
     pub aims: Vec<Aim>,
-    /// Contestants that can be used without loading anything.
-    pub easy: Vec<String>,
     /// The contestants that are the scheduler in use, or stand for it.
     pub in_use: Vec<String>,
 }
@@ -76,15 +72,13 @@ impl Wish {
         let planned = planned.replanned();
         self.can_run(&planned.experiment, host)?;
         let aims = aims(&cares, &planned.experiment, &workloads)?;
-        let easy = |choice: &SchedulerChoice| {
-            matches!(choice, SchedulerChoice::Kernel | SchedulerChoice::Policy { .. })
-        };
         let contestants = &planned.experiment.contestants;
         let names = contestants.iter().map(|contestant| contestant.name.clone());
-        let in_use = names.take(self.in_use.options.len()).collect();
-        let easy = contestants.iter().filter(|contestant| easy(&contestant.scheduler));
-        let easy = easy.map(|contestant| contestant.name.clone()).collect();
-        Ok(Race { in_use, easy, aims, planned })
+        let in_use: Vec<String> = names.take(self.in_use.options.len()).collect();
+        let mut planned = planned;
+        let design = &mut planned.experiment.design;
+        (design.aims, design.in_use) = (aims.clone(), in_use.clone());
+        Ok(Race { in_use, aims, planned })
     }
 
     /// The cares for this machine, each once.
@@ -170,22 +164,6 @@ impl Race {
 
     pub fn blocks_needed(comparisons: usize) -> u32 {
         holm::units_needed(comparisons).max(TRIALS_NEEDED) as u32
-    }
-
-    /// The advice for each contestant that stands for the scheduler in use, as if it were the only
-    /// one.
-    pub fn judge(&self, selected: &Selected) -> Result<Vec<Recommendation>> {
-        let advice = |now: &String| {
-            let takes_part = |name: &String| name == now || !self.in_use.contains(name);
-            let records = selected.records.iter();
-            let records: Vec<Record> = records
-                .filter(|record| takes_part(&record.trial.contestant.name))
-                .cloned()
-                .collect();
-            let comparison = comparison::compare(&selected.sessions, &records, Some(now.clone()))?;
-            Ok(recommend(&records, &comparison, &self.aims, &self.easy))
-        };
-        self.in_use.iter().map(advice).collect()
     }
 }
 

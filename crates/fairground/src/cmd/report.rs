@@ -38,7 +38,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let opened = args.selection.with_traces()?;
     let mut comparison = opened.compare(args.baseline)?;
     comparison.notes.extend(args.selection.damages()?);
-    let page = report::html::page(&comparison, &opened.records, &about(&opened.sessions));
+    let about = About { advice: opened.advice()?, ..about(&opened.sessions) };
+    let page = report::html::page(&comparison, &opened.records, &about);
     if output.as_os_str() == "-" {
         output::write(None, page.as_bytes())?;
     } else {
@@ -58,6 +59,7 @@ fn about(sessions: &[Session]) -> About {
         title: experiment.map(|e| e.name.clone()).unwrap_or_default(),
         question: experiment.map(|e| e.question.clone()).unwrap_or_default(),
         commands,
+        advice: Vec::new(),
         generated: dates::today(),
         exploratory: experiment.is_some_and(|e| e.design.exploratory),
     }

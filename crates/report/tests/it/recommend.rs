@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use expect_test::expect;
 use model::metric::{Direction, Unit};
 use report::advice_markdown::{AdviceCell, tables};
+use report::html::{self, About, page};
 use report::terminal::recommendation_text::{RecommendationContext, recommendation};
 use stats::PValue;
 use stats::compare::evidence::Evidence;
 use stats::decide::recommend::confirmation::{Against, Confirmation, Lost};
 use stats::decide::recommend::{Advice, Candidate, Effect, Judged, Reason, Silence, Standing};
-use stats::{Aim, Interval, Recommendation, Shift, Watched};
+use stats::{Aim, Interval, Options, Recommendation, Shift, Watched, compare};
 
 fn watched(cell: &str, measure: &str, words: &str, least: f64) -> Watched {
     let measure = measure.parse().expect("a measure");
@@ -79,6 +80,11 @@ fn candidate(name: &str, standing: Standing, findings: [(Effect, f64); 3]) -> Ca
     }
 }
 
+fn advised(advice: Advice, candidates: Vec<Candidate>) -> Recommendation {
+    let (now, aims, failures) = ("eevdf".into(), vec![aim()], vec![("hung: why".into(), 1)]);
+    Recommendation { now, advice, aims, candidates, comparisons: 4, failures }
+}
+
 fn told(advice: Advice, candidates: Vec<Candidate>) -> String {
     let lines = vec!["  sudo load bfs".into(), "Ctrl-C goes back.".into()];
     let setting = RecommendationContext {
@@ -87,9 +93,7 @@ fn told(advice: Advice, candidates: Vec<Candidate>) -> String {
         switch: BTreeMap::from([("bfs".into(), lines)]),
         commands: vec![("The full report".into(), "fairground report recommend".into())],
     };
-    let (now, aims, failures) = ("eevdf".into(), vec![aim()], vec![("hung: why".into(), 1)]);
-    let it = Recommendation { now, advice, aims, candidates, comparisons: 4, failures };
-    recommendation(&it, &setting)
+    recommendation(&advised(advice, candidates), &setting)
 }
 
 fn bfs() -> Candidate {
@@ -238,4 +242,63 @@ fn what_a_kernel_confirms_is_a_table_with_sums() {
         |---|---:|---|---|---|
         | games | 4 | bmq | better | worse |
     "#]].assert_eq(&tables(&cells));
+}
+
+#[test]
+fn only_those_with_the_same_value_are_said_to_have_it() {
+    let none = Interval { low: 0.0, high: 0.0 };
+    let same = |name: &str| {
+        let mut same = candidate(name, Standing::Alike, [(Effect::Alike, 0.0); 3]);
+        let gain = same.decides[0].gain.as_mut().expect("a gain");
+        (gain.interval, gain.percent_interval) = (Some(none), Some(none));
+        same
+    };
+    let worse = candidate("worse", Standing::Worse, [(Effect::Worse, -60.0); 3]);
+    let seen = |candidates| {
+        let told = told(Advice::Keep(Reason::NobodyBetter), candidates);
+        let line = told.lines().find(|line| line.contains("seen"));
+        line.unwrap_or_default().trim().to_owned()
+    };
+    let words = "seen          how late a program gets the CPU:";
+    assert_eq!(
+        seen(vec![same("o1"), worse.clone()]),
+        format!("{words} o1 has the same value as eevdf")
+    );
+    let both = format!("{words} o1, ule have the same value as eevdf");
+    assert_eq!(seen(vec![same("o1"), same("ule"), worse.clone()]), both);
+    assert_eq!(seen(vec![same("o1"), same("ule")]), format!("{words} all have the same value"));
+    assert_eq!(seen(vec![worse]), "");
+}
+
+#[test]
+fn the_page_opens_with_what_the_terminal_says() {
+    let advice = Advice::Switch(vec!["bfs".into()]);
+    let records = testing::synthetic::experiment();
+    let comparison = compare(&records, &Options { resamples: 50, ..Options::against("eevdf-7") });
+    let it = advised(advice.clone(), vec![bfs(), dear()]);
+    let about = About { advice: vec![it], ..About::default() };
+    let page = page(&comparison, &records, &about);
+    let first = page.find("<section id=\"recommendation\"").expect("the section");
+    assert!(!page[..first].contains("<section"), "it is the first one");
+    let end = first + page[first..].find("</section>").expect("its end");
+    let plain = |text: &str| {
+        let text = text.replace("&lt;", "<").replace("&amp;", "&").replace("&quot;", "\"");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let section = plain(&page[first..end]);
+    let text = told(advice, vec![bfs(), dear()]);
+    let answer = text.lines().next().expect("a line");
+    assert!(section.contains(answer), "{section}");
+    // What stands below a label, wrapped, up to what only the terminal has.
+    let reasons = text.split("  measured").next().expect("reasons");
+    for sentence in
+        ["1.04 ms with bfs, 8.00 ms now", "p < 0.001 after correction for 4 comparisons"]
+    {
+        assert!(plain(reasons).contains(sentence) && section.contains(sentence), "{section}");
+    }
+    for number in ["deadline miss", "wakeup latency p99 · waker", "−87.0 % [−95.8, −78.3]"] {
+        assert_eq!(plain(&text).contains(number), section.contains(number), "{number}");
+    }
+    let without = html::page(&comparison, &records, &About::default());
+    assert!(!without.contains("<section id=\"recommendation\""));
 }

@@ -2,7 +2,7 @@
 //! What a terminal and a Markdown document show of the synthetic experiment.
 
 use expect_test::expect_file;
-use model::{Metric, Record};
+use model::{Metric, Record, SchedulerChoice};
 use report::terminal::{COLUMNS, table};
 use stats::{Comparison, Options, compare};
 use testing::synthetic;
@@ -113,4 +113,80 @@ fn what_only_one_backend_can_run_is_not_missing() {
     assert_eq!(only, "Only on the real kernel: eevdf-6.12, eevdf-7.");
     let one: Vec<Record> = synthetic::experiment();
     assert!(report::agreement::agreed(&compare(&one, &Options::against("vtime")), &one).is_none());
+}
+
+/// Four contestants with nearly the same completion, of whose frames these parts are late.
+fn frames(late: [(&str, f64); 4]) -> Vec<Record> {
+    let names = late.map(|(name, _)| name);
+    let mut records: Vec<Record> = synthetic::experiment()
+        .into_iter()
+        .filter(|it| small(it) && it.trial.workload.name == "messaging")
+        .filter(|it| names.contains(&it.trial.contestant.name.as_str()))
+        .collect();
+    for record in &mut records {
+        let part = late.iter().find(|(name, _)| *name == record.trial.contestant.name);
+        let (place, part) = (f64::from(record.trial.block), part.expect("a part").1);
+        record.measured.metrics.retain(|metric| metric.name != "completion_ns");
+        let numbers =
+            [("completion_ns", 1e9 + place), ("deadline_miss_ratio", part * (1.0 + place / 100.0))];
+        let numbers = numbers.map(|(name, value)| Metric::number(name, "all", value));
+        record.measured.metrics.extend(numbers);
+        record.trial.workload.headline =
+            vec!["completion_ns all".into(), "deadline_miss_ratio all".into()];
+    }
+    records
+}
+
+/// The sentences below the tables, in one line.
+fn answer(records: &[Record]) -> String {
+    let comparison = compare(records, &Options { resamples: 200, ..Options::against("eevdf-7") });
+    let text = table(&comparison, None, false);
+    let answer = text.split("\n\n").last().unwrap_or_default();
+    answer.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn who_is_late_is_not_among_the_best() {
+    let late = [("eevdf-7", 0.14), ("eevdf-6.12", 0.105), ("vtime", 0.0), ("rr", 0.0)];
+    let said = answer(&frames(late));
+    assert!(said.starts_with("rr, vtime are among the best wherever contestants are"), "{said}");
+    assert!(said.contains("in 1 of 2 headline measures"), "{said}");
+    assert!(said.contains("rr improves most in deadline miss ratio under messaging"), "{said}");
+    assert!(said.contains("It is worse than eevdf-7 in no headline measure."), "{said}");
+    assert!(said.contains("deadline miss ratio: rr, vtime; −100 %"), "{said}");
+}
+
+#[test]
+fn a_file_of_the_users_own_comes_first() {
+    let late = [("eevdf-7", 0.14), ("eevdf-6.12", 0.105), ("vtime", 0.0), ("rr", 0.2)];
+    let mut records = frames(late);
+    for record in &mut records {
+        if let SchedulerChoice::File { file, .. } = &mut record.trial.contestant.scheduler
+            && file == "rr"
+        {
+            *file = "./rr.bpf.c".into();
+        }
+    }
+    let said = answer(&records);
+    let first = "rr against eevdf-7: better in 0, worse in 1 (deadline miss ratio under messaging \
+                 groups=4: 0.207 instead of 0.145); of 2 headline measures. vtime is among";
+    assert!(said.starts_with(first), "{said}");
+    let baseline = Options { resamples: 200, ..Options::against("rr") };
+    let said = table(&compare(&records, &baseline), None, false);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let against = "rr against vtime: better in 0, worse in 1 (deadline miss ratio under messaging \
+                   groups=4: 0.207 instead of 0); of 2";
+    assert!(said.contains(against), "{said}");
+}
+
+#[test]
+fn a_number_that_the_baseline_lacks_is_not_called_not_measured() {
+    let mut records = frames([("eevdf-7", 0.1), ("eevdf-6.12", 0.1), ("vtime", 0.0), ("rr", 0.1)]);
+    for record in records.iter_mut().filter(|it| it.trial.contestant.name == "eevdf-7") {
+        record.measured.metrics.retain(|metric| metric.name != "completion_ns");
+    }
+    let comparison = compare(&records, &Options { resamples: 200, ..Options::against("eevdf-7") });
+    let text = table(&comparison, None, false);
+    let line = text.lines().find(|line| line.contains("vtime")).expect("a line");
+    assert!(line.trim_end().ends_with("eevdf-7 has no number"), "{line}");
 }

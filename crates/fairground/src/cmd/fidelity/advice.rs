@@ -122,7 +122,7 @@ impl Arms<'_> {
             };
             let Some(selection) = selection else { return Ok(None) };
             let selected = selection.open()?;
-            sides.extend(race.judge(&selected)?);
+            sides.extend(selected.advice_of(&race.planned.experiment)?);
             records.extend(selected.records);
         }
         Ok(Some((Some(Confirmation::of(&sides[0], &sides[1])), records)))

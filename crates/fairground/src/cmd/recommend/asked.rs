@@ -231,7 +231,7 @@ impl Asked<'_> {
         };
         let selected = selection.open()?;
         let blocks = selected.sessions.last().map_or(0, |session| session.experiment.blocks);
-        let advice = race.judge(&selected)?;
+        let advice = selected.advice()?;
         Ok(Some(Answer { race, records: selected.records, advice, blocks }))
     }
 

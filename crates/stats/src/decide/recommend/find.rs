@@ -2,8 +2,9 @@
 //! The effect of each candidate in each measure that an aim names.
 
 use model::metric::Direction;
+use model::{Aim, Watched};
 
-use super::{Aim, Candidate, Effect, Judged, Silence, Standing, Watched};
+use super::{Candidate, Effect, Judged, Silence, Standing};
 use crate::compare::comparison::{Comparison, Entry, Row};
 use crate::compare::evidence;
 use crate::compare::evidence::PValue;

@@ -21,38 +21,14 @@
 pub mod confirmation;
 mod find;
 
-use model::Record;
 use model::metric::{Direction, Unit};
+use model::{Aim, Record, Watched};
 
 use crate::compare::comparison::Comparison;
 use crate::compare::evidence::PValue;
 use crate::compare::leaders::{Leaders, leaders};
 use crate::compare::shift::Shift;
 use crate::records::columns::{Column, cells, columns};
-use model::MeasureKey;
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Aim {
-    pub name: String,
-    pub decides: Watched,
-    /// The measures that must not get worse.
-    pub keeps: Vec<Watched>,
-}
-
-/// A measure of a cell, and how much of it matters.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Watched {
-    /// The cell's name, `wake_under_hogs hogs=3`.
-    pub cell: String,
-    pub measure: MeasureKey,
-    /// Its meaning, in plain words.
-    pub words: String,
-    /// Smaller differences do not matter, in percent of the current scheduler.
-    pub percent: f64,
-    /// Smaller differences do not matter, in the measure's unit. If the current scheduler has 0,
-    /// only this margin applies.
-    pub least: f64,
-}
 
 /// The effect of one candidate in one measure.
 #[derive(Clone, Debug, PartialEq)]
