@@ -70,7 +70,6 @@ impl Wish {
         planned.experiment.name = NAME.into();
         planned.experiment.question = QUESTION.into();
         let planned = planned.replanned();
-        self.can_run(&planned.experiment, host)?;
         let aims = aims(&cares, &planned.experiment, &workloads)?;
         let contestants = &planned.experiment.contestants;
         let names = contestants.iter().map(|contestant| contestant.name.clone());
@@ -91,22 +90,6 @@ impl Wish {
             }
         }
         Ok(cares)
-    }
-
-    /// Refuses schedulers that this kernel or user cannot load.
-    fn can_run(&self, experiment: &Experiment, host: &Host) -> Result<()> {
-        if !self.backend.uses_running_kernel() || host.can_load() {
-            return Ok(());
-        }
-        let mut contestants = experiment.contestants.iter();
-        match contestants.find(|contestant| contestant.scheduler.is_sched_ext()) {
-            None => Ok(()),
-            Some(contestant) => Err(bad_input(format!(
-                "--scheduler {}: {}; write --on sim or --on vm, or leave it out",
-                contestant.name,
-                host.why_not_load()
-            ))),
-        }
     }
 
     /// The scheduler in use, then the candidates.
