@@ -50,7 +50,17 @@ impl PlannedExperiment {
         overrides: &Overrides,
         seed: Seed,
     ) -> Result<PlannedExperiment, SpecError> {
-        let (resolved, sources) = resolve(name, overrides, Some(&host::running_kernel))?;
+        PlannedExperiment::read_on(name, overrides, seed, Some(&host::running_kernel))
+    }
+
+    /// The same on another kernel, or without a look at any.
+    pub fn read_on(
+        name: Option<&str>,
+        overrides: &Overrides,
+        seed: Seed,
+        running: Running<'_>,
+    ) -> Result<PlannedExperiment, SpecError> {
+        let (resolved, sources) = resolve(name, overrides, running)?;
         let ResolvedExperiment { experiment, notes, relations, origins } = resolved;
         let trials = plan::plan(&experiment, seed);
         Ok(PlannedExperiment { experiment, sources, notes, relations, origins, seed, trials })
@@ -92,7 +102,8 @@ pub fn experiment_on(name: &str, backend: Backend) -> Result<Experiment, SpecErr
     Ok(resolve(Some(name), &overrides, None)?.0.experiment)
 }
 
-type Running<'a> = Option<&'a dyn Fn() -> RunningKernel>;
+/// How to look at the running kernel; `None` if nothing is to run on it.
+pub type Running<'a> = Option<&'a dyn Fn() -> RunningKernel>;
 
 fn resolve(
     name: Option<&str>,

@@ -192,7 +192,8 @@ mod tests {
     const OWN_RULES: [&str; 5] = ["control", "replays", "replays_live", "soak", "soak_short"];
 
     fn planned(experiment: &str) -> PlannedExperiment {
-        let planned = PlannedExperiment::read(Some(experiment), &Overrides::default(), Seed(1));
+        let planned =
+            PlannedExperiment::read_on(Some(experiment), &Overrides::default(), Seed(1), None);
         planned.unwrap_or_else(|why| panic!("{experiment}: {why:#}"))
     }
 
