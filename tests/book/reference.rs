@@ -114,8 +114,17 @@ fn file_formats_are_those_of_the_types() {
     for (document, types) in [
         (
             "reference/workloads.md",
-            &["Workload", "TaskGroup", "Step", "Recorded", "Timer", "Channel", "Program", "Total"]
-                [..],
+            &[
+                "Workload",
+                "TaskGroup",
+                "Policy",
+                "Step",
+                "Recorded",
+                "Timer",
+                "Channel",
+                "Program",
+                "Total",
+            ][..],
         ),
         ("reference/machines.md", &["Machine", "Costs"]),
         ("reference/files.md", &["Claim", "Published", "Test", "Expectation"]),

@@ -15,7 +15,7 @@ use crate::{command_line, output};
 
 /// The tapes of a trial, from the texts of a store or from the file that was played; `None` if
 /// neither has them.
-pub fn tapes(kept: &[SchedulerSource], trial: &mut Trial) -> Option<TapeText> {
+pub fn tapes(kept: &[SchedulerSource], trial: &mut Trial, store: &Path) -> Option<TapeText> {
     let sha256 = trial.workload.recording.as_ref()?.sha256.clone();
     match kept.iter().find(|source| source.sha256 == sha256) {
         Some(source) => {
@@ -23,10 +23,22 @@ pub fn tapes(kept: &[SchedulerSource], trial: &mut Trial) -> Option<TapeText> {
             Some(TapeText { sha256, text })
         }
         None => {
-            spec::tapes::fetch(std::slice::from_mut(trial)).ok()?;
+            fetch(trial, store).ok()?;
             TapeText::of([&trial.workload]).into_iter().next()
         }
     }
+}
+
+/// Reads the file that was played. Its path counts from where it was played: here, or else where the
+/// store is.
+pub fn fetch(trial: &mut Trial, store: &Path) -> Result<(), spec::SpecError> {
+    if let Some(recorded) = &mut trial.workload.recording {
+        let beside = store.with_file_name(&recorded.tapes);
+        if !Path::new(&recorded.tapes).exists() && beside.exists() {
+            recorded.tapes = beside.display().to_string();
+        }
+    }
+    spec::tapes::fetch(std::slice::from_mut(trial))
 }
 
 /// What the tapes of a workload show, which are at hand.

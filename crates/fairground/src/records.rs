@@ -128,6 +128,11 @@ impl Selection {
         Ok(sessions)
     }
 
+    /// Whether the command line names neither an experiment nor a store nor a session.
+    pub fn is_default(&self) -> bool {
+        self.names.is_empty() && self.stores.is_empty() && self.session.is_none()
+    }
+
     pub fn one_store(&self) -> Result<PathBuf> {
         let (_, mut stores) = self.sorted()?;
         match stores.len() {

@@ -65,12 +65,12 @@ impl SchedulerChoice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
-    /// SCHED_OTHER, SCHED_BATCH, …
+    /// `other` (SCHED_OTHER), `batch`, `idle`, `fifo`, `rr` or `deadline`.
     pub class: PolicyClass,
     /// −20 (most) … 19 (least); for `other` and `batch`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub nice: i32,
-    /// 1 … 99, higher wins; for `fifo` and `rr`.
+    /// 1 … 98, higher wins; for `fifo` and `rr`. Fairground itself has 99.
     #[serde(default, skip_serializing_if = "is_default")]
     pub priority: u32,
     /// For `deadline`: CPU time that each period grants. For `other` and `batch`: the slice that

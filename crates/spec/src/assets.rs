@@ -76,7 +76,7 @@ pub struct Asset {
 impl Asset {
     /// Whether it is an rt-app file.
     pub fn is_json(&self) -> bool {
-        self.label.ends_with(".json")
+        self.label.to_ascii_lowercase().ends_with(".json")
     }
 }
 
@@ -126,7 +126,9 @@ pub fn is_path(name: &str) -> bool {
 }
 
 fn has_ending(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "toml" || ending == "json")
+    path.extension().is_some_and(|ending| {
+        ending.eq_ignore_ascii_case("toml") || ending.eq_ignore_ascii_case("json")
+    })
 }
 
 fn stem(path: impl AsRef<Path>) -> Option<String> {
@@ -148,6 +150,8 @@ fn read(path: &Path) -> Result<Asset, SpecError> {
     let label = path.display().to_string();
     let text = crate::files::text(path, crate::files::DEFINITION)
         .map_err(|fault| unreadable(&label, &fault))?;
+    // Editors on Windows begin a file with this mark.
+    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
     let stem = stem(path).unwrap_or_default();
     let base = path.parent().unwrap_or(Path::new("")).to_owned();
     Ok(Asset { label, stem, base, text })
@@ -198,6 +202,16 @@ fn known_places(kind: Kind) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn endings_may_be_capitals_and_texts_begin_with_a_mark() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("T.JSON");
+        fs::write(&path, "\u{feff}{}").unwrap();
+        let asset = find(Kind::Workload, &path.display().to_string(), Path::new("")).unwrap();
+        assert!(asset.is_json() && asset.text == "{}", "{asset:?}");
+        assert!(is_path("T.TOML") && !is_path("T.c"));
+    }
 
     #[test]
     fn every_embedded_file_is_found_by_its_name() {

@@ -2,6 +2,7 @@
 //! `fairground import FILE …`: shared files, folders of chunks, or other programs' results →
 //! records in the store; a trace → a workload file ([`trace`]).
 
+mod foreign;
 mod trace;
 
 use std::path::{Path, PathBuf};
@@ -24,14 +25,15 @@ const EXPERIMENT: &str = "imported";
 #[derive(clap::Args)]
 pub struct Args {
     /// Shared files (`fairground share`), folders of chunks (`fairground plan --chunks`), results
-    /// of jitterdebugger, cyclictest, stress-ng (YAML), schbench, hyperfine (JSON), perf bench
-    /// sched messaging, Phoronix Test Suite (composite.xml) or MangoHud (CSV), or a trace of a
-    /// scheduler: the text of perf script, trace-cmd report or ftrace, or a file of Perfetto
-    /// (.pftrace)
+    /// of jitterdebugger, cyclictest, stress-ng, schbench (JSON, YAML or what they print),
+    /// hyperfine (JSON), hackbench, perf bench sched, sysbench, pgbench, tbench (what they print),
+    /// Phoronix Test Suite (composite.xml) or MangoHud (CSV), or a trace of a scheduler: the text
+    /// of perf script, trace-cmd report or ftrace, or a file of Perfetto (.pftrace)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Their format, if it cannot be recognised from the content: cyclictest, hyperfine,
-    /// jitterdebugger, mangohud, perf, phoronix, schbench, stress-ng or trace
+    /// Their format, if it cannot be recognised from the content: cyclictest, hackbench,
+    /// hyperfine, jitterdebugger, mangohud, perf, pgbench, phoronix, schbench, stress-ng, sysbench,
+    /// tbench or trace
     #[arg(long = "as", value_name = "FORMAT")]
     format: Option<String>,
     /// The scheduler that they are results of, instead of what the files say; it is not verified
@@ -66,6 +68,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if shared.contains(&true) {
         return shared_files(&args, &shared);
     }
+    args.files.iter().try_for_each(|file| foreign::refuse_by_beginning(file))?;
     if is_about_trace(&args) {
         return trace::run(&args);
     }
@@ -183,16 +186,19 @@ fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, ImportedFile)
         .map_err(|fault| bad_input(format!("{name}: {fault}")))?;
     let sha256 = model::trial::sha256_hex(&bytes);
     let text = String::from_utf8(bytes).map_err(|_| bad_input(format!("{name}: not a text")))?;
-    let place = |fault: Fault| match fault.line {
-        Some(line) => bad_input(format!("{name}:{line}: {}", fault.message)),
-        None => bad_input(format!("{name}: {}", fault.message)),
+    let text = text.trim_start_matches('\u{feff}');
+    let place = |fault: Fault| {
+        let foreign = (!imports::is_any(text)).then(|| foreign::refusal_of_text(file, text));
+        foreign.flatten().unwrap_or_else(|| match fault.line {
+            Some(line) => bad_input(format!("{name}:{line}: {}", fault.message)),
+            None => bad_input(format!("{name}: {}", fault.message)),
+        })
     };
     let format = match asked {
-        Some(name) => named(name),
-        None => imports::guessed(&text),
+        Some(name) => named(name)?,
+        None => imports::guessed(text).map_err(place)?,
     };
-    let format = format.map_err(place)?;
-    let records = format.read(&text).map_err(place)?;
+    let records = format.read(text).map_err(place)?;
     Ok((format.name, ImportedFile { name: name.to_string(), sha256, records }))
 }
 
@@ -204,11 +210,11 @@ fn refuse_fault(files: &[ImportedFile], record: &Record) -> Result<()> {
     record.fault().map_or(Ok(()), |fault| Err(refused(fault)))
 }
 
-fn named(name: &str) -> Result<&'static Format, Fault> {
+fn named(name: &str) -> Result<&'static Format> {
     imports::named(name).ok_or_else(|| {
         let hint =
             advice(name, imports::names()).map_or_else(String::new, |hint| format!("; {hint}"));
-        format!("--as {name}: unknown format{hint}").into()
+        bad_input(format!("--as {name}: unknown format{hint}"))
     })
 }
 

@@ -4,7 +4,8 @@
 mod contents;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -12,9 +13,10 @@ use model::tape_text::TapeText;
 use model::{Record, SchedulerChoice, Trial};
 use store::{SchedulerSource, Session};
 
+use crate::advice::ask;
 use crate::exit::bad_input;
-use crate::output;
 use crate::records::Selection;
+use crate::{output, recordings};
 use store::exchange::share::private::{Owner, is_sentence};
 use store::exchange::share::{About, ENDING, Shared};
 
@@ -55,7 +57,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let sessions = places(args.selection.sessions_of_one_store(args.traces)?);
     let kept = args.selection.texts()?;
     let records = || sessions.iter().flat_map(|(_, records)| records);
-    let own = if args.tapes { tapes_texts(records(), &kept)? } else { Vec::new() };
+    let store = args.selection.one_store()?;
+    let own = if args.tapes { tapes_texts(records(), &kept, &store)? } else { Vec::new() };
     let kept_back = if args.tapes { Vec::new() } else { tapes_left_out(records()) };
     let (mut sources, lost) = sources(records(), kept);
     sources.extend(own);
@@ -136,6 +139,7 @@ fn write(args: &Args, shared: &Shared) -> Result<ExitCode> {
         output::tell(format_args!("not written: {}, because of --dry-run", path.display()));
         return Ok(ExitCode::SUCCESS);
     }
+    agree(args, &shared.sessions)?;
     output::write(Some(&path), &bytes)?;
     let (trials, texts) = (shared.records().count(), shared.sources.len());
     let recordings = count_recordings(shared.records(), &shared.sources);
@@ -149,8 +153,21 @@ fn write(args: &Args, shared: &Shared) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Asks before it shares what nobody has named: the last experiment.
+fn agree(args: &Args, sessions: &[(Session, Vec<Record>)]) -> Result<()> {
+    if !args.selection.is_default() || args.output.is_some() {
+        return Ok(());
+    }
+    let last = sessions.last().map_or("", |(session, _)| session.experiment.name.as_str());
+    let named = format!("nothing was written; name what to share: fairground share {last}");
+    let question = format!("Share '{last}', the last experiment?");
+    let agrees = io::stdin().is_terminal()
+        && ask::agrees(&mut io::stdin().lock(), &mut io::stderr(), &question)?;
+    if agrees { Ok(()) } else { Err(bad_input(named)) }
+}
+
 /// One trial for each recording, by the SHA-256 of its tapes.
-fn recordings<'a>(records: impl Iterator<Item = &'a Record>) -> BTreeMap<&'a str, &'a Trial> {
+fn recordings_of<'a>(records: impl Iterator<Item = &'a Record>) -> BTreeMap<&'a str, &'a Trial> {
     let of_record = |record: &'a Record| {
         let recorded = record.trial.workload.recording.as_ref()?;
         Some((recorded.sha256.as_str(), &record.trial))
@@ -164,22 +181,23 @@ fn count_recordings<'a>(
     texts: &[SchedulerSource],
 ) -> usize {
     let is_there = |sha256: &&str| texts.iter().any(|text| text.sha256 == **sha256);
-    recordings(records).into_keys().filter(is_there).count()
+    recordings_of(records).into_keys().filter(is_there).count()
 }
 
 /// The texts of the tapes, from the store or from the files that were played.
 fn tapes_texts<'a>(
     records: impl Iterator<Item = &'a Record>,
     kept: &[SchedulerSource],
+    store: &Path,
 ) -> Result<Vec<SchedulerSource>> {
     let mut texts = Vec::new();
-    for (sha256, trial) in recordings(records) {
+    for (sha256, trial) in recordings_of(records) {
         if let Some(known) = kept.iter().find(|source| source.sha256 == sha256) {
             texts.push(known.clone());
             continue;
         }
         let mut trial = trial.clone();
-        spec::tapes::fetch(std::slice::from_mut(&mut trial))?;
+        recordings::fetch(&mut trial, store)?;
         let tapes = TapeText::of([&trial.workload]);
         texts.extend(tapes.into_iter().map(|tapes| SchedulerSource {
             sha256: tapes.sha256,
@@ -198,5 +216,5 @@ fn tapes_left_out<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> 
             trial.workload.cell()
         )
     };
-    recordings(records).into_values().map(what).collect()
+    recordings_of(records).into_values().map(what).collect()
 }

@@ -147,10 +147,16 @@ impl BootRunner<'_, '_> {
     fn why_not(&self, trial: &Trial) -> Option<String> {
         let kernel = self.kernel(trial);
         if trial.contestant.scheduler.is_sched_ext() && !kernel.sched_ext {
-            return Some(format!(
-                "kernel {} has no sched_ext; `kernel = \"{DEFAULT_KERNEL}\"` has",
-                kernel.release
-            ));
+            let release = &kernel.release;
+            return Some(match kernel.has_sched_ext() {
+                Some(_) => format!(
+                    "kernel {release} has no sched_ext; `kernel = \"{DEFAULT_KERNEL}\"` has"
+                ),
+                None => format!(
+                    "kernel {release} is here without its configuration, which tells whether it \
+                     has sched_ext; add it again by `fairground kernel use` with --config"
+                ),
+            });
         }
         if self.emulator.is_none()
             && let Some(reason) = emulators::why_not(trial)

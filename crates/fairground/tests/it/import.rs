@@ -3,6 +3,7 @@
 //! known to get wrong.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 
 use expect_test::expect;
 use model::{Backend, Histogram, Record, SchedulerChoice};
@@ -24,6 +25,29 @@ fn sample(name: &str) -> String {
 fn stress_ng_yaml() -> String {
     sample("stress_ng_yaml.txt").split_once("\n---\n").expect("YAML").1.into()
 }
+
+/// Two reports of schbench, as it prints them; the second one is of the whole run.
+const SCHBENCH_TEXT: &str = "\
+Wakeup Latencies percentiles (usec) runtime 10 (s) (1215 total samples)
+\t  50.0th: 99         (299 samples)
+\t* 99.0th: 999        (103 samples)
+\t  min=1, max=9999
+Wakeup Latencies percentiles (usec) runtime 30 (s) (38450 total samples)
+\t  50.0th: 9          (11232 samples)
+\t  90.0th: 15         (9020 samples)
+\t* 99.0th: 1290       (3413 samples)
+\t  99.9th: 4020       (346 samples)
+\t  min=1, max=9071
+Request Latencies percentiles (usec) runtime 30 (s) (38480 total samples)
+\t  50.0th: 6104       (11525 samples)
+\t* 99.0th: 10416      (3200 samples)
+\t  min=5990, max=20001
+RPS percentiles (requests) runtime 30 (s) (31 total samples)
+\t  20.0th: 1270       (9 samples)
+\t* 50.0th: 1278       (8 samples)
+\t  min=1199, max=1300
+average rps: 1281.67
+";
 
 /// A bench with the text in the file `result`.
 fn bench(text: &str) -> Bench {
@@ -70,7 +94,7 @@ fn told(text: &str) -> String {
 }
 
 /// Samples of every format, and what its programs are known to write besides.
-fn samples() -> [String; 15] {
+fn samples() -> [String; 24] {
     let (yaml, csv, perf) =
         (stress_ng_yaml(), sample("mangohud.csv"), sample("perf_messaging.txt"));
     let hyperfine = sample("hyperfine.json");
@@ -104,6 +128,16 @@ fn samples() -> [String; 15] {
         scaled(&csv, 1e3),
         // Every third frame only: log_interval.
         format!("{head}{}\n", every_third.join("\n")),
+        // What programs print on a terminal: a log of two runs, and a prompt before them.
+        format!("$ hackbench -g 1 -T\n{}", sample("hackbench.txt").repeat(2)),
+        "Time: 0.51\nTime: 0.49\n".into(),
+        sample("perf_pipe.txt"),
+        sample("sysbench.txt"),
+        sample("stress_ng_two_stressors.txt"),
+        sample("pgbench.txt"),
+        sample("tbench.txt"),
+        SCHBENCH_TEXT.into(),
+        "T: 0 ( 5) P:80 I:1000 C:    100 Min:     62 Act:   70 Avg:   70 Max:     150\n".into(),
     ]
 }
 
@@ -157,6 +191,27 @@ fn every_format_is_known_by_its_content_and_read() {
           unnamed, frames: iterations_per_second=57.624238590913514 frame_time_ns=60x16180200..28908300
         result: mangohud, 1 trial
           unnamed, frames: no frame_time_ns no iterations_per_second (the log is a sample of the frames (log_interval), not all of them)
+        result: hackbench, 2 trials
+          unnamed, hackbench groups=1: completion_ns=20000000
+          unnamed, hackbench groups=1: completion_ns=20000000
+        result: hackbench, 2 trials
+          unnamed, hackbench: completion_ns=510000000
+          unnamed, hackbench: completion_ns=490000000
+        result: perf, 1 trial
+          unnamed, perf_pipe: completion_ns=76000000 iterations_per_second=26198
+        result: sysbench, 1 trial
+          unnamed, sysbench: iterations_per_second=1629.5
+        result: stress-ng, 2 trials
+          unnamed, stress_ng cpu: iterations_per_second=16.504854368932037
+          unnamed, stress_ng sleep: iterations_per_second=141844458.3333333
+        result: pgbench, 1 trial
+          unnamed, pgbench: iterations_per_second=999.882132
+        result: tbench, 1 trial
+          unnamed, tbench: iterations_per_second=424.137
+        result: schbench, 1 trial
+          unnamed, schbench: iterations_per_second=1278 response_time_ns.max=20001000 response_time_ns.p50=6104000 response_time_ns.p99=10416000 wakeup_latency_ns.max=9071000 wakeup_latency_ns.p50=9000 wakeup_latency_ns.p90=15000 wakeup_latency_ns.p99=1290000 wakeup_latency_ns.p999=4020000
+        result: cyclictest, 1 trial
+          unnamed, cyclictest: timer_lateness_ns.max=150000 no timer_lateness_ns.p50 no timer_lateness_ns.p90 no timer_lateness_ns.p99 no timer_lateness_ns.p999 (100 of 100 samples are not in the histogram)
     "#]].assert_eq(&samples().map(|text| told(&text)).concat());
 }
 
@@ -267,9 +322,14 @@ fn what_is_cut_off_or_wrong_is_refused_with_its_line() {
         fairground: result:26: `fast` is not a number
         fairground: result: `fps` × `frametime` is 999999857: neither ms nor µs
         fairground: result:4: 14 columns instead of 12: the file is cut off, or its numbers have commas (log with LC_ALL=C)
-        fairground: result: in none of the known formats: cyclictest, hyperfine, jitterdebugger, mangohud, perf, phoronix, schbench, stress-ng
-        fairground: result: --as hyperfin: unknown format; did you mean 'hyperfine' or 'perf'?
-        fairground: result: there is no result in it
+        fairground: result: in none of the known formats: cyclictest, hackbench, hyperfine, jitterdebugger, mangohud, perf, pgbench, phoronix, schbench, stress-ng, sysbench, tbench
+        fairground: --as hyperfin: unknown format; did you mean 'hyperfine' or 'perf'?
+        fairground: result:1: `perf-bench-sched` output was not understood: `hello` is not a number; last: hello; what is read is what `perf bench sched messaging` or `pipe` prints
+        fairground: result: there is no heading `Latencies percentiles (usec)`; what is read is `schbench -j FILE`, or what schbench prints
+        fairground: result:1: expected value; what is read is `hyperfine --export-json FILE`
+        fairground: result: it is of `oslat --policy=other -t 2 -i 1000 -l 100 -q -h 200 --json=/dev/stdout`, and not of cyclictest
+        fairground: result:15: the file is cut off: this block has no `max=`
+        fairground: result: there is no table; add --metrics
         fairground: result: could be mangohud or perf; say which with --as
     "#]].assert_eq(&refusals(&[
         (&half("jitterdebugger.txt"), &["--as", "jitterdebugger"]),
@@ -290,8 +350,77 @@ fn what_is_cut_off_or_wrong_is_refused_with_its_line() {
         ("hello\n", &[]),
         ("hello\n", &["--as", "hyperfin"]),
         ("hello\n", &["--as", "perf"]),
+        ("hello\n", &["--as", "schbench"]),
+        ("hello\n", &["--as", "hyperfine"]),
+        (&sample("cyclictest_json.txt").replace("\"cyclictest ", "\"oslat "), &["--as", "cyclictest"]),
+        (&SCHBENCH_TEXT[..SCHBENCH_TEXT.len() - 50], &[]),
+        ("stress-ng: info:  [9] successful run completed in 1.00s\n", &[]),
         (&format!("{perf}{csv}"), &[]),
     ]));
+}
+
+/// Files of other kinds are told by what they are, with the command that makes readable ones.
+#[test]
+fn what_is_not_read_is_named_with_what_helps() {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(b"version = 6\n").expect("packed");
+    let packed = packer.finish().expect("packed");
+    let files: [(&[u8], &[&str]); 22] = [
+        (b"\x17\x08\x44tracing7\0", &[]),
+        (b"PERFILE2\x68\0\0", &["-o", "x.toml"]),
+        (&packed, &[]),
+        (b"\x28\xb5\x2f\xfd\0\0", &[]),
+        (b"\x7fELF\x02\x01\x01", &[]),
+        (b"SQLite format 3\0", &[]),
+        (b"\xff\xfe{\0", &[]),
+        (b"      time    cpu  task name           wait time  sch delay   run time\n", &[]),
+        (
+            b"  Task   |   Runtime ms  | Switches | Avg delay ms | Max delay ms |\n",
+            &["-o", "x.toml"],
+        ),
+        (b"  *A0           238098.462318 secs A0 => perf:99001\n", &[]),
+        (b" Performance counter stats for 'x':\n", &[]),
+        (b"# Running 'futex/hash' benchmark:\n", &[]),
+        (b"{\"traceEvents\": []}", &[]),
+        (b"     usecs               : count     distribution\n", &[]),
+        (b"T: 0 (  5) P:80 C:    100 Min:     62 Act:   70 Avg:   70 Max:     150\n", &[]),
+        (b"  Time (mean \xc2\xb1 \xcf\x83):  1.0 ms\n", &[]),
+        (b"  Time (mean \xc2\xb1 \xcf\x83):  1.0 ms\n", &["--as", "hyperfine"]),
+        (b"0.1% Min FPS,1% Min FPS\n", &[]),
+        (b"fio-3.33\n  read: IOPS=12\n", &[]),
+        (b"swapper 0  17.000001: sched:sched_switch: prev_comm=a\n", &[]),
+        (b"swapper 0  17.000001: sched:sched_switch: prev_comm=a\n", &["-o", "x.toml"]),
+        (b"\x00\x80\xfe", &[]),
+    ];
+    let said = |(bytes, more): &(&[u8], &[&str])| {
+        let bench = Bench::new();
+        std::fs::write(bench.path("result"), bytes).expect("written");
+        stderr(&bench.run(&[&["import", "result"], *more].concat()).code(2))
+    };
+    expect![[r#"
+        fairground: result: trace-cmd's own file; `trace-cmd report -i result > trace.txt`
+        fairground: result: perf's own file; `perf script --ns -i result > trace.txt`
+        fairground: result: refused: it is cut off; nothing was imported
+        fairground: result: packed by zstd; `zstd -dc result > unpacked`
+        fairground: result: a program, and no result; run it, and import what it prints
+        fairground: result: a database; a store is read by `fairground compare --store result`
+        fairground: result: text in UTF-16; `iconv -f UTF-16 -t UTF-8 result > result.txt`
+        fairground: result: a table of perf sched timehist; `perf script --ns > trace.txt`, where the perf.data is
+        fairground: result: a table of perf sched latency; `perf script --ns > trace.txt`, where the perf.data is
+        fairground: result: a map of perf sched map; `perf script --ns > trace.txt`, where the perf.data is
+        fairground: result: counts of perf stat; they are none of the measures; import what the program itself prints
+        fairground: result: a result of perf bench; of perf bench only `perf bench sched messaging` and `pipe` are read
+        fairground: result: a trace in Chrome's JSON; record it as Perfetto's .pftrace, which is read
+        fairground: result: a histogram of BCC or bpftrace; `fairground record` sees every task
+        fairground: result: a result of another program of rt-tests; `cyclictest -q -h 1000 --json=result.json` is read
+        fairground: result: what hyperfine shows; run it with --export-json result.json
+        fairground: result: what hyperfine shows; run it with --export-json result.json
+        fairground: result: MangoHud's summary; import the log beside it, with a line per frame
+        fairground: result: fio's result; import has no measure for input and output
+        fairground: result: its lines lack the task, the CPU or the time; with perf say `perf script --ns -F comm,tid,cpu,time,event,trace`, with ftrace set the option context-info, a clock that counts time, and neither raw, hex, bin nor verbose
+        fairground: result: its lines lack the task, the CPU or the time; with perf say `perf script --ns -F comm,tid,cpu,time,event,trace`, with ftrace set the option context-info, a clock that counts time, and neither raw, hex, bin nor verbose
+        fairground: result: not a text
+    "#]].assert_eq(&files.iter().map(said).collect::<String>());
 }
 
 #[test]

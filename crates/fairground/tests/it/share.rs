@@ -297,6 +297,12 @@ fn who_gets_the_tapes_repeats_the_trials() {
     let tapes_line = format!("a text of mine: tapes, {} bytes", TAPES.len());
     assert!(said.contains(&tapes_line), "{said}");
     assert!(said.contains("texts of schedulers: 1, recordings: 1, "), "{said}");
+    // From another folder: the tapes are where the store is, not where the command is.
+    std::fs::create_dir(bench.path("elsewhere")).expect("a folder");
+    let far = ["share", "--store", "../a.db", "-o", "../far.fairground", "--tapes"];
+    bench.fairground(&far).current_dir(bench.path("elsewhere")).assert().success();
+    let bytes = |name: &str| std::fs::read(bench.path(name)).expect("a file");
+    assert!(bytes("far.fairground") == bytes("a.fairground"));
     std::fs::remove_file(bench.path("mine.tapes")).expect("removed");
     import(&bench, "a.fairground");
     let export = ["export", "workload", "mine", "--store", "b.db", "-o", "mine.toml"];
@@ -321,6 +327,18 @@ fn who_gets_the_tapes_repeats_the_trials() {
         &bench.run(&["export", "workload", "other", "--store", "b.db", "-o", "x.toml"]).code(2),
     );
     assert!(said.contains("no record plays a recording named 'other'"), "{said}");
+}
+
+#[test]
+fn what_nobody_named_is_not_shared_without_a_question() {
+    let bench = recorded();
+    std::fs::rename(bench.path("a.db"), bench.path("fairground.db")).expect("renamed");
+    let said = stderr(&bench.run(&["share"]).code(2));
+    assert!(said.contains("name what to share: fairground share adhoc"), "{said}");
+    assert!(said.contains("what will leave this machine"), "{said}");
+    assert!(!bench.path("adhoc.fairground").exists());
+    bench.run(&["share", "adhoc"]).success();
+    assert!(bench.path("adhoc.fairground").exists());
 }
 
 #[test]

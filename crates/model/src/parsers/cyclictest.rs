@@ -119,6 +119,10 @@ fn json_thread(thread: &Value, unit: u64) -> Result<Thread, String> {
 }
 
 fn of_text(text: &str) -> Result<Vec<Thread>, String> {
+    let threads = of_lines(text);
+    if !threads.is_empty() {
+        return Ok(threads);
+    }
     let totals = summary(text, "# Total:")?;
     let overflows = summary(text, "# Histogram Overflows:")?;
     let (lowest, highest) =
@@ -137,6 +141,27 @@ fn of_text(text: &str) -> Result<Vec<Thread>, String> {
         add_row(&mut threads, line)?;
     }
     Ok(threads)
+}
+
+/// The threads of a run without `-h`: `T: 0 (28174) P:80 I:1000 C:    200 Min:     62 Act:  100
+/// Avg:  100 Max:     300`, in microseconds. Without `-q` each line comes again and again; the last
+/// one of a thread counts.
+fn of_lines(text: &str) -> Vec<Thread> {
+    let mut threads = BTreeMap::new();
+    for line in text.split(['\r', '\n']) {
+        let number = |name: &str| {
+            let rest = line.rsplit_once(name)?.1.trim_start();
+            rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse::<u64>().ok()
+        };
+        let fields = ["T:", " C:", "Min:", "Max:"].map(number);
+        if let [Some(thread), Some(count), Some(min), Some(max)] = fields
+            && line.contains(" I:")
+        {
+            let (min, max) = (min * 1_000, max * 1_000);
+            threads.insert(thread, Thread { count, min, max, ..Thread::default() });
+        }
+    }
+    threads.into_values().collect()
 }
 
 fn summary(text: &str, name: &str) -> Result<Vec<u64>, String> {
@@ -204,6 +229,17 @@ mod tests {
             let cut = parse_cut(output).unwrap().timer_lateness.unwrap();
             assert!(!cut.is_complete() && cut.count > 0, "{cut:?}");
         }
+    }
+
+    #[test]
+    fn without_a_histogram_the_last_maximum_of_each_thread_is_known() {
+        let text = "policy: other: loadavg: 0.1 0.1 0.0 1/99 5\n\n\
+            T: 0 (  5) P: 0 I:1000 C:    100 Min:     62 Act:   70 Avg:   70 Max:     150\n\
+            T: 1 (  6) P: 0 I:1500 C:     66 Min:     59 Act:   70 Avg:   70 Max:     100\n\
+            \u{1b}[2AT: 0 (  5) P: 0 I:1000 C:    200 Min:     62 Act:   70 Avg:   70 Max:     300\n";
+        let all = parse_cut(text).unwrap().timer_lateness.unwrap();
+        assert_eq!((all.count, all.min, all.max), (266, 59_000, 300_000));
+        assert!(lateness(text).unwrap_err().contains("give -h a limit"));
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub mod cyclictest;
 mod jitterdebugger;
 mod programs;
 
+pub use programs::stress_ng_rates;
+
 /// The measurements that a program reports.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reported {

@@ -94,8 +94,9 @@ pub fn redis_benchmark(stdout: &str, _stderr: &str) -> Result<Reported, String> 
 /// zero it is meaningless. So is the sum of several stressors.
 pub fn stress_ng(stdout: &str, stderr: &str) -> Result<Reported, String> {
     if !stdout.lines().any(|line| line == "metrics:") {
-        let row = stress_ng_row(stdout, stderr)?;
-        return Ok(rate(positive(&row[1])? / positive(&row[2])?, None));
+        let rates = stress_ng_rates(&[stdout, stderr].join("\n"))?;
+        let what = "row with numbers (run one kind of stressor)";
+        return Ok(rate(only(rates.into_iter(), what)?.1, None));
     }
     let field = |name| {
         let what = format!("`{name}` (run one kind of stressor)");
@@ -106,20 +107,20 @@ pub fn stress_ng(stdout: &str, stderr: &str) -> Result<Reported, String> {
     Ok(rate(operations / positive(seconds)?, version))
 }
 
-/// The only stressor in the text: its name, operations, real time and more.
-fn stress_ng_row(stdout: &str, stderr: &str) -> Result<Vec<String>, String> {
+/// The stressors in stress-ng's text: their names and operations per second of real time.
+pub fn stress_ng_rates(text: &str) -> Result<Vec<(String, f64)>, String> {
     let cells = |line: &str| -> Option<Vec<String>> {
         let (_, table) = line.split_once("metrc:").or_else(|| line.split_once("info:"))?;
         let (_, table) = table.split_once("] ")?;
         Some(table.split_whitespace().map(str::to_owned).collect())
     };
-    let rows = || lines(stdout, stderr).filter_map(cells);
+    let rows = || lines(text, "").filter_map(cells);
     if !rows().any(|row| row.starts_with(&["stressor".into(), "bogo".into()])) {
         return Err("there is no table; add --metrics".into());
     }
     let is_number = |cell: &String| cell.replace(',', ".").parse::<f64>().is_ok();
     let of_numbers = rows().filter(|row| row.len() >= 7 && row[1..7].iter().all(is_number));
-    only(of_numbers, "row with numbers (run one kind of stressor)")
+    of_numbers.map(|row| Ok((row[0].clone(), positive(&row[1])? / positive(&row[2])?))).collect()
 }
 
 /// `sysbench cpu run`: `events per second:`, its rate over all threads. Other tests, such as

@@ -11,15 +11,23 @@ use model::workload::Timer;
 use super::Global;
 use super::json::Fields;
 use crate::SpecError;
+use crate::check::ENDLESS;
 use crate::near::advice;
 
 /// The events. `sem_post` and `sem_wait` are ours.
-pub const EVENTS: [&str; 19] = [
-    "run", "runtime", "sleep", "mem", "iorun", "timer", "lock", "unlock", "wait", "signal",
-    "broad", "sync", "barrier", "suspend", "resume", "yield", "fork", "sem_post", "sem_wait",
+pub const EVENTS: [&str; 20] = [
+    "run", "runtime", "sleep", "mem", "memrun", "iorun", "timer", "lock", "unlock", "wait",
+    "signal", "broad", "sync", "barrier", "suspend", "resume", "yield", "fork", "sem_post",
+    "sem_wait",
 ];
 /// Keys of rt-app before 1.0, which rt-app 1.0 does not play either.
 const OLD: [&str; 3] = ["exec", "lock_order", "resources"];
+
+/// What rt-app's tutorial called a key until it was corrected.
+const RENAMED: [(&str, &str); 1] = [("membind_nodes", "nodes_membind")];
+/// The time of a `run` without end, and how it is cut.
+const ENDLESS_RUN: i64 = -1;
+const ENDLESS_ROUND_US: u64 = 1_000;
 
 /// The steps of a phase.
 pub struct Events<'a> {
@@ -31,12 +39,14 @@ pub struct Events<'a> {
     pub steps: Vec<Step>,
     /// Where each step is written.
     pub places: Vec<usize>,
+    /// What is in them and not played, for the user.
+    pub ignored: BTreeSet<&'static str>,
 }
 
 impl<'a> Events<'a> {
     pub fn new(task: &'a str, global: &'a Global) -> Events<'a> {
-        let (steps, places) = (Vec::new(), Vec::new());
-        Events { task, global, held: BTreeSet::new(), any: false, steps, places }
+        let (steps, places, held) = (Vec::new(), Vec::new(), BTreeSet::new());
+        Events { task, global, held, any: false, steps, places, ignored: BTreeSet::new() }
     }
 
     fn push(&mut self, step: Step, at: usize) {
@@ -61,6 +71,10 @@ pub fn read<'t, 'v>(
     let text = || fields.as_text(value, key).map(str::to_owned);
     let number = || not_negative(fields, value, key);
     let step = match event {
+        // rt-app computes until its end.
+        "run" if fields.as_integer(value, key).is_ok_and(|us| us == ENDLESS_RUN) => {
+            Step::Loop { count: ENDLESS, steps: vec![Step::RunUs(ENDLESS_ROUND_US)] }
+        }
         "run" => Step::RunUs(number()?),
         "runtime" => Step::RunUntilUs(number()?),
         "sleep" => Step::SleepUs(number()?),
@@ -76,6 +90,7 @@ pub fn read<'t, 'v>(
         "yield" => Step::Yield,
         "fork" => Step::Fork { task: text()?, count: 1 },
         "mem" | "iorun" => return written(number()?, event, at, events),
+        "memrun" => return memory_run((fields, value), key, at, events),
         "timer" => return timer(fields.inner(value, "a timer")?, at, events),
         _ => return waiting(fields.inner(value, &format!("'{key}'"))?, event, at, events),
     };
@@ -85,12 +100,16 @@ pub fn read<'t, 'v>(
 
 /// The event that a key stands for: any key that begins with its name, as in rt-app.
 fn kind(key: &str) -> Option<&'static str> {
-    let named = EVENTS.into_iter().filter(|event| key.starts_with(event));
+    let is_property = RENAMED.iter().any(|(old, _)| *old == key);
+    let named = EVENTS.into_iter().filter(|event| !is_property && key.starts_with(event));
     named.max_by_key(|event| event.len())
 }
 
 fn unknown(fields: &Fields, key: &str, at: usize) -> SpecError {
     let error = fields.error_at(at, format!("unknown key '{key}'"));
+    if let Some((_, new)) = RENAMED.iter().find(|(old, _)| *old == key) {
+        return error.hint(format!("write '{new}', as rt-app calls it"));
+    }
     if OLD.contains(&key) {
         let hint = "it is from rt-app before 1.0: write events, such as \"run\" and \"timer\"";
         return error.hint(hint);
@@ -102,8 +121,11 @@ fn unknown(fields: &Fields, key: &str, at: usize) -> SpecError {
 
 fn not_negative(fields: &Fields, value: &Value, key: &str) -> Result<u64, SpecError> {
     let number = fields.as_integer(value, key)?;
-    u64::try_from(number)
-        .map_err(|_| fields.error_at(value.range().start, format!("'{key}' cannot be negative")))
+    u64::try_from(number).map_err(|_| {
+        let error = fields.error_at(value.range().start, format!("'{key}' cannot be negative"));
+        let endless = key.starts_with("run") && !key.starts_with("runtime");
+        error.hint(if endless { "write µs, or -1 to run without end" } else { "write 0 or more" })
+    })
 }
 
 /// `suspend` without a name waits for the task's own.
@@ -121,6 +143,47 @@ fn written(bytes: u64, event: &str, at: usize, events: &mut Events) -> Result<()
     };
     if bytes > 0 {
         events.push(step, at);
+    }
+    Ok(())
+}
+
+/// `memrun`: bytes of a buffer of the task's own, one after another. Reads are played as writes.
+fn memory_run<'t, 'v>(
+    (fields, value): (&Fields<'t, 'v>, &'v Value<'t>),
+    key: &str,
+    at: usize,
+    events: &mut Events,
+) -> Result<(), SpecError> {
+    let hint = "write {\"type\": \"write\", \"size\": 4194304, \"count\": 1000}";
+    let mut run = fields.inner(value, &format!("'{key}'")).map_err(|error| error.hint(hint))?;
+    let mut number = |key: &'static str| {
+        let found = run.unsigned(key)?;
+        let missing = || run.error_at(run.start(), format!("the memrun has no '{key}'"));
+        found.ok_or_else(|| missing().hint(hint))
+    };
+    let (buffer, bytes) = (number("size")?, number("count")?);
+    match run.text("type")? {
+        Some(("write", _)) => {}
+        Some(("read", _)) => drop(events.ignored.insert("the type of memrun: it writes")),
+        Some(("chase", at)) => {
+            let hint = "write \"run\": µs with the CPU time that it takes, or a type read or write";
+            return Err(run.error_at(at, "'memrun' does not chase pointers here").hint(hint));
+        }
+        Some((kind, at)) => {
+            let error = run.error_at(at, format!("unknown memrun type '{kind}'"));
+            return Err(error.hint("write 'read' or 'write'"));
+        }
+        None => return Err(run.error_at(run.start(), "the memrun has no 'type'").hint(hint)),
+    }
+    for of_chase in ["stride", "pattern"] {
+        run.take(of_chase)?;
+    }
+    if run.take("ref")?.is_some() {
+        events.ignored.insert("the ref of memrun: each task has a buffer of its own");
+    }
+    run.finish()?;
+    if bytes > 0 {
+        events.push(Step::WriteMemory { bytes, buffer }, at);
     }
     Ok(())
 }

@@ -134,6 +134,15 @@ impl<'t, 'v> Fields<'t, 'v> {
         Err(self.error_at(self.left[second].range.start, message).hint(hint))
     }
 
+    /// Takes every field whose key begins like this.
+    pub fn take_beginning(&mut self, beginning: &str) -> Vec<&'v str> {
+        let (taken, left) =
+            self.left.iter().partition(|property| property.name.as_str().starts_with(beginning));
+        self.left = left;
+        let taken: Vec<&'v ObjectProp<'t>> = taken;
+        taken.into_iter().map(|property| property.name.as_str()).collect()
+    }
+
     /// Takes a field that must be there.
     pub fn need(&mut self, key: &'static str, hint: &str) -> Result<&'v Value<'t>, SpecError> {
         let message = format!("'{key}' is missing");

@@ -93,6 +93,13 @@ pub fn load(asset: &Asset, cpus: u32) -> Result<ResolvedWorkload, SpecError> {
     let tree = json.parse(&completed)?;
     let mut notes = Vec::new();
     let mut top = json.fields(&tree, "the file")?;
+    if top.peek("tasks").is_none() && top.peek("threads").is_some() {
+        let error = top.error_at(top.place("threads"), "'threads' is from rt-app before 1.0");
+        return Err(error.hint(
+            "write \"tasks\" with events, such as {\"tasks\": {\"t1\": {\"run\": 5000, \"timer\": \
+             {\"ref\": \"unique\", \"period\": 10000}}}}",
+        ));
+    }
     let global = match top.take("global")? {
         Some(value) => global(&mut json.fields(value, "'global'")?, &mut notes)?,
         None => Global::default(),
@@ -141,6 +148,7 @@ fn global(fields: &mut Fields, notes: &mut Vec<String>) -> Result<Global, SpecEr
     for key in IGNORED {
         ignored.extend(fields.take(key)?.map(|_| key));
     }
+    ignored.extend(fields.take_beginning("log"));
     if !ignored.is_empty() {
         notes.push(format!("{}: ignored in 'global': {}", fields.file(), ignored.join(", ")));
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! rt-app's phases: events with rounds, a policy and CPUs of their own.
 
+use std::collections::BTreeSet;
+
 use model::{Policy, PolicyClass, Step};
 
 use super::event::{self, Events};
@@ -21,7 +23,8 @@ pub struct Phase {
     steps: Vec<Step>,
     /// Where each step is written.
     places: Vec<usize>,
-    pub binds_memory: bool,
+    /// What is in it and not played, for the user.
+    pub ignored: BTreeSet<&'static str>,
 }
 
 impl Phase {
@@ -35,9 +38,9 @@ impl Phase {
             let error = fields.error_at(fields.start(), "there are no events");
             return Err(error.hint("write e.g. \"run\": 1000"));
         }
-        let (steps, places) = (events.steps, events.places);
+        let (steps, places, ignored) = (events.steps, events.places, events.ignored);
         let (policy, cpus, at) = (None, None, fields.start());
-        Ok(Phase { at, rounds: Some(1), policy, cpus, steps, places, binds_memory: false })
+        Ok(Phase { at, rounds: Some(1), policy, cpus, steps, places, ignored })
     }
 
     /// The steps, which the rest of the reader may change.
@@ -79,9 +82,10 @@ fn read(
     let rounds = fields.integer("loop")?.map_or(Some(1), |(rounds, _)| rounds_of(rounds));
     let policy = scheduling::of_phase(&mut fields, class)?;
     let cpus = scheduling::cpus(&mut fields)?;
-    let binds_memory = scheduling::others(&mut fields)?;
-    let phase = Phase::of_events(task, fields, global)?;
-    Ok(Phase { rounds, policy, cpus, binds_memory, ..phase })
+    let ignored = scheduling::others(&mut fields)?;
+    let mut phase = Phase::of_events(task, fields, global)?;
+    phase.ignored.extend(ignored);
+    Ok(Phase { rounds, policy, cpus, ..phase })
 }
 
 /// A phase that is not played at least once is played without end, as in rt-app.

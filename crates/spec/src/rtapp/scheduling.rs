@@ -22,6 +22,11 @@ const CLASSES: [(&str, PolicyClass); 6] = [
 ];
 /// The default priority that rt-app gives to real-time tasks.
 const DEFAULT_PRIORITY: i64 = 10;
+const UNBOUND: &str = "nodes_membind, memory is not bound";
+/// The group of tasks that are in none.
+const ROOT_GROUP: &str = "/";
+/// The utilisation of a whole CPU, the highest clamp.
+const UTIL_FULL: i64 = 1024;
 
 /// The class with a name of rt-app's.
 pub fn class(fields: &Fields, name: &str, at: usize) -> Result<PolicyClass, SpecError> {
@@ -147,22 +152,23 @@ pub fn cpus(fields: &mut Fields) -> Result<Option<Vec<u32>>, SpecError> {
     Ok(Some(cpus))
 }
 
-/// Parameters beyond the policy: refused, unless they say "none". Returns whether memory is bound
-/// to nodes, which nothing here does.
-pub fn others(fields: &mut Fields) -> Result<bool, SpecError> {
+/// Parameters beyond the policy: refused, unless they say "none". Returns the one that is ignored.
+pub fn others(fields: &mut Fields) -> Result<Option<&'static str>, SpecError> {
     let at = fields.place("taskgroup");
-    if fields.text("taskgroup")?.is_some_and(|(group, _)| !group.is_empty()) {
+    if fields.text("taskgroup")?.is_some_and(|(group, _)| !matches!(group, "" | ROOT_GROUP)) {
         let hint = "delete it: there are no task groups here, each task competes for itself";
         return Err(fields.error_at(at, "'taskgroup' is not supported").hint(hint));
     }
-    for key in ["util_min", "util_max"] {
-        if let Some((_, at)) = fields.integer(key)?.filter(|(clamp, _)| *clamp != -1) {
-            let hint = "delete it, or write -1 for no clamp: no scheduler here reads it";
+    for (key, none) in [("util_min", 0), ("util_max", UTIL_FULL)] {
+        let clamp = fields.integer(key)?.filter(|(clamp, _)| *clamp != -1 && *clamp != none);
+        if let Some((_, at)) = clamp {
+            let hint =
+                format!("delete it, or write {none} for no clamp: no scheduler here reads it");
             return Err(fields.error_at(at, format!("'{key}' is not supported")).hint(hint));
         }
     }
     match fields.take("nodes_membind")? {
-        None => Ok(false),
-        Some(nodes) => fields.as_numbers(nodes, "nodes_membind").map(|_| true),
+        None => Ok(None),
+        Some(nodes) => fields.as_numbers(nodes, "nodes_membind").map(|_| Some(UNBOUND)),
     }
 }

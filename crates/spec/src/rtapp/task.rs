@@ -4,7 +4,7 @@
 //! A task that starts by itself and is forked too becomes two groups, the second a template with
 //! the ending `-fork`. A task that does neither is left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Policy, PolicyClass, Step, TaskGroup};
 
@@ -46,9 +46,12 @@ pub fn tasks(
     known(&fields, &tasks)?;
     let forked = forked(&tasks);
     timers::settle(&mut tasks, &forked);
-    if tasks.iter().any(|task| task.phases.iter().any(|phase| phase.binds_memory)) {
-        notes.push(format!("{}: ignored: nodes_membind, memory is not bound", fields.file()));
-    }
+    let ignored: BTreeSet<&str> = tasks
+        .iter()
+        .flat_map(|task| &task.phases)
+        .flat_map(|phase| phase.ignored.clone())
+        .collect();
+    notes.extend(ignored.iter().map(|what| format!("{}: ignored: {what}", fields.file())));
     for task in tasks.iter().filter(|task| task.has_late_phases()) {
         let never = "the phases after an endless one never come";
         notes.push(format!("{}: task '{}': {never}", fields.file(), task.name));
@@ -62,7 +65,7 @@ fn task<'v>(name: &'v str, mut fields: Fields, global: &Global) -> Result<Task<'
     let mut rounds = fields.integer("loop")?.and_then(|(rounds, _)| u64::try_from(rounds).ok());
     let policy = scheduling::of_task(&mut fields, global.policy)?;
     let cpus = scheduling::cpus(&mut fields)?.unwrap_or_default();
-    let binds_memory = scheduling::others(&mut fields)?;
+    let ignored = scheduling::others(&mut fields)?;
     let mut phases = match fields.take("phases")? {
         Some(phases) => {
             let class = policy.map_or(PolicyClass::Other, |policy| policy.class);
@@ -77,7 +80,7 @@ fn task<'v>(name: &'v str, mut fields: Fields, global: &Global) -> Result<Task<'
         (*endless, rounds) = (Some(1), None);
     }
     if let Some(first) = phases.first_mut() {
-        first.binds_memory |= binds_memory;
+        first.ignored.extend(ignored);
     }
     Ok(Task { name, at: 0, instances, rounds, delay_us, policy, cpus, phases })
 }

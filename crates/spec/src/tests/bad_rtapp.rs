@@ -52,8 +52,8 @@ fn unknown_keys() {
 #[test]
 fn what_nothing_here_has() {
     bad_events("\"run\": 5,\n  \"taskgroup\": \"/a\"", expect!["w.json:3:3: 'taskgroup' is not supported; delete it: there are no task groups here, each task competes for itself"]);
-    bad_events("\"phases\": {\"a\": {\"run\": 5,\n  \"taskgroup\": \"/\"}}", expect!["w.json:3:3: 'taskgroup' is not supported; delete it: there are no task groups here, each task competes for itself"]);
-    bad_events("\"util_min\": 512, \"run\": 5", expect!["w.json:2:15: 'util_min' is not supported; delete it, or write -1 for no clamp: no scheduler here reads it"]);
+    bad_events("\"phases\": {\"a\": {\"run\": 5,\n  \"taskgroup\": \"/a/b\"}}", expect!["w.json:3:3: 'taskgroup' is not supported; delete it: there are no task groups here, each task competes for itself"]);
+    bad_events("\"util_min\": 512, \"run\": 5", expect!["w.json:2:15: 'util_min' is not supported; delete it, or write 0 for no clamp: no scheduler here reads it"]);
     bad("{\"global\": {\"pi_enabled\": true, \"duration\": 1}, \"tasks\": {\"t\": {\"run\": 1}}}",
         expect!["w.json:1:27: 'pi_enabled' is not supported; set it to false: mutexes have no priority inheritance here"]);
     bad("{\"global\": {\"io_device\": \"/dev/sda\"}, \"tasks\": {\"t\": {\"iorun\": 1}}}",
@@ -62,9 +62,22 @@ fn what_nothing_here_has() {
 }
 
 #[test]
+fn memory_runs_and_renamed_keys() {
+    bad_events("\"memrun\": 1000", expect![[r#"w.json:2:13: 'memrun' must be an object: {…}; write {"type": "write", "size": 4194304, "count": 1000}"#]]);
+    bad_events("\"memrun\": {\"type\": \"chase\", \"size\": 4096, \"count\": 9}", expect![[r#"w.json:2:22: 'memrun' does not chase pointers here; write "run": µs with the CPU time that it takes, or a type read or write"#]]);
+    bad_events("\"memrun\": {\"type\": \"write\", \"size\": 4096}", expect![[r#"w.json:2:13: the memrun has no 'count'; write {"type": "write", "size": 4194304, "count": 1000}"#]]);
+    bad_events("\"memrun\": {\"type\": \"wrote\", \"size\": 4096, \"count\": 9}", expect!["w.json:2:22: unknown memrun type 'wrote'; write 'read' or 'write'"]);
+    bad_events("\"memrun\": {\"type\": \"write\", \"size\": 4096, \"count\": 9, \"cuont\": 9}", expect!["w.json:2:57: unknown key 'cuont'; did you mean 'count'?"]);
+    bad_events("\"membind_nodes\": [0], \"run\": 5", expect!["w.json:2:3: unknown key 'membind_nodes'; write 'nodes_membind', as rt-app calls it"]);
+    bad("{\"resources\": 1, \"threads\": {\"t1\": {\"exec\": 5000, \"period\": 10000}}}", expect![[r#"w.json:1:18: 'threads' is from rt-app before 1.0; write "tasks" with events, such as {"tasks": {"t1": {"run": 5000, "timer": {"ref": "unique", "period": 10000}}}}"#]]);
+    bad_events("\"sleep\": -1", expect!["w.json:2:12: 'sleep' cannot be negative; write 0 or more"]);
+    bad_events("\"util_max\": 512, \"run\": 5", expect!["w.json:2:15: 'util_max' is not supported; delete it, or write 1024 for no clamp: no scheduler here reads it"]);
+}
+
+#[test]
 fn values() {
     bad_events("\"run\": \"5\"", expect!["w.json:2:10: 'run' must be a whole number"]);
-    bad_events("\"run\": -5", expect!["w.json:2:10: 'run' cannot be negative"]);
+    bad_events("\"run\": -5", expect!["w.json:2:10: 'run' cannot be negative; write µs, or -1 to run without end"]);
     bad_events("\"run\": 1.5", expect!["w.json:2:10: 'run' must be a whole number"]);
     bad_events("\"lock\": 5", expect!["w.json:2:11: 'lock' must be a string"]);
     bad_events("\"instance\": -1, \"run\": 5", expect!["w.json:2:15: 'instance' cannot be negative"]);
@@ -80,7 +93,7 @@ fn values() {
     bad_events("\"wait\": \"c\"", expect!["w.json:2:11: 'wait' must be an object: {…}"]);
     bad("{\"global\": {\"duration\": 99999999999999999}, \"tasks\": {\"t\": {\"run\": 1}}}", expect!["w.json:1:25: a duration of 99999999999999999 s; write seconds, or -1"]);
     bad_events("\"cpus\": [], \"run\": 5", expect!["w.json:2:11: an empty list of CPUs; name at least one CPU, or delete it for all"]);
-    bad_events("\"mem\": -1", expect!["w.json:2:10: 'mem' cannot be negative"]);
+    bad_events("\"mem\": -1", expect!["w.json:2:10: 'mem' cannot be negative; write 0 or more"]);
     bad_events("\"nodes_membind\": 0, \"run\": 1", expect!["w.json:2:20: 'nodes_membind' must be a list of numbers: [0, 1]"]);
     bad_events("\"cpus\": [1]", expect![[r#"w.json:1:17: there are no events; write e.g. "run": 1000"#]]);
 }

@@ -186,10 +186,48 @@ fn what_never_ends_is_stopped_and_what_never_comes_is_said() {
 
 #[test]
 fn what_says_nothing_is_taken() {
-    let played = steps(r#""taskgroup": "", "util_min": -1, "util_max": -1, "run": 1"#);
-    assert_eq!(played, [Step::RunUs(1)]);
+    for (group, least, most) in [("", -1, -1), ("/", 0, 1024)] {
+        let played = steps(&format!(
+            r#""taskgroup": "{group}", "util_min": {least}, "util_max": {most}, "run": 1"#
+        ));
+        assert_eq!(played, [Step::RunUs(1)]);
+    }
     let (_, notes) = tasks(r#""t": {"nodes_membind": [0], "run": 1}"#);
     assert_eq!(notes, ["w.json: ignored: nodes_membind, memory is not bound"]);
+}
+
+#[test]
+fn all_keys_about_logs_are_ignored_with_a_note() {
+    let (_, notes) = whole(
+        r#"{"global": {"duration": 1, "logsize": 4, "logdir": ".", "log_level": 9},
+            "tasks": {"t": {"run": 1}}}"#,
+    );
+    assert_eq!(notes, ["w.json: ignored in 'global': logdir, logsize, log_level"]);
+}
+
+#[test]
+fn a_run_of_minus_one_never_ends() {
+    let (groups, notes) = whole(r#"{"tasks": {"t": {"loop": 3, "run": -1, "sleep": 5}}}"#);
+    assert!(matches!(groups[0].steps[0], Step::Loop { .. }), "{:?}", groups[0].steps);
+    assert!(notes[0].contains("it never ends; it is stopped after 2 s"), "{notes:?}");
+}
+
+#[test]
+fn a_memory_run_has_its_own_buffer() {
+    let run = |rest: &str| {
+        let text = format!(r#""t": {{"memrun_a": {{"size": 4096, "count": 9, {rest}}}}}"#);
+        let (groups, notes) = tasks(&text);
+        assert_eq!(groups[0].steps, [Step::WriteMemory { bytes: 9, buffer: 4096 }]);
+        notes
+    };
+    assert!(run(r#""type": "write""#).is_empty());
+    assert_eq!(
+        run(r#""type": "read", "ref": "m", "stride": 64"#),
+        [
+            "w.json: ignored: the ref of memrun: each task has a buffer of its own",
+            "w.json: ignored: the type of memrun: it writes",
+        ]
+    );
 }
 
 proptest! {

@@ -42,6 +42,14 @@ pub struct Kernel {
 /// The largest file that is taken for a kernel's image.
 const IMAGE: spec::files::FileKind = spec::files::FileKind { noun: "a kernel", most: 1 << 30 };
 
+impl Kernel {
+    /// Whether it has sched_ext; `None` without the configuration file that tells it. Kernels with
+    /// CFS are older than sched_ext.
+    pub fn has_sched_ext(&self) -> Option<bool> {
+        (self.config.is_some() || self.fair == "cfs").then_some(self.sched_ext)
+    }
+}
+
 /// How the source of an added image begins.
 const ADDED: &str = "file ";
 
@@ -329,10 +337,12 @@ mod tests {
         fs::write(&image, image::fake("9.8.7-mine")).unwrap();
         fs::write(home.path().join("config-9.8.7-mine"), "CONFIG_SCHED_CLASS_EXT=y\n").unwrap();
         let added = add_file(home.path(), &image, None).unwrap();
-        assert_eq!((added.name.as_str(), added.sched_ext), ("9", true));
+        assert_eq!((added.name.as_str(), added.has_sched_ext()), ("9", Some(true)));
         assert_eq!(find(home.path(), "9.8").unwrap(), added);
         fs::write(&added.image, image::fake("9.8.7-mine!")).unwrap();
         assert!(find(home.path(), "9").unwrap_err().to_string().contains("not the image"));
+        fs::write(&image, image::fake("8.8.7-mine")).unwrap();
+        assert_eq!(add_file(home.path(), &image, None).unwrap().has_sched_ext(), None);
         let missing = find(home.path(), "4").unwrap_err().to_string();
         assert!(missing.contains("fairground kernel use FILE"), "{missing}");
     }

@@ -82,7 +82,7 @@ fn tapes(kept: &[SchedulerSource], trial: &mut Trial, store: &Path) -> Result<Ta
              owner shares them with `fairground share --tapes`"
         ))
     };
-    let tapes = recordings::tapes(kept, trial).ok_or_else(missing)?;
+    let tapes = recordings::tapes(kept, trial, store).ok_or_else(missing)?;
     tapes.check().map_err(place)?;
     Ok(tapes)
 }

@@ -9,7 +9,7 @@ use recording::event::Recording;
 use recording::workload::Choice;
 use recording::{perfetto, text};
 
-use super::Args;
+use super::{Args, foreign};
 use crate::exit::bad_input;
 use crate::{command_line, output, recordings};
 
@@ -112,9 +112,12 @@ fn read(file: &Path) -> Result<Recording> {
         });
     }
     let text = spec::files::text(file, spec::files::TRACE).map_err(unreadable)?;
-    text::read(&text).map_err(|fault| match fault.line {
-        Some(line) => bad_input(format!("{name}:{line}: {fault}")),
-        None => bad_input(format!("{name}: {fault}")),
+    text::read(&text).map_err(|fault| {
+        let foreign = (!text::is(&text)).then(|| foreign::refusal_of_text(file, &text)).flatten();
+        foreign.unwrap_or_else(|| match fault.line {
+            Some(line) => bad_input(format!("{name}:{line}: {fault}")),
+            None => bad_input(format!("{name}: {fault}")),
+        })
     })
 }
 

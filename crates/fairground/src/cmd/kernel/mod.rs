@@ -138,7 +138,8 @@ pub struct ShownKernel {
     pub name: String,
     pub release: String,
     pub fair: String,
-    pub sched_ext: bool,
+    /// `None`: unknown, because its configuration is not here.
+    pub sched_ext: Option<bool>,
     pub sha256: String,
     pub image: PathBuf,
     pub backends: Vec<&'static str>,
@@ -150,7 +151,7 @@ impl ShownKernel {
             name: kernel.name.clone(),
             release: kernel.release.clone(),
             fair: kernel.fair.clone(),
-            sched_ext: kernel.sched_ext,
+            sched_ext: kernel.has_sched_ext(),
             sha256: kernel.sha256.clone(),
             image: kernel.image.clone(),
             backends: vec!["vm"],
@@ -158,7 +159,11 @@ impl ShownKernel {
     }
 
     fn row(&self) -> Vec<String> {
-        let sched_ext = if self.sched_ext { "sched_ext" } else { "no sched_ext" };
+        let sched_ext = match self.sched_ext {
+            Some(true) => "sched_ext",
+            Some(false) => "no sched_ext",
+            None => "sched_ext: unknown, give --config",
+        };
         let hash = self.sha256.get(..12).unwrap_or_default().to_owned();
         let backends = self.backends.join(", ");
         vec![

@@ -5,15 +5,17 @@
 //! text ─► format (from its content or as told) ─► records of the file ─► labelled records ─► store
 //! ```
 //!
-//! [`FORMATS`] has a row for each format: how it is recognised, what it measures, how it is read. A
-//! reader that is not sure returns an error with its line. The scheduler that a file names is a
+//! [`formats_table`] has a row for each format: how it is recognised, what it measures, how it is read.
+//! A reader that is not sure returns an error with its line. The scheduler that a file names is a
 //! claim: no record made here says that it was verified.
 //!
 //! What is not here: reading files and the store, which the verb does.
 
+mod formats_table;
 mod mangohud;
 mod phoronix;
 mod programs;
+mod schbench;
 
 use std::collections::BTreeMap;
 
@@ -23,6 +25,9 @@ use model::{
     Backend, Contestant, Experiment, Machine, Metric, Outcome, Provenance, Record, SchedulerChoice,
     Seed, Trial, Workload,
 };
+use serde_json::Value;
+
+use formats_table::FORMATS;
 
 /// Every crate of the workspace has the program's version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -32,75 +37,12 @@ pub struct Format {
     pub name: &'static str,
     /// Whether a text looks like it, even if it is cut off.
     is: fn(&str) -> bool,
+    /// What is read, for who has something else.
+    wanted: &'static str,
     /// What its workload does, in a sentence.
     about: &'static str,
     headlines: &'static [&'static str],
     read: fn(&Format, &str) -> Result<Vec<Record>, Fault>,
-}
-
-const FORMATS: [Format; 8] = [
-    Format {
-        name: "cyclictest",
-        is: |text| has_all(text, &["\"num_threads\"", "\"thread\""]),
-        about: "how late does a timer wake a task?",
-        headlines: &["timer_lateness_ns.p99"],
-        read: programs::cyclictest,
-    },
-    Format {
-        name: "hyperfine",
-        is: |text| has_all(text, &["\"results\"", "\"command\"", "\"mean\""]),
-        about: "the run time of a command, measured by hyperfine",
-        headlines: &["completion_ns"],
-        read: programs::hyperfine,
-    },
-    Format {
-        name: "jitterdebugger",
-        is: |text| {
-            has_all(text, &["\"histogram\"", "\"cpu\""]) && !text.contains("\"num_threads\"")
-        },
-        about: "how late does a timer of SCHED_FIFO wake a task?",
-        headlines: &["timer_lateness_ns.p99"],
-        read: programs::jitterdebugger,
-    },
-    Format {
-        name: "mangohud",
-        is: |text| text.lines().any(|line| line.starts_with("fps,frametime,")),
-        about: "frame times of a program, logged by MangoHud",
-        headlines: &["frame_time_ns.p99", "iterations_per_second"],
-        read: mangohud::read,
-    },
-    Format {
-        name: "perf",
-        is: |text| text.contains(programs::PERF_BEGIN),
-        about: "perf bench sched messaging: groups that chat",
-        headlines: &["completion_ns"],
-        read: programs::perf_messaging,
-    },
-    Format {
-        name: "phoronix",
-        is: |text| text.contains("<PhoronixTestSuite"),
-        about: "a test of the Phoronix Test Suite",
-        headlines: &[],
-        read: phoronix::read,
-    },
-    Format {
-        name: "schbench",
-        is: |text| text.contains("\"wakeup_latency_pct"),
-        about: "schbench: messages wake workers, workers serve requests",
-        headlines: &["wakeup_latency_ns.p99"],
-        read: programs::schbench,
-    },
-    Format {
-        name: "stress-ng",
-        is: |text| has_all(text, &["\nmetrics:", "bogo-ops:"]),
-        about: "stress-ng: bogus operations per second",
-        headlines: &["iterations_per_second"],
-        read: programs::stress_ng,
-    },
-];
-
-fn has_all(text: &str, parts: &[&str]) -> bool {
-    parts.iter().all(|part| text.contains(part))
 }
 
 /// The formats' names, sorted.
@@ -110,6 +52,11 @@ pub fn names() -> impl Iterator<Item = &'static str> + Clone {
 
 pub fn named(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
+}
+
+/// Whether a text looks like any format.
+pub fn is_any(text: &str) -> bool {
+    FORMATS.iter().any(|format| (format.is)(text))
 }
 
 /// The only format that a text looks like.
@@ -137,8 +84,19 @@ impl Format {
     /// # Errors
     /// If a part of the text is not understood, or it has no trial.
     pub fn read(&self, text: &str) -> Result<Vec<Record>, Fault> {
-        let records = (self.read)(self, text)?;
-        if records.is_empty() { Err("there is no result in it".into()) } else { Ok(records) }
+        let records = (self.read)(self, text);
+        let records = records.and_then(|records| {
+            if records.is_empty() { Err("there is no result in it".into()) } else { Ok(records) }
+        });
+        records.map_err(|fault| {
+            if (self.is)(text) {
+                return fault;
+            }
+            Fault {
+                message: format!("{}; what is read is {}", fault.message, self.wanted),
+                ..fault
+            }
+        })
     }
 
     /// A record without measures, of a scheduler that the file does not name.
@@ -175,6 +133,11 @@ fn claimed(name: &str) -> Contestant {
 
 fn add_number(record: &mut Record, name: &str, value: f64) {
     record.measured.metrics.push(Metric::number(name, PROGRAM, value));
+}
+
+/// A text in a JSON object; empty when there is none.
+fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 #[derive(Clone, Debug)]
@@ -306,7 +269,7 @@ mod tests {
         let name_of = |text: &str| guessed(text).ok().map(|format| format.name);
         assert_eq!(name_of(r#"{"cpu":{"0":{"histogram":{}}}}"#), Some("jitterdebugger"));
         assert_eq!(name_of(r#"{"cpu" : {"0" : {"histogram" : {}}}}"#), Some("jitterdebugger"));
-        let cyclictest = r#"{"num_threads": 1, "thread": {"0": {"histogram": {}, "cpu": 0}}}"#;
+        let cyclictest = r#"{"cmdline": "cyclictest", "num_threads": 1, "thread": {"0": {"histogram": {}, "cpu": 0}}}"#;
         assert_eq!(name_of(cyclictest), Some("cyclictest"));
         assert_eq!(name_of("os,cpu\nDebian,x\nfps,frametime,cpu_load\n"), Some("mangohud"));
         assert_eq!(name_of("a line that mentions fps,frametime, in its midst\n"), None);

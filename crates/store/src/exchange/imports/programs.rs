@@ -9,17 +9,15 @@ use model::{Histogram, Outcome, Record};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Fault, Format, add_number, claimed};
-
-/// A text in a JSON object; empty when there is none.
-fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
+use super::{Fault, Format, add_number, text};
 
 /// Adds the measurements that a parser of the live backend has found.
 fn add_reported(record: &mut Record, reported: &Reported) {
     if let Some(completion_ns) = reported.completion_ns {
         add_number(record, "completion_ns", completion_ns);
+    }
+    if let Some(rate) = reported.operations_per_second {
+        add_number(record, "iterations_per_second", rate);
     }
     if let Some(lateness) = &reported.timer_lateness {
         let (name, group) = ("timer_lateness_ns".into(), PROGRAM.into());
@@ -27,11 +25,21 @@ fn add_reported(record: &mut Record, reported: &Reported) {
     }
 }
 
-/// `cyclictest --json`. Values from its `-h` on are counted there but not in the histogram.
+/// `cyclictest --json`, or its text. Values from its `-h` on are counted there but not in the
+/// histogram; without `-h` all are.
 pub fn cyclictest(format: &Format, content: &str) -> Result<Vec<Record>, Fault> {
     // After the document the text form of the same may follow.
-    let mut documents = serde_json::Deserializer::from_str(content).into_iter::<Value>();
-    let document = documents.next().ok_or("there is no JSON")??;
+    let document = match content.find('{') {
+        Some(start) => {
+            let documents = serde_json::Deserializer::from_str(&content[start..]);
+            documents.into_iter::<Value>().next().ok_or("there is no JSON")??
+        }
+        None => Value::Null,
+    };
+    let command = ["/cmdline", "/cmdline:"].map(|key| text(&document, key)).concat();
+    if !command.is_empty() && !command.contains("cyclictest") {
+        return Err(format!("it is of `{command}`, and not of cyclictest").into());
+    }
     let reported = model::parsers::cyclictest::parse_cut(content)?;
     let mut record = format.record("cyclictest");
     add_reported(&mut record, &reported);
@@ -39,9 +47,12 @@ pub fn cyclictest(format: &Format, content: &str) -> Result<Vec<Record>, Fault> 
     provenance.kernel_release = text(&document, "/sysinfo/release").into();
     let version = reported.version.map(|version| ("cyclictest".to_owned(), version));
     provenance.programs.extend(version);
-    let command = ["/cmdline", "/cmdline:"].map(|key| text(&document, key)).concat();
     if !command.is_empty() {
         provenance.notes.push(format!("its command: {command}"));
+    }
+    if document.is_null() {
+        let note = "its numbers are taken for microseconds: the text does not tell of option -N";
+        provenance.notes.push(note.into());
     }
     if !command.contains("--policy=other") {
         let note = "its threads may be SCHED_FIFO: the command does not say --policy=other";
@@ -116,85 +127,57 @@ pub fn hyperfine(format: &Format, content: &str) -> Result<Vec<Record>, Fault> {
     Ok(records)
 }
 
-/// The line with which each trial of `perf bench sched messaging` begins.
-pub const PERF_BEGIN: &str = "# Running 'sched/messaging' benchmark:";
+/// The line with which each trial of `perf bench sched` begins, up to the name of its benchmark.
+pub const PERF_BEGIN: &str = "# Running 'sched/";
 
-/// What `perf bench sched messaging` prints; each block of a log is a trial.
-pub fn perf_messaging(format: &Format, content: &str) -> Result<Vec<Record>, Fault> {
-    let mut records = Vec::new();
-    let starts: Vec<usize> = content.match_indices(PERF_BEGIN).map(|(at, _)| at).collect();
-    let ends = starts.iter().skip(1).copied().chain([content.len()]);
-    for (&start, end) in starts.iter().zip(ends) {
-        let block = &content[start..end];
-        let line = content[..start].matches('\n').count() + 1;
-        let reported = model::parsers::parse("perf-bench-sched", block, "");
-        let reported = reported.map_err(|why| Fault::at(line, why))?;
-        let mut record = format.record("perf_messaging");
-        add_reported(&mut record, &reported);
-        // `# 20 groups == 800 threads run`
-        let mut counts = block.lines().filter_map(|line| line.strip_prefix("# "));
-        let groups = counts.find_map(|line| line.split_once(" groups == ")?.0.parse().ok());
-        let parameter = groups.map(|groups| ("groups".to_owned(), groups));
-        record.trial.workload.parameters.extend(parameter);
-        records.push(record);
-    }
-    Ok(records)
-}
-
-/// schbench's names of quantiles, and Fairground's.
-const SCHBENCH_STATISTICS: [(&str, &str); 5] = [
-    ("pct50.0", "p50"),
-    ("pct90.0", "p90"),
-    ("pct99.0", "p99"),
-    ("pct99.9", "p999"),
-    ("max", "max"),
-];
-
-/// schbench's names of latencies, and Fairground's.
-const SCHBENCH_LATENCIES: [(&str, &str); 2] =
-    [("wakeup_latency", "wakeup_latency_ns"), ("request_latency", "response_time_ns")];
-
-/// `schbench -j FILE`: quantiles of wake-up and request latency in microseconds, and requests per
-/// second. It keeps no histogram, so its quantiles become single numbers.
-pub fn schbench(format: &Format, content: &str) -> Result<Vec<Record>, Fault> {
-    let document: Value = serde_json::from_str(content)?;
-    let numbers = document.get("int").ok_or("`int` is missing")?;
-    let mut record = format.record("schbench");
-    for (theirs, ours) in SCHBENCH_LATENCIES {
-        for (quantile, statistic) in SCHBENCH_STATISTICS {
-            let Some(value) = numbers.get(format!("{theirs}_{quantile}")) else { continue };
-            let us = value.as_f64().filter(|us| us.is_finite() && *us >= 0.0);
-            let us = us.ok_or_else(|| format!("`{theirs}_{quantile}` is not a time"))?;
-            add_number(&mut record, &format!("{ours}.{statistic}"), us * 1e3);
+/// What a program prints, read by the parser with which it is measured. A log may hold several runs:
+/// each begins with the first of these beginnings of lines that is in the text.
+pub fn printed(
+    format: &Format,
+    content: &str,
+    parser: &str,
+    beginnings: &[&str],
+) -> Result<Vec<Record>, Fault> {
+    let lines = || (1..).zip(content.split_inclusive('\n'));
+    let begin = beginnings.iter().find(|begin| lines().any(|(_, line)| line.starts_with(**begin)));
+    let mut runs: Vec<(usize, String)> = Vec::new();
+    for (number, line) in lines() {
+        let begins = begin.is_none_or(|begin| line.starts_with(begin));
+        match runs.last_mut() {
+            Some((_, run)) if begin.is_none() || !begins => run.push_str(line),
+            _ if begins => runs.push((number, line.to_owned())),
+            // What stands before the first run.
+            _ => {}
         }
     }
-    if record.measured.value("wakeup_latency_ns.p50", PROGRAM).is_none() {
-        return Err("`int.wakeup_latency_pct50.0` is missing".into());
-    }
-    let rate = numbers.get("rps_pct50.0").and_then(Value::as_f64);
-    if let Some(rate) = rate.filter(|rate| *rate > 0.0) {
-        add_number(&mut record, "iterations_per_second", rate);
-    }
-    // The loaded sched_ext scheduler, or `none`.
-    let ops = text(&document, "/normal/sched_ext");
-    if !matches!(ops, "" | "none") {
-        record.trial.contestant = claimed(ops);
-    }
-    let provenance = &mut record.provenance;
-    let version = text(&document, "/normal/version");
-    if !version.is_empty() {
-        provenance.programs.insert("schbench".into(), version.into());
-    }
-    provenance.notes.push(format!("its command: {}", text(&document, "/normal/cmdline")));
-    provenance.notes.push("iterations_per_second is the median of its seconds".into());
-    Ok(vec![record])
+    runs.iter().map(|(line, run)| printed_once(format, run, parser, *line)).collect()
 }
 
-/// `stress-ng --metrics --yaml FILE`: one trial for each stressor.
+fn printed_once(format: &Format, run: &str, parser: &str, line: usize) -> Result<Record, Fault> {
+    let reported = model::parsers::parse(parser, run, "").map_err(|why| Fault::at(line, why))?;
+    let of_perf = run.strip_prefix(PERF_BEGIN).and_then(|rest| rest.split_once('\''));
+    let name = of_perf.map_or(format.name.into(), |(name, _)| format!("{}_{name}", format.name));
+    let mut record = format.record(&name);
+    add_reported(&mut record, &reported);
+    // `# 20 groups == 800 threads run`, `Running in threaded mode with 1 groups using 40 file …`
+    let before = run.lines().find_map(|line| Some(line.split_once(" groups ")?.0));
+    let groups = before.and_then(|before| before.rsplit(' ').next()?.parse().ok());
+    let parameter = groups.map(|groups| ("groups".to_owned(), groups));
+    record.trial.workload.parameters.extend(parameter);
+    let version = reported.version.map(|version| (format.name.to_owned(), version));
+    record.provenance.programs.extend(version);
+    Ok(record)
+}
+
+/// `stress-ng --metrics`, with `--yaml FILE` or as it prints it: one trial for each stressor.
 ///
 /// Its YAML has a key and a value a line. Its rate per second of CPU time is ignored: a stressor
 /// whose children do the work has almost no CPU time of its own, and the rate becomes meaningless.
 pub fn stress_ng(format: &Format, content: &str) -> Result<Vec<Record>, Fault> {
+    if content.contains("stress-ng: ") {
+        let rates = model::parsers::stress_ng_rates(content)?;
+        return Ok(rates.iter().map(|(name, rate)| stressor_record(format, name, *rate)).collect());
+    }
     if content.lines().next_back().is_none_or(|line| line.trim_end() != "...") {
         let message = "the file is cut off: it does not end with `...`";
         return Err(Fault::at(content.lines().count(), message));
@@ -230,9 +213,8 @@ fn stressor(
             field.ok_or_else(|| Fault::at(first, format!("{name}: `{key}` is missing")))?;
         positive(value).map_err(|why| Fault::at(*line, format!("{name}: `{key}`: {why}")))
     };
-    let mut record = format.record(&format!("stress_ng {name}"));
     let rate = number("bogo-ops")? / number("wall-clock-time")?;
-    add_number(&mut record, "iterations_per_second", rate);
+    let mut record = stressor_record(format, name, rate);
     let fact = |key: &str| facts.get(key).copied().unwrap_or_default();
     record.provenance.kernel_release = fact("release").into();
     record.provenance.cpus = fact("cpus-online").parse().unwrap_or(0);
@@ -241,4 +223,10 @@ fn stressor(
         record.provenance.programs.insert("stress-ng".into(), version.into());
     }
     Ok(record)
+}
+
+fn stressor_record(format: &Format, name: &str, rate: f64) -> Record {
+    let mut record = format.record(&format!("stress_ng {name}"));
+    add_number(&mut record, "iterations_per_second", rate);
+    record
 }

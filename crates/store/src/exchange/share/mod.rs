@@ -111,5 +111,5 @@ impl Shared {
 
 /// Whether a file begins like a shared file.
 pub fn is_shared(path: &Path) -> bool {
-    spec::files::beginning(path, 2).is_ok_and(|start| seal::is_packed(&start))
+    spec::files::beginning(path, seal::BEGINNING).is_ok_and(|start| seal::is_sealed(&start))
 }

@@ -40,8 +40,17 @@ pub struct Sealed {
     pub body: String,
 }
 
-/// Whether bytes can be the beginning of a shared file.
-pub fn is_packed(start: &[u8]) -> bool {
+/// The packed bytes that surely hold the seal's first key.
+pub const BEGINNING: u64 = 4 << 10;
+
+/// Whether bytes are the beginning of a shared file, and not of another one that gzip has packed.
+pub fn is_sealed(start: &[u8]) -> bool {
+    const KEY: &[u8] = b"{\"fairground_share\"";
+    let mut key = [0; KEY.len()];
+    GzDecoder::new(start).read_exact(&mut key).is_ok() && key == KEY
+}
+
+fn is_packed(start: &[u8]) -> bool {
     start.starts_with(&GZIP)
 }
 
