@@ -398,27 +398,27 @@ fn what_is_not_read_is_named_with_what_helps() {
         stderr(&bench.run(&[&["import", "result"], *more].concat()).code(2))
     };
     expect![[r#"
-        fairground: result: trace-cmd's own file; `trace-cmd report -i result > trace.txt`
-        fairground: result: perf's own file; `perf script --ns -i result > trace.txt`
-        fairground: result: refused: it is cut off; nothing was imported
-        fairground: result: packed by zstd; `zstd -dc result > unpacked`
+        fairground: result: trace-cmd's own file; import its text: `trace-cmd report -i result > trace.txt`
+        fairground: result: perf's own file; import its text: `perf script --ns -i result > trace.txt`
+        fairground: result: packed by gzip; unpack it: `zcat result > unpacked`
+        fairground: result: packed by zstd; unpack it: `zstd -dc result > unpacked`
         fairground: result: a program, and no result; run it, and import what it prints
-        fairground: result: a database; a store is read by `fairground compare --store result`
-        fairground: result: text in UTF-16; `iconv -f UTF-16 -t UTF-8 result > result.txt`
-        fairground: result: a table of perf sched timehist; `perf script --ns > trace.txt`, where the perf.data is
-        fairground: result: a table of perf sched latency; `perf script --ns > trace.txt`, where the perf.data is
-        fairground: result: a map of perf sched map; `perf script --ns > trace.txt`, where the perf.data is
-        fairground: result: counts of perf stat; they are none of the measures; import what the program itself prints
-        fairground: result: a result of perf bench; of perf bench only `perf bench sched messaging` and `pipe` are read
-        fairground: result: a trace in Chrome's JSON; record it as Perfetto's .pftrace, which is read
-        fairground: result: a histogram of BCC or bpftrace; `fairground record` sees every task
-        fairground: result: a result of another program of rt-tests; `cyclictest -q -h 1000 --json=result.json` is read
-        fairground: result: what hyperfine shows; run it with --export-json result.json
-        fairground: result: what hyperfine shows; run it with --export-json result.json
-        fairground: result: MangoHud's summary; import the log beside it, with a line per frame
-        fairground: result: fio's result; import has no measure for input and output
-        fairground: result: its lines lack the task, the CPU or the time; with perf say `perf script --ns -F comm,tid,cpu,time,event,trace`, with ftrace set the option context-info, a clock that counts time, and neither raw, hex, bin nor verbose
-        fairground: result: its lines lack the task, the CPU or the time; with perf say `perf script --ns -F comm,tid,cpu,time,event,trace`, with ftrace set the option context-info, a clock that counts time, and neither raw, hex, bin nor verbose
+        fairground: result: a database; a store needs no import: `fairground compare --store result`
+        fairground: result: text in UTF-16; convert it: `iconv -f UTF-16 -t UTF-8 result > result.txt`
+        fairground: result: a table of perf sched timehist; it has no events; import those of its perf.data: `perf script --ns > trace.txt`
+        fairground: result: a table of perf sched latency; it has no events; import those of its perf.data: `perf script --ns > trace.txt`
+        fairground: result: a table of perf sched map; it has no events; import those of its perf.data: `perf script --ns > trace.txt`
+        fairground: result: counts of perf stat; no measure here counts them; import what the program itself prints
+        fairground: result: a result of perf bench; of its benchmarks only `perf bench sched messaging` and `pipe` are read
+        fairground: result: a trace in Chrome's JSON; record it in Perfetto's own form, a .pftrace
+        fairground: result: a histogram of BCC or bpftrace; it has no tasks; `fairground record` sees each of them
+        fairground: result: a result of another program of rt-tests; cyclictest measures the like: `cyclictest -q -h 1000 --json=result.json`
+        fairground: result: what hyperfine shows; import its JSON: `hyperfine --export-json result.json COMMAND`
+        fairground: result: what hyperfine shows; import its JSON: `hyperfine --export-json result.json COMMAND`
+        fairground: result: MangoHud's summary; import the log beside it, which has a line for each frame
+        fairground: result: fio's result; no measure here is about input and output
+        fairground: result: its lines lack the task, the CPU or the time; import the text of `perf script --ns -F comm,tid,cpu,time,event,trace`, or of ftrace with its option context-info, a clock that counts time, and without its options raw, hex, bin and verbose
+        fairground: result: its lines lack the task, the CPU or the time; import the text of `perf script --ns -F comm,tid,cpu,time,event,trace`, or of ftrace with its option context-info, a clock that counts time, and without its options raw, hex, bin and verbose
         fairground: result: not a text
     "#]].assert_eq(&files.iter().map(said).collect::<String>());
 }
