@@ -18,6 +18,7 @@ mod help;
 mod history;
 mod hostile;
 mod import;
+mod import_foreign;
 mod live;
 mod one_meaning;
 mod recommend;
