@@ -53,7 +53,8 @@ const OWN_FILES: &[&str] = &[
     // Objects that this program has just compiled.
     "crates/fairground/src/execution/objects.rs",
     // Questions at a terminal.
-    "crates/fairground/src/cmd/recommend.rs",
+    "crates/fairground/src/advice/ask.rs",
+    "crates/fairground/src/cmd/recommend/asked.rs",
 ];
 
 /// Pure crates: no files, clocks, threads, processes, or order that differs from run to run.

@@ -29,8 +29,8 @@ pub fn tapes(kept: &[SchedulerSource], trial: &mut Trial, store: &Path) -> Optio
     }
 }
 
-/// Reads the file that was played. Its path counts from where it was played: here, or else where the
-/// store is.
+/// Reads the file that was played. Its path counts from where it was played: here, or else where
+/// the store is.
 pub fn fetch(trial: &mut Trial, store: &Path) -> Result<(), spec::SpecError> {
     if let Some(recorded) = &mut trial.workload.recording {
         let beside = store.with_file_name(&recorded.tapes);

@@ -70,6 +70,12 @@ pub fn agrees(input: &mut dyn BufRead, output: &mut dyn Write, question: &str) -
     Ok(answer.is_empty() || answer.starts_with('y'))
 }
 
+/// Asks for a yes at the terminal; where there is none nobody agrees.
+pub fn agrees_here(question: &str) -> Result<bool> {
+    let input = io::stdin();
+    Ok(input.is_terminal() && agrees(&mut input.lock(), &mut io::stderr(), question)?)
+}
+
 fn line(input: &mut dyn BufRead) -> Result<String> {
     let mut text = String::new();
     if input.read_line(&mut text)? == 0 {

@@ -4,7 +4,6 @@
 mod contents;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -161,9 +160,7 @@ fn agree(args: &Args, sessions: &[(Session, Vec<Record>)]) -> Result<()> {
     let last = sessions.last().map_or("", |(session, _)| session.experiment.name.as_str());
     let named = format!("nothing was written; name what to share: fairground share {last}");
     let question = format!("Share '{last}', the last experiment?");
-    let agrees = io::stdin().is_terminal()
-        && ask::agrees(&mut io::stdin().lock(), &mut io::stderr(), &question)?;
-    if agrees { Ok(()) } else { Err(bad_input(named)) }
+    if ask::agrees_here(&question)? { Ok(()) } else { Err(bad_input(named)) }
 }
 
 /// One trial for each recording, by the SHA-256 of its tapes.

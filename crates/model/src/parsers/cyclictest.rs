@@ -236,7 +236,7 @@ mod tests {
         let text = "policy: other: loadavg: 0.1 0.1 0.0 1/99 5\n\n\
             T: 0 (  5) P: 0 I:1000 C:    100 Min:     62 Act:   70 Avg:   70 Max:     150\n\
             T: 1 (  6) P: 0 I:1500 C:     66 Min:     59 Act:   70 Avg:   70 Max:     100\n\
-            \u{1b}[2AT: 0 (  5) P: 0 I:1000 C:    200 Min:     62 Act:   70 Avg:   70 Max:     300\n";
+            \u{1b}[2AT: 0 (  5) P: 0 I:1000 C:    200 Min:     62 Act:   70 Avg: 70 Max: 300\n";
         let all = parse_cut(text).unwrap().timer_lateness.unwrap();
         assert_eq!((all.count, all.min, all.max), (266, 59_000, 300_000));
         assert!(lateness(text).unwrap_err().contains("give -h a limit"));

@@ -5,7 +5,7 @@
 //!   bash-1977    (   1977) [000] d..2.   17.284993: sched_switch: prev_comm=…      ftrace
 //!   bash-1977     [000]    17.284993: sched_switch: bash:1977 [120] S ==> …          trace-cmd
 //!   bash  1977/1978 [000]    17.284993123:  sched:sched_switch: prev_comm=…          perf script
-//!   bash-1977      0d..2.    17us+: sched_switch: prev_comm=…                        latency format
+//!   bash-1977      0d..2.    17us+: sched_switch: prev_comm=…                     latency format
 //! ```
 
 use crate::collect::{Moment, UNNAMED};

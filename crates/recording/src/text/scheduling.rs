@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The events that matter, in the three forms in which they are printed: that of the kernel
-//! (`prev_comm=… prev_pid=… ==> next_comm=…`), the short one of trace-cmd and perf (`bash:1977 [120]
-//! S ==> …`), and the raw fields (`trace-cmd report -R`, ftrace's option `fields`), in which states
-//! are numbers and nothing stands between the tasks.
+//! (`prev_comm=… prev_pid=… ==> next_comm=…`), the short one of trace-cmd and perf (`bash:1977
+//! [120] S ==> …`), and the raw fields (`trace-cmd report -R`, ftrace's option `fields`), in which
+//! states are numbers and nothing stands between the tasks.
 
 use crate::collect::{Context, Named, Scheduling};
 use crate::event::Leaves;
