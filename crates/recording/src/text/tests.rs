@@ -52,7 +52,7 @@ fn other_options_of_the_programs_change_nothing() {
     let us = us.replace("   17.000001:", "  1us :").replace("   17.000201:", " 201us!:");
     let stacks = FTRACE.replace(
         "     Web Content-77      (",
-        "     Web Content-77      [001] d..2.    17.000001: <stack trace>\n => __schedule\n     Web \
+        "     Web Content-77      [001] d..2.   17.000001: <stack trace>\n => __schedule\n     Web \
          Content-77      [001] d..2.    17.000001: schedule <-schedule_timeout\n     Web \
          Content-77      (",
     );
