@@ -67,8 +67,11 @@ race: build
 		$(FAIRGROUND) report $(EXPERIMENT) --store $(STORE) -o $(REPORT) || exit $$?; \
 		echo "The simulator's answer is in $(REPORT); the kernels' follows."; \
 	fi
-	@scripts/setup.sh emulator
-	$(FAIRGROUND) kernel emulator build || echo "without it there are no kernels on several CPUs in virtual time"
+	@if $(FAIRGROUND) plan $(EXPERIMENT) | grep '"backend":"vm"' \
+		| grep -q '"cpus":[2-9][^{}]*"clock":"virtual"'; then \
+		scripts/setup.sh emulator; $(FAIRGROUND) kernel emulator build \
+		|| echo "without it there are no kernels on several CPUs in virtual time"; \
+	fi
 	$(FAIRGROUND) kernel pull
 	@$(FAIRGROUND) run $(EXPERIMENT) --seed $(SEED) --store $(STORE) --resume; status=$$?; \
 	if [ $$status -gt 1 ]; then exit $$status; fi; \
@@ -104,8 +107,10 @@ test-all:
 		--test conformance --test oracles --no-fail-fast
 
 # The book: tutorial, how-tos, method, reference. Reading it needs no network.
+# The picture is drawn from what `make build` has built.
 docs:
 	@scripts/setup.sh docs
+	@if [ -x $(FAIRGROUND) ]; then scripts/picture.sh $(FAIRGROUND); fi
 	@PATH="$${CARGO_HOME:-$$HOME/.cargo}/bin:$$PATH" mdbook build docs
 	@echo "The book is in $(BOOK)/index.html."
 

@@ -12,6 +12,7 @@ mod full;
 mod lines;
 mod page;
 mod reference;
+mod refusals;
 mod rtapp;
 mod statements;
 

@@ -10,6 +10,7 @@ use stats::Recommendation;
 use stats::decide::recommend::{Advice, Candidate, Standing};
 
 use super::race::Race;
+use crate::measure::expected::host_s_per_virtual_s;
 
 /// CPU seconds to continue a kept boot, to load a scheduler and to read the answer; see
 /// docs/src/method/several_cpus.md.
@@ -91,17 +92,6 @@ impl Track<'_> {
         } else {
             trials * (LOAD_S + mean)
         }
-    }
-}
-
-/// What the host takes for a second of virtual time, between that for straight-line code and that
-/// for kernel code on all CPUs: see docs/src/method/several_cpus.md.
-fn host_s_per_virtual_s(cpus: u32) -> f64 {
-    match cpus {
-        1 => 1.0,
-        2 => 3.5,
-        3..=4 => 7.0,
-        _ => 17.0,
     }
 }
 

@@ -20,6 +20,7 @@ pub mod budget;
 pub mod changed_recordings;
 pub mod claimable;
 pub mod detectable;
+pub mod expected;
 pub mod on_slurm;
 pub mod precision;
 pub mod present;

@@ -11,8 +11,11 @@ use model::{Backend, Progress, Trial};
 use store::{Filter, PlanLock, Session, Store};
 
 use super::claimable::ClaimableComparisons;
+use super::expected::expected;
 use super::{Ended, Execution, changed_recordings, on_slurm};
 use crate::command_line;
+use crate::duration::words;
+use crate::execution::boots;
 use crate::execution::emulators;
 use crate::execution::locations;
 use crate::execution::objects::{self, Prepared};
@@ -167,6 +170,13 @@ impl<'a> CampaignRunner<'a> {
         let Task { campaign, left, prepared, store, session, earlier } = task;
         let trials = planned.trials.len();
         (self.hear)(&Progress::Planned { trials, done: trials - left.len() });
+        let guests = left.iter().filter(|trial| trial.backend.boots_kernels());
+        let guests: Vec<Trial> = guests.cloned().collect();
+        if self.fleet.is_none()
+            && let Some(time) = expected(&left, boots::at_once(&guests, self.execution.jobs))
+        {
+            self.tell(&format!("this takes about {}", words(time)));
+        }
         let sources = planned.sources.clone();
         let Execution { jobs, offline, .. } = self.execution;
         let settings = Settings { sources, earlier, jobs, offline, ..Settings::default() };

@@ -159,19 +159,22 @@ fn rtapp_templates_are_forked() {
 fn quick_is_what_the_readme_promises() {
     let quick = experiment("quick", &Overrides::default(), &host()).unwrap().experiment;
     let names: Vec<&str> = quick.contestants.iter().map(|c| c.name.as_str()).collect();
-    let wanted =
-        ["cfs-6.1", "eevdf-6.12", "eevdf-7", "fifo", "vtime", "rr", "SCHED_RR", "SCHED_FIFO"];
-    assert_eq!(names, wanted);
+    for scheduler in ["eevdf-7", "cfs-6.1", "eevdf", "cfs", "bore", "bmq", "pds", "muqss", "bfs"] {
+        assert!(names.contains(&scheduler), "{scheduler}");
+    }
     let cells: Vec<String> = quick.workloads.iter().map(|workload| workload.cell()).collect();
     assert_eq!(cells[0], "wake_under_hogs duration_ms=400 hogs=3");
     assert_eq!(quick.trace, [cells[0].clone()]);
     assert_eq!(quick.backends, [Backend::Sim, Backend::Vm]);
     let trials = crate::plan::plan(&quick, model::Seed(1));
-    assert!(trials.len() <= 600, "{}", trials.len());
-    let on = |cpus, cell: &str| {
-        trials.iter().any(|trial| trial.machine.cpus == cpus && trial.workload.cell() == cell)
+    assert!(trials.len() <= 800, "{}", trials.len());
+    let on = |backend, cpus| {
+        let mut trials = trials.iter();
+        trials.any(|trial| trial.backend == backend && trial.machine.cpus == cpus)
     };
-    assert!(on(1, &cells[0]) && on(4, &cells[0]) && on(1, &cells[1]) && !on(4, &cells[1]));
+    // Four CPUs of a kernel take longer than a newcomer waits.
+    assert!(on(Backend::Sim, 1) && on(Backend::Sim, 4));
+    assert!(on(Backend::Vm, 1) && !on(Backend::Vm, 4));
 }
 
 #[test]
