@@ -54,6 +54,7 @@ fn word(unit: Unit) -> &'static str {
         Unit::Nanoseconds => "ns",
         Unit::Count => "count",
         Unit::PerSecond => "1/s",
+        Unit::FramesPerSecond => "fps",
         Unit::Ratio => "0 … 1",
     }
 }

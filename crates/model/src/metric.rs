@@ -50,6 +50,7 @@ pub enum Unit {
     Nanoseconds,
     Count,
     PerSecond,
+    FramesPerSecond,
     /// A part of one, 0 … 1.
     Ratio,
 }
@@ -117,7 +118,11 @@ pub const MEASURES: &[Measure] = &[
          at the end of the trial count with their age.",
     ),
     histogram("turnaround_ns", "From a finite task's start to its end."),
-    histogram("frame_time_ns", "From one frame to the next, as a frame logger records them."),
+    histogram(
+        "frame_time_ns",
+        "From one frame to the next (steps `frame`, or as a frame logger records them). A frame \
+         that is unfinished at the end of the trial counts with its age if it is a stutter.",
+    ),
     number(
         "completion_ns",
         Unit::Nanoseconds,
@@ -149,6 +154,27 @@ pub const MEASURES: &[Measure] = &[
         Direction::Lower,
         "deadlines_missed / deadlines: for a player that drops frames, the part of frames dropped.",
     ),
+    number(
+        "one_percent_low_fps",
+        Unit::FramesPerSecond,
+        Direction::Higher,
+        "The 1 % low: 1 s / frame_time_ns.p99, so one frame in a hundred is slower. Of fewer than \
+         100 frames it is the slowest one's.",
+    ),
+    number(
+        "tenth_percent_low_fps",
+        Unit::FramesPerSecond,
+        Direction::Higher,
+        "The 0.1 % low: 1 s / frame_time_ns.p999. Of fewer than 1,000 frames it is the slowest \
+         one's.",
+    ),
+    number(
+        "stutters",
+        Unit::Count,
+        Direction::Lower,
+        "Frames that take longer than 2.5 times the median of the 15 frames before them.",
+    ),
+    number("stutter_ratio", Unit::Ratio, Direction::Lower, "stutters / frames."),
     number(
         "timeouts",
         Unit::Count,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A splittable generator: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
 /// generators", OOPSLA 2014). Implemented here because plans and records must stay reproducible for
 /// years, and crates do not promise stable streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seed(pub u64);
 
@@ -40,6 +40,11 @@ impl Seed {
     /// bias is below `bound`/2⁶⁴.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// A uniform number in a range, ends included.
+    pub fn between(&mut self, least: u64, most: u64) -> u64 {
+        least + self.below(most - least + 1)
     }
 
     /// Fisher and Yates' shuffle.

@@ -120,6 +120,14 @@ impl TaskGroup {
 pub enum Step {
     /// Use this much CPU time.
     RunUs(u64),
+    /// Use a CPU time that varies evenly in a range. It is drawn from the trial's seed, so each
+    /// contestant gets the same times. Not in templates.
+    RunBetweenUs {
+        /// The shortest time.
+        least: u64,
+        /// The longest time.
+        most: u64,
+    },
     /// Use the CPU until this much time has passed, waiting in run queues included.
     RunUntilUs(u64),
     /// Sleep for this long from now.
@@ -241,6 +249,10 @@ pub enum Step {
         /// The steps.
         steps: Vec<Step>,
     },
+    /// Show a frame: the time since the task's last one is a `frame_time_ns`. A frame that is
+    /// unfinished at the end of the trial counts with its age if it is a stutter already. Not in
+    /// templates.
+    Frame,
     /// Play steps several times.
     Loop {
         /// How often.

@@ -119,9 +119,10 @@ fn signed(value: f64) -> String {
 type Steps = &'static [(f64, &'static str)];
 
 /// The steps of every unit. The page's scripts get the same table.
-pub(crate) const SCALES: [(Unit, Steps); 4] = [
+pub(crate) const SCALES: [(Unit, Steps); 5] = [
     (Unit::Nanoseconds, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")]),
     (Unit::PerSecond, &[(1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")]),
+    (Unit::FramesPerSecond, &[(1.0, "fps")]),
     (Unit::Count, &[(1e9, "G"), (1e6, "M"), (1.0, "")]),
     (Unit::Ratio, &[(1.0, "")]),
 ];
@@ -131,7 +132,7 @@ pub(crate) const STEP_BEGINS: f64 = 0.9995;
 
 /// The step that keeps a value short: what to divide by, and what to append.
 fn scale(value: f64, unit: Unit) -> (f64, &'static str) {
-    let steps = SCALES.iter().find(|(known, _)| *known == unit).map_or(SCALES[3].1, |(_, it)| it);
+    let steps = SCALES.iter().find(|(known, _)| *known == unit).map_or(SCALES[4].1, |(_, it)| it);
     let fits = |(factor, _): &&(f64, &str)| value.abs() >= factor * STEP_BEGINS;
     *steps.iter().find(fits).unwrap_or(&steps[steps.len() - 1])
 }

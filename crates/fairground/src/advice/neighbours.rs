@@ -120,9 +120,11 @@ impl Neighbour {
 }
 
 fn scale(steps: &mut [Step], percent: u64) {
+    let scaled = |us: &mut u64| *us = (*us * percent / 100).max(1);
     for step in steps {
         match step {
-            Step::RunUs(us) | Step::RunUntilUs(us) => *us = (*us * percent / 100).max(1),
+            Step::RunUs(us) | Step::RunUntilUs(us) => scaled(us),
+            Step::RunBetweenUs { least, most } => [least, most].into_iter().for_each(scaled),
             Step::Loop { steps, .. } | Step::Within { steps, .. } => scale(steps, percent),
             _ => {}
         }
@@ -222,8 +224,10 @@ mod tests {
     fn jobs_are_scaled_wherever_they_are() {
         let mut steps =
             vec![Step::RunUs(1_000), Step::Loop { count: 2, steps: vec![Step::RunUs(3)] }];
+        steps.push(Step::RunBetweenUs { least: 100, most: 200 });
         scale(&mut steps, 80);
         let inner = vec![Step::RunUs(2)];
-        assert_eq!(steps, [Step::RunUs(800), Step::Loop { count: 2, steps: inner }]);
+        let between = Step::RunBetweenUs { least: 80, most: 160 };
+        assert_eq!(steps, [Step::RunUs(800), Step::Loop { count: 2, steps: inner }, between]);
     }
 }

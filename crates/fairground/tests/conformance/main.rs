@@ -62,6 +62,7 @@ fn both_arms_measure_the_same() {
     let kernel = need!(kernel());
     let found = measures::both_arms(&kernel);
     measures::time_outs_are_equal(&found["spans"]);
+    measures::frames_are_equal(&found["frames"]);
     measures::series_are_alike(&found["duty_cycle"]);
     measures::forks_are_equal(&found["forks"]);
     measures::the_ended_count(&found["ended"]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Numbers that both arms must agree on: spans with their time-outs, and series over time. The workloads
+//! Numbers that both arms must agree on: spans with their time-outs, frames, and series over time. The workloads
 //! leave nothing to the scheduler, so a backend that counts differently is wrong.
 
 use std::collections::BTreeMap;
@@ -32,6 +32,25 @@ steps = [{ within = { us = 1000, steps = [{ run_us = 100 }, { sleep_us = 2000 }]
 [[task]]
 name = "unfinished"
 steps = [{ within = { us = 10000, steps = [{ sleep_us = 1000000 }] } }]
+"#;
+
+/// 120 frames of 2 ms, of which every fortieth takes 12 ms; the times between are drawn.
+const FRAMES: &str = r#"
+name = "frames"
+duration_us = 400000
+
+[[task]]
+name = "game"
+repeat = 3
+steps = [
+    { loop = { count = 39, steps = [
+        { run_between_us = { least = 200, most = 400 } },
+        { timer = { period_us = 2000, relative = true } },
+        "frame",
+    ] } },
+    { sleep_us = 12000 },
+    "frame",
+]
 "#;
 
 /// Two tasks that run for 1.5 of 5 ms; one of them waits for the other.
@@ -94,7 +113,7 @@ pub type Arms = [Record; 2];
 pub fn both_arms(kernel: &Kernel) -> BTreeMap<String, Arms> {
     let source = compile::resolve("fifo", Path::new(".")).expect("a built-in scheduler");
     let native = compile::native::native(&source).unwrap_or_else(|error| panic!("{error}"));
-    let workloads = [SPANS, DUTY_CYCLE, FORKS, ENDED];
+    let workloads = [SPANS, FRAMES, DUTY_CYCLE, FORKS, ENDED];
     let trials = |backend| -> Vec<Trial> {
         workloads.iter().map(|text| trial(text, &source, backend)).collect()
     };
@@ -145,6 +164,19 @@ pub fn time_outs_are_equal(arms: &Arms) {
             taken.quantile(0.5).expect("not empty") as f64
         });
         assert!((simulated / real - 1.0).abs() < 0.1, "{group}: {simulated} and {real} ns");
+    }
+}
+
+pub fn frames_are_equal(arms: &Arms) {
+    let value = |record: &Record, name: &str| record.measured.value(name, "game").expect(name);
+    for record in arms {
+        let arm = record.trial.backend.word();
+        let times = record.measured.histogram("frame_time_ns", "game").expect("frames");
+        assert_eq!((times.count, value(record, "stutters")), (119, 3.0), "{arm}");
+    }
+    for name in ["one_percent_low_fps", "tenth_percent_low_fps"] {
+        let [simulated, real] = arms.each_ref().map(|record| value(record, name));
+        assert!((simulated / real - 1.0).abs() < 0.1, "{name}: {simulated} and {real}");
     }
 }
 

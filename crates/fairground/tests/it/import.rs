@@ -175,11 +175,11 @@ fn every_format_is_known_by_its_content_and_read() {
         result: stress-ng, 1 trial
           unnamed, stress_ng cpu: iterations_per_second=6923.459970122331
         result: mangohud, 1 trial
-          unnamed, frames: iterations_per_second=57.624238590913514 frame_time_ns=60x16180200..28908300
+          unnamed, frames: iterations_per_second=57.624238590913514 one_percent_low_fps=34.60042871315193 stutter_ratio=0 stutters=0 tenth_percent_low_fps=34.60042871315193 frame_time_ns=60x16180200..28908300
         result: mangohud, 1 trial
-          unnamed, frames: iterations_per_second=57.624238590913514 frame_time_ns=60x16180200..28908300
+          unnamed, frames: iterations_per_second=57.624238590913514 one_percent_low_fps=34.60042871315193 stutter_ratio=0 stutters=0 tenth_percent_low_fps=34.60042871315193 frame_time_ns=60x16180200..28908300
         result: mangohud, 1 trial
-          unnamed, frames: no frame_time_ns no iterations_per_second (the log is a sample of the frames (log_interval), not all of them)
+          unnamed, frames: no frame_time_ns no iterations_per_second no one_percent_low_fps no stutter_ratio no stutters no tenth_percent_low_fps (the log is a sample of the frames (log_interval), not all of them)
     "#]].assert_eq(&samples().map(|text| told(&text)).concat());
 }
 

@@ -3,7 +3,7 @@
 //! is accepted is played by the simulator and by real threads, with equal counts.
 //!
 //! The shape: one or two groups of one to three tasks that repeat one to three times up to four
-//! steps (`run_us`, `run_until_us`, `sleep_us`, `yield`, `timer`, `read_file`, `write_memory`,
+//! steps (`run_us`, `run_between_us`, `run_until_us`, `frame`, `sleep_us`, `yield`, `timer`, `read_file`, `write_memory`,
 //! `write_null`, lock and unlock, loops and spans up to two deep), with or without an `exit`; and perhaps one pair of groups that
 //! passes messages or semaphore posts, a group that meets at a barrier, or one that forks
 //! templates. Every such workload ends by itself, so how often something happens does not depend
@@ -27,7 +27,9 @@ const CPUS: u32 = 1;
 fn steps() -> impl Strategy<Value = Vec<Value>> {
     let leaf = prop_oneof![
         (0_u64..30).prop_map(|us| json!({"run_us": us})),
+        (0_u64..30).prop_map(|us| json!({"run_between_us": {"least": us / 2, "most": us}})),
         (0_u64..30).prop_map(|us| json!({"run_until_us": us})),
+        Just(json!("frame")),
         (0_u64..50).prop_map(|us| json!({"sleep_us": us})),
         Just(json!("yield")),
         Just(json!({"read_file": {"bytes": 100}})),
@@ -163,6 +165,7 @@ fn defects() -> Vec<(&'static str, &'static str, Value)> {
             json!([{"timer": {"period_us": 70, "shared": true}}]),
         ),
         ("a buffer without room", FIRST, json!([{"write_memory": {"bytes": 5, "buffer": 0}}])),
+        ("a range without times", FIRST, json!([{"run_between_us": {"least": 2, "most": 1}}])),
         ("a time out of range", FIRST, json!([{"run_us": 86_400_000_001_u64}])),
     ]
 }
@@ -244,6 +247,7 @@ struct Counts {
     releases: u64,
     jobs: u64,
     spans: u64,
+    frames: u64,
     /// Tasks that ended by themselves; `None`: their processes were replaced before.
     ended: Option<u64>,
 }
@@ -255,6 +259,7 @@ fn of_live(group: &GroupPlayed) -> Counts {
         releases: group.timer_lateness.count,
         jobs: group.response_time.count,
         spans: group.span.count,
+        frames: group.frame_time.count,
         ended: (!group.execs).then_some(group.turnaround.count),
     }
 }
@@ -275,6 +280,7 @@ fn of_record(record: &Record, group: &GroupPlayed) -> Counts {
         releases: samples("timer_lateness_ns"),
         jobs: samples("response_time_ns"),
         spans: samples("span_ns"),
+        frames: samples("frame_time_ns"),
         ended: (!group.execs).then(|| samples("turnaround_ns")),
     }
 }

@@ -41,12 +41,15 @@ pub struct GroupPlayed {
     pub has_timers: bool,
     /// Whether its tasks play spans; without, there are no time-outs.
     pub has_spans: bool,
+    /// Whether its tasks show frames; without, there are no frame times.
+    pub has_frames: bool,
     pub is_finite: bool,
     /// Whether its processes replace their program, so that their ends were not seen.
     pub execs: bool,
     pub deadlines: u64,
     pub deadlines_missed: u64,
     pub timeouts: u64,
+    pub stutters: u64,
     /// CPU time of each task that started by itself; `None` if a later process took the number of
     /// one that ended.
     pub cpu_ns: Option<Vec<u64>>,
@@ -59,6 +62,7 @@ pub struct GroupPlayed {
     pub response_time: Histogram,
     pub turnaround: Histogram,
     pub span: Histogram,
+    pub frame_time: Histogram,
 }
 
 /// Reads the CPU clocks of all tasks, which sleep at the gate.
@@ -121,11 +125,13 @@ fn group(run: &RunState, number: usize) -> GroupPlayed {
         rounds: rounds + load(&counts.ended),
         has_timers: !plan.timers.is_empty(),
         has_spans: plan.has_spans,
+        has_frames: plan.has_frames,
         is_finite: plan.finite,
         execs: plan.execs(),
         deadlines: load(&counts.deadlines),
         deadlines_missed: load(&counts.missed),
         timeouts: load(&counts.timeouts),
+        stutters: load(&counts.stutters),
         cpu_ns: slots.clone().map(cpu_ns).collect(),
         forked_cpu_ns: load(&counts.cpu_ns),
         forked: forked > 0,
@@ -134,6 +140,7 @@ fn group(run: &RunState, number: usize) -> GroupPlayed {
         response_time: tally.response.histogram("response_time_ns", &plan.name),
         turnaround: tally.turnaround.histogram("turnaround_ns", &plan.name),
         span: tally.span.histogram("span_ns", &plan.name),
+        frame_time: tally.frames.histogram("frame_time_ns", &plan.name),
     }
 }
 

@@ -88,6 +88,8 @@ pub struct GroupTally {
     pub turnaround: SharedHistogram,
     /// `span_ns`.
     pub span: SharedHistogram,
+    /// `frame_time_ns`.
+    pub frames: SharedHistogram,
     pub counts: Shared<Counts>,
 }
 
@@ -100,6 +102,7 @@ pub struct Counts {
     pub missed: AtomicU64,
     /// Spans that took longer than their limit.
     pub timeouts: AtomicU64,
+    pub stutters: AtomicU64,
     pub forked: AtomicU64,
     /// Forked processes that played their steps to the end.
     pub ended: AtomicU64,
@@ -275,6 +278,7 @@ impl GroupTally {
             response: SharedHistogram::new()?,
             turnaround: SharedHistogram::new()?,
             span: SharedHistogram::new()?,
+            frames: SharedHistogram::new()?,
             counts: Shared::new(1)?,
         })
     }
@@ -302,6 +306,11 @@ impl Tally for &GroupTally {
     fn deadlines(&mut self, passed: u64, missed: u64) {
         self.counts().deadlines.fetch_add(passed, SeqCst);
         self.counts().missed.fetch_add(missed, SeqCst);
+    }
+
+    fn frame(&mut self, ns: u64, is_stutter: bool) {
+        self.frames.record(ns);
+        self.counts().stutters.fetch_add(u64::from(is_stutter), SeqCst);
     }
 }
 

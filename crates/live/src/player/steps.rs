@@ -82,6 +82,10 @@ fn within(task: &mut Task, limit_ns: u64, at: usize, end: usize) -> Flow {
 fn step(task: &mut Task, op: Op) -> Flow {
     match op {
         Op::Run(ns) => task.use_cpu(ns),
+        Op::RunBetween { least_ns, most_ns } => {
+            let ns = task.chance.between(least_ns, most_ns);
+            task.use_cpu(ns)
+        }
         Op::RunUntil(ns) => use_cpu_until(task, now_ns().saturating_add(ns)),
         Op::Sleep(ns) => task.sleep_until(now_ns().saturating_add(ns)),
         Op::Timer { number, period_ns } => timer(task, number, period_ns),
@@ -94,6 +98,7 @@ fn step(task: &mut Task, op: Op) -> Flow {
         Op::Fork { group, count } => children::fork(task, group, count, play),
         Op::WaitChildren => children::wait(task),
         Op::Exec => Err(children::exec(task)),
+        Op::Frame => frame(task),
         Op::Exit => Err(End::Left),
         Op::Tape => tapes::play(task),
         Op::Yield | Op::Nice(_) | Op::Policy(_) | Op::Affinity(_) => change(task, op),
@@ -153,6 +158,14 @@ fn use_cpu_until(task: &Task, until_ns: u64) -> Flow {
     while now_ns() < until_ns {
         busy.spin(chunk);
         task.over()?;
+    }
+    Ok(())
+}
+
+fn frame(task: &mut Task) -> Flow {
+    if task.run.counting() {
+        let mut tally = task.tally();
+        task.frames.show(now_ns(), &mut tally);
     }
     Ok(())
 }

@@ -7,8 +7,9 @@
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 
+use model::Seed;
 use model::play::limits::MAX_TIMERS;
-use model::play::{Group, TimerState};
+use model::play::{FrameClock, Group, TimerState};
 
 use crate::player::attributes::Errno;
 use crate::player::clock::sleep_until;
@@ -44,6 +45,9 @@ pub struct Task<'a> {
     /// The place of its results; a forked process has none.
     pub slot: Option<&'a TaskSlot>,
     pub timers: [TimerState; MAX_TIMERS],
+    pub frames: FrameClock,
+    /// The source of the times that it draws.
+    pub chance: Seed,
     pub steps: u64,
     pub file: Option<OwnedFd>,
     pub memory: Option<Memory>,
@@ -61,6 +65,8 @@ impl<'a> Task<'a> {
             number,
             slot: None,
             timers: [TimerState::new(start_ns); MAX_TIMERS],
+            frames: FrameClock::default(),
+            chance: run.script.groups[group].chance(number),
             steps: 0,
             file: None,
             memory: None,
@@ -112,12 +118,16 @@ impl<'a> Task<'a> {
         self.over()
     }
 
-    /// The trial ended at `end_ns`: counts the deadlines of its timers.
-    pub fn stop_timers(&mut self, end_ns: u64) {
+    /// The trial ended at `end_ns`, and the task began at `start_ns`: counts the deadlines of its
+    /// timers, and its unfinished frame.
+    pub fn stop_clocks(&mut self, start_ns: u64, end_ns: u64) {
         let mut tally = self.tally();
         for (timer, &plan) in self.timers.iter_mut().zip(&self.run.script.groups[self.group].timers)
         {
             timer.stop(plan, end_ns, &mut tally);
+        }
+        if self.plan().has_frames {
+            self.frames.stop(start_ns, end_ns, &mut tally);
         }
     }
 

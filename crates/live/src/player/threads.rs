@@ -214,7 +214,7 @@ fn play_from_start(task: &mut Task, slot: &TaskSlot) {
         finish(task, slot, start_ns, end_ns, cpu_ns);
     } else if task.run.stopped() {
         let end_ns = control.end_ns.load(SeqCst);
-        task.stop_timers(end_ns);
+        task.stop_clocks(start_ns, end_ns);
     }
     let used = usage();
     for (index, place) in slot.usage.iter().enumerate() {

@@ -6,7 +6,7 @@
 //! a timer, the fairness of one task) is left out.
 
 use model::parsers::Reported;
-use model::play::{ALL, PROGRAM, sums};
+use model::play::{ALL, PROGRAM, frames, sums};
 use model::{Histogram, Measured, Metric, Provenance, series};
 
 use crate::player::{GroupPlayed, Played};
@@ -149,6 +149,10 @@ impl Sheet {
         if group.has_spans {
             self.distribution("span_ns", name, &group.span);
             self.number("timeouts", name, group.timeouts as f64);
+        }
+        if group.has_frames {
+            let times = group.frame_time.clone();
+            frames::measure(&mut self.measured, name, times, group.stutters);
         }
         if group.forked && group.execs {
             self.missing("turnaround_ns", name, REPLACED);

@@ -9,10 +9,11 @@
 //! Read in this order: [`script`] resolves a workload; [`op`] is the table of steps, [`tapes`] what
 //! the tasks of a recording do; [`limits`] and
 //! [`policy`] are the ranges of numbers, with the error of all of these; [`timer`] counts releases
-//! and deadlines; [`sums`] puts the groups' numbers together.
+//! and deadlines, [`frames`] frames and stutters; [`sums`] puts the groups' numbers together.
 //! What is not here: clocks, threads, costs, files, and the limits of single backends
 //! (`spec::capability`).
 
+pub mod frames;
 pub mod limits;
 mod names;
 pub mod op;
@@ -22,6 +23,7 @@ pub mod sums;
 pub mod tapes;
 pub mod timer;
 
+pub use frames::FrameClock;
 pub use limits::Refusal;
 pub use op::Op;
 pub use policy::LAB_PRIORITY;

@@ -16,6 +16,11 @@ use crate::play::{Refusal, policy};
 #[allow(missing_docs)]
 pub enum Op {
     Run(u64),
+    /// A time in this range, ends included, drawn from the task's seed.
+    RunBetween {
+        least_ns: u64,
+        most_ns: u64,
+    },
     RunUntil(u64),
     Sleep(u64),
     /// A timer's next release is this long after the last one.
@@ -82,6 +87,7 @@ pub enum Op {
         end: usize,
     },
     SpanEnd,
+    Frame,
     /// The tape of the task; see [`crate::play::Script::tapes`].
     Tape,
     /// `end` is the position of the matching [`Op::LoopEnd`].
@@ -161,6 +167,7 @@ impl Resolver<'_> {
     fn op(&mut self, step: &Step) -> Result<Op, Refusal> {
         Ok(match step {
             Step::RunUs(us) => Op::Run(limits::time_ns(*us)?),
+            Step::RunBetweenUs { least, most } => self.run_between(*least, *most)?,
             Step::RunUntilUs(us) => Op::RunUntil(limits::time_ns(*us)?),
             Step::SleepUs(us) => Op::Sleep(limits::time_ns(*us)?),
             Step::Timer(timer) => Op::Timer {
@@ -192,6 +199,13 @@ impl Resolver<'_> {
             }
             Step::WaitChildren => Op::WaitChildren,
             Step::Exec if self.group.template => Op::Exec,
+            Step::Frame if self.group.template => {
+                return Err(Refusal::new(
+                    "a forked task shows one frame at most, and a frame time needs two",
+                    "put it into a task that starts by itself",
+                ));
+            }
+            Step::Frame => Op::Frame,
             Step::Exec => {
                 let hint = "put it into a task with 'template = true'";
                 return Err(Refusal::new("only a forked task can exec", hint));
@@ -202,6 +216,20 @@ impl Resolver<'_> {
             Step::Nice(_) | Step::Policy(_) | Step::Affinity(_) => self.change(step)?,
             meeting => self.meeting(meeting)?,
         })
+    }
+
+    fn run_between(&self, least: u64, most: u64) -> Result<Op, Refusal> {
+        if self.group.template {
+            return Err(Refusal::new(
+                "a forked task draws no times",
+                "write run_us, and a template for each length",
+            ));
+        }
+        if least > most {
+            let message = format!("from {least} to {most} µs there is no time");
+            return Err(Refusal::new(message, "write the smaller one as `least`"));
+        }
+        Ok(Op::RunBetween { least_ns: limits::time_ns(least)?, most_ns: limits::time_ns(most)? })
     }
 
     /// Steps that change the task's own attributes.

@@ -78,6 +78,10 @@ pub struct Group {
     /// Whether its tasks end by themselves. No step is conditional, so an `exit` is reached.
     pub finite: bool,
     pub has_spans: bool,
+    /// Whether its tasks show frames.
+    pub has_frames: bool,
+    /// The source of its tasks' chance; see [`Group::chance`].
+    pub seed: Seed,
     /// The number of its first task's tape, if its tasks play tapes.
     pub first_tape: usize,
 }
@@ -231,6 +235,11 @@ impl Group {
         self.ops.contains(&Op::Exec)
     }
 
+    /// The source of what a task draws while it plays.
+    pub fn chance(&self, number: u32) -> Seed {
+        Seed(Seed(self.seed.0 ^ u64::from(number)).next_u64())
+    }
+
     /// Whether its tasks play tapes. Such a group does nothing else.
     pub fn has_tape(&self) -> bool {
         self.ops == [Op::Tape]
@@ -305,6 +314,8 @@ fn resolve_group(group: &TaskGroup, names: &mut Names, setting: Setting) -> Resu
         first_tape: 0,
         finite: !group.template && (group.repeat.is_some() || ops.contains(&Op::Exit)),
         has_spans: ops.contains(&Op::SpanEnd),
+        has_frames: ops.contains(&Op::Frame),
+        seed: setting.seed.derive("work ").and(&group.name),
         ops,
     })
 }

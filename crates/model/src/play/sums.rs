@@ -21,7 +21,7 @@ const fn over_all(name: &'static str) -> Additive {
     Additive { name, over_all: true }
 }
 
-const ADDITIVE: [Additive; 12] = [
+const ADDITIVE: [Additive; 13] = [
     over_all("cpu_share"),
     over_all("cpu_time_ns"),
     additive("deadlines"),
@@ -29,6 +29,7 @@ const ADDITIVE: [Additive; 12] = [
     over_all("involuntary_switches"),
     additive("iterations_per_second"),
     over_all("migrations"),
+    additive("stutters"),
     additive("system_time_ns"),
     over_all("tasks"),
     additive("timeouts"),

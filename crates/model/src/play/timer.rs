@@ -39,6 +39,8 @@ pub trait Tally {
     fn lateness(&mut self, ns: u64);
     /// This many deadlines have passed, and `missed` of them were missed.
     fn deadlines(&mut self, passed: u64, missed: u64);
+    /// A frame has taken this long.
+    fn frame(&mut self, ns: u64, is_stutter: bool);
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -178,6 +180,8 @@ mod tests {
             self.deadlines += passed;
             self.missed += missed;
         }
+
+        fn frame(&mut self, _: u64, _: bool) {}
     }
 
     /// Plays jobs that come back to the timer at these times and see each release at once (or at

@@ -2,7 +2,7 @@
 //! Computes the record's measures from the counters. Only this module uses floating-point numbers:
 //! it runs after the simulation.
 
-use model::play::{ALL, sums};
+use model::play::{ALL, frames, sums};
 use model::{Histogram, Measured, Metric};
 
 use super::recorder::GroupTally;
@@ -128,6 +128,10 @@ impl Core {
         if !group.timers.is_empty() {
             let deadlines = sums::deadlines(name, tally.deadlines, tally.missed);
             measured.metrics.extend(deadlines);
+        }
+        if group.has_frames {
+            let times = tally.frames.histogram("frame_time_ns", name);
+            frames::measure(measured, name, times, tally.stutters);
         }
         measured.histograms.extend(histograms(tally, name, group.timers.is_empty()));
         let turnaround = tally.turnaround.histogram("turnaround_ns", name);

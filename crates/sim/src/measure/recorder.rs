@@ -67,6 +67,8 @@ pub struct GroupTally {
     pub response: DenseHistogram,
     pub turnaround: DenseHistogram,
     pub span: DenseHistogram,
+    pub frames: DenseHistogram,
+    pub stutters: u64,
     pub timeouts: u64,
     pub deadlines: u64,
     pub missed: u64,
@@ -97,6 +99,12 @@ impl model::play::Tally for GroupTally {
     fn deadlines(&mut self, passed: u64, missed: u64) {
         self.deadlines += passed;
         self.missed += missed;
+    }
+
+    #[inline]
+    fn frame(&mut self, ns: u64, is_stutter: bool) {
+        self.frames.record(ns);
+        self.stutters += u64::from(is_stutter);
     }
 }
 

@@ -46,12 +46,13 @@ impl Core {
     }
 
     pub(super) fn begin(&mut self, task: TaskId, group: usize, number: u32, start_ns: u64) {
-        let timers = self.workload.script.groups[group].timers.len();
+        let plan = &self.workload.script.groups[group];
         self.workload.progress[task.0 as usize] = Progress {
             group: group as u32,
             number,
             start_ns,
-            timers: vec![TimerState::new(start_ns); timers],
+            timers: vec![TimerState::new(start_ns); plan.timers.len()],
+            chance: plan.chance(number),
             ..Progress::default()
         };
         self.workload.live_tasks += 1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A task's position in its operations.
 
-use model::play::TimerState;
+use model::Seed;
+use model::play::{FrameClock, TimerState};
 
 use super::tapes::TapeProgress;
 use crate::core::task::State;
@@ -23,6 +24,9 @@ pub struct Progress {
     /// Begin and limit of the spans that it is in, nanoseconds, the innermost last.
     pub spans: Vec<(u64, u64)>,
     pub timers: Vec<TimerState>,
+    pub frames: FrameClock,
+    /// The source of the times that it draws.
+    pub chance: Seed,
     /// What is left of the operation, bytes or tasks.
     pub left: u64,
     /// The member that a message goes to.

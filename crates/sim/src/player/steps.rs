@@ -24,6 +24,12 @@ impl Core {
                 self.machine.task_mut(task).work_left = ns + self.machine.costs.step_ns;
                 Flow::WorkThenNext
             }
+            Op::RunBetween { least_ns, most_ns } => {
+                let chance = &mut self.workload.progress[task.0 as usize].chance;
+                let ns = chance.between(least_ns, most_ns);
+                self.machine.task_mut(task).work_left = ns + self.machine.costs.step_ns;
+                Flow::WorkThenNext
+            }
             Op::RunUntil(ns) => {
                 let until = (self.machine.clock(cpu) + ns).max(1);
                 self.machine.task_mut(task).until = until;
@@ -63,6 +69,7 @@ impl Core {
                 self.machine.charge(cpu, self.machine.costs.exec_ns);
                 Flow::End
             }
+            Op::Frame => self.frame(cpu, task),
             Op::Exit => self.exit_spans(cpu, task),
             Op::Tape => self.tape(cpu, task),
             Op::Yield => {
@@ -126,6 +133,14 @@ impl Core {
         }
         play.timers[number].release(clock, play.steps + 1, Some(tally));
         self.machine.charge(cpu, job_ns);
+        Flow::Next
+    }
+
+    fn frame(&mut self, cpu: u32, task: TaskId) -> Flow {
+        let clock = self.machine.clock(cpu);
+        let play = &mut self.workload.progress[task.0 as usize];
+        play.frames.show(clock, &mut self.recorder.groups[play.group as usize]);
+        self.machine.charge(cpu, self.machine.costs.job_ns);
         Flow::Next
     }
 

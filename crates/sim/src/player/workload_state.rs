@@ -130,7 +130,8 @@ impl WorkloadState {
         Some(format!("{left} tasks had not ended after {limit} ms"))
     }
 
-    /// Counts what the end of the trial cuts off: releases of timers, and spans over their limit.
+    /// Counts what the end of the trial cuts off: releases of timers, spans over their limit, and
+    /// frames.
     pub(crate) fn close_task(&mut self, task: TaskId, end_ns: u64, tally: &mut GroupTally) {
         let progress = &mut self.progress[task.0 as usize];
         // A task on its way out has counted its jobs when it ended.
@@ -140,6 +141,9 @@ impl WorkloadState {
         let group = &self.script.groups[progress.group as usize];
         for (timer, &plan) in progress.timers.iter_mut().zip(&group.timers) {
             timer.stop(plan, end_ns, tally);
+        }
+        if group.has_frames {
+            progress.frames.stop(progress.start_ns, end_ns, tally);
         }
         for &(start_ns, limit_ns) in &progress.spans {
             let age_ns = end_ns.saturating_sub(start_ns);

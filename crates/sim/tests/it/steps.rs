@@ -233,6 +233,46 @@ fn spans_hold_waiting_and_count_who_is_too_late() {
 }
 
 #[test]
+fn frames_are_the_times_between_them() {
+    let game = |last_us: u64| {
+        json!([{"name": "game", "repeat": 1, "steps": [
+            {"loop": {"count": 9, "steps": [{"run_us": 200}, {"sleep_us": 800}, "frame"]}},
+            {"sleep_us": 2_600}, "frame", {"sleep_us": last_us}, "frame"]}])
+    };
+    let record = run(&trial(1, 20, game(100_000)));
+    let frames = record.measured.histogram("frame_time_ns", "game").unwrap();
+    // Eight of 1 ms, one of 2.6, and one that is unfinished after 8.4 ms.
+    assert_eq!((frames.count, frames.min, frames.max), (10, 1_000_000, 8_400_000));
+    assert_eq!(value(&record, "stutters", "game"), 2.0);
+    assert_eq!(value(&record, "stutter_ratio", "game"), 0.2);
+    let low = value(&record, "one_percent_low_fps", "game");
+    assert!((low - 1e9 / 8.4e6).abs() < 0.2, "{low}");
+    let shown = run(&trial(1, 20, game(1_000)));
+    assert_eq!(shown.measured.histogram("frame_time_ns", "game").unwrap().max, 2_600_000);
+    let hog =
+        run(&trial(1, 20, json!([{"name": "game", "steps": [{"sleep_us": 90_000}, "frame"]}])));
+    let waits = hog.measured.histogram("frame_time_ns", "game").unwrap();
+    assert_eq!((waits.count, waits.max), (1, 20_000_000), "it has shown nothing yet");
+}
+
+#[test]
+fn drawn_times_are_in_their_range_and_come_from_the_seed() {
+    let work = json!([{"name": "a", "count": 2, "repeat": 50, "steps": [
+        {"within": {"us": 1_000, "steps": [{"run_between_us": {"least": 100, "most": 300}}]}},
+        {"sleep_us": 1_000}]}]);
+    let spans = |seed: u64| {
+        let record = run(&model::Trial { seed: model::Seed(seed), ..trial(2, 200, work.clone()) });
+        record.measured.histogram("span_ns", "a").unwrap().clone()
+    };
+    let (one, two) = (spans(1), spans(2));
+    assert_eq!(one.count, 100);
+    assert!(one.min >= 100_000 && one.max <= 300_000, "{} … {}", one.min, one.max);
+    assert!(one.max - one.min > 150_000, "they vary");
+    assert_eq!(one, spans(1));
+    assert_ne!(one, two);
+}
+
+#[test]
 fn spans_nest_and_end_with_their_task() {
     let record = run(&trial(
         1,

@@ -45,6 +45,8 @@ fn has_endless_loop(steps: &[Step]) -> bool {
 fn takes_time(steps: &[Step]) -> bool {
     steps.iter().any(|step| match step {
         Step::RunUs(us) | Step::RunUntilUs(us) | Step::SleepUs(us) => *us > 0,
+        Step::RunBetweenUs { most, .. } => *most > 0,
+        Step::Frame => false,
         Step::Lock(_) | Step::Unlock(_) | Step::Signal(_) | Step::Broadcast(_) => false,
         Step::Resume(_) | Step::SemaphorePost(_) => false,
         Step::Nice(_) | Step::Policy(_) | Step::Affinity(_) | Step::WaitChildren => false,

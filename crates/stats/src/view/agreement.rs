@@ -57,13 +57,15 @@ impl Aspect {
     pub fn from_measure(measure: &MeasureKey) -> Option<Aspect> {
         let is_extreme = matches!(measure.statistic, Some(Statistic::P999 | Statistic::Max));
         match measure.name.as_str() {
-            "cpu_share" | "jain_index" | "deadline_miss_ratio" => Some(Aspect::Shares),
+            "cpu_share" | "jain_index" | "deadline_miss_ratio" | "stutter_ratio" => {
+                Some(Aspect::Shares)
+            }
             "voluntary_switches" | "involuntary_switches" | SWITCHES => Some(Aspect::Switches),
             "completion_ns" => Some(Aspect::Turnaround),
             "iterations_per_second" => Some(Aspect::Rate),
             _ if is_extreme => None,
             "wakeup_latency_ns" | "run_delay_ns" | "timer_lateness_ns" | "response_time_ns"
-            | "span_ns" => Some(Aspect::Latency),
+            | "span_ns" | "frame_time_ns" => Some(Aspect::Latency),
             "turnaround_ns" => Some(Aspect::Turnaround),
             _ => None,
         }

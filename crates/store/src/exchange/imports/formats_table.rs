@@ -59,7 +59,12 @@ pub const FORMATS: [Format; 12] = [
         is: |text| has_line(text, |line| line.starts_with("fps,frametime,")),
         wanted: "MangoHud's log with a line for each frame",
         about: "frame times of a program, logged by MangoHud",
-        headlines: &["frame_time_ns.p99", "iterations_per_second"],
+        headlines: &[
+            "one_percent_low_fps",
+            "frame_time_ns.p99",
+            "stutter_ratio",
+            "iterations_per_second",
+        ],
         read: mangohud::read,
     },
     Format {

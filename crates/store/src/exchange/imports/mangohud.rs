@@ -8,6 +8,7 @@
 
 use csv::{ReaderBuilder, StringRecord};
 use model::metric::PROGRAM;
+use model::play::frames::{self, FrameLog};
 use model::{Histogram, Metric, Record};
 
 use super::{Fault, Format, add_number};
@@ -95,12 +96,13 @@ fn measured(format: &Format, frames: &[Frame]) -> Result<Record, Fault> {
     let shown_ns: f64 = times[1..].iter().map(|time| *time as f64).sum();
     if (shown_ns / passed_ns - 1.0).abs() > COVERED {
         let why = "the log is a sample of the frames (log_interval), not all of them";
-        for name in ["frame_time_ns", "iterations_per_second"] {
-            record.measured.metrics.push(Metric::missing(name, PROGRAM, why));
-        }
+        frames::missing(&mut record.measured, PROGRAM, why);
+        record.measured.metrics.push(Metric::missing("iterations_per_second", PROGRAM, why));
         return Ok(record);
     }
-    record.measured.distribution(Histogram::from_samples("frame_time_ns", PROGRAM, &times));
+    let log = FrameLog::new(&times);
+    let histogram = Histogram::from_samples("frame_time_ns", PROGRAM, &log.times_ns);
+    frames::measure(&mut record.measured, PROGRAM, histogram, log.stutters);
     add_number(&mut record, "iterations_per_second", (frames.len() - 1) as f64 * 1e9 / shown_ns);
     Ok(record)
 }
