@@ -67,6 +67,9 @@ struct Written {
     least: f64,
 }
 
+/// The key of a `[[workload]]` table with the name that criteria use for it.
+const AS: &str = "as";
+
 /// Reads a care by name or path, for a machine with that many CPUs.
 pub fn read(name: &str, base: &Path, cpus: u32) -> Result<Care, SpecError> {
     let asset = assets::find(Kind::Care, name, base)?;
@@ -94,9 +97,8 @@ impl Reader<'_> {
             let error = self.places.error("schedulers", "no candidates");
             return Err(error.hint("name at least one, as --scheduler has them"));
         }
-        let choices = file.workload.iter().enumerate();
-        let choice = |(at, table)| cells::from_table(table, at, self.places, self.base);
-        let choices: Vec<Choice> = choices.map(choice).collect::<Result<_, _>>()?;
+        let choices: Vec<(String, Choice)> =
+            (0..file.workload.len()).map(|at| self.choice(at)).collect::<Result<_, _>>()?;
         let decides = self.criterion("decides", &file.decides, &choices)?;
         if decides.measure.unit_and_direction().1 == model::metric::Direction::Neutral {
             let message = format!("'{}' has no better side", decides.measure.name);
@@ -109,28 +111,52 @@ impl Reader<'_> {
             name: file.name.clone(),
             about: file.about.clone(),
             schedulers: file.schedulers.clone(),
-            workloads: choices.iter().map(Choice::option).collect(),
+            workloads: choices.iter().map(|(_, choice)| choice.option()).collect(),
             decides,
             keeps: keeps.map(kept).collect::<Result<_, _>>()?,
         })
+    }
+
+    /// A workload with the name that criteria use: its own, or that after `as`.
+    fn choice(&self, at: usize) -> Result<(String, Choice), SpecError> {
+        let mut table = self.file.workload[at].clone();
+        let name = match table.remove(AS) {
+            None => None,
+            Some(toml::Value::String(name)) => Some(name),
+            Some(_) => {
+                let error = self.places.error(&format!("workload[{at}].{AS}"), "not a name");
+                return Err(error.hint("write as = \"stream\""));
+            }
+        };
+        let choice = cells::from_table(&table, at, self.places, self.base)?;
+        let name = name.unwrap_or_else(|| choice.name().to_owned());
+        let before = &self.file.workload[..at];
+        let is_name = |value: Option<&toml::Value>| value.and_then(|it| it.as_str()) == Some(&name);
+        if before.iter().any(|table| is_name(table.get(AS).or_else(|| table.get("name")))) {
+            let message = format!("a second workload '{name}'");
+            let error = self.places.error(&format!("workload[{at}]"), message);
+            return Err(error.hint(format!("name the second one: as = \"{name}2\"")));
+        }
+        Ok((name, choice))
     }
 
     fn criterion(
         &self,
         path: &str,
         written: &Written,
-        choices: &[Choice],
+        choices: &[(String, Choice)],
     ) -> Result<Criterion, SpecError> {
-        let names: Vec<&str> = choices.iter().map(Choice::name).collect();
+        let names: Vec<&str> = choices.iter().map(|(name, _)| name.as_str()).collect();
         let Some(at) = names.iter().position(|name| *name == written.workload) else {
             let path = format!("{path}.workload");
             return Err(unknown_name(self.places, &path, "workload", &written.workload, &names));
         };
         let place = format!("{path}.measure");
-        let asset = assets::find(Kind::Workload, names[at], self.base).map_err(|error| {
+        let choice = &choices[at].1;
+        let asset = assets::find(Kind::Workload, choice.name(), self.base).map_err(|error| {
             self.places.error(&format!("workload[{at}]"), error.message).maybe_hint(error.hint)
         })?;
-        let load = workload::resolve(&asset, &choices[at].first(), self.cpus)?.workload;
+        let load = workload::resolve(&asset, &choice.first(), self.cpus)?.workload;
         check::measure(&place, &load, &written.measure, self.places)?;
         let measure = written.measure.parse();
         for (name, number) in [("percent", written.percent), ("least", written.least)] {
