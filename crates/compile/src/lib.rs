@@ -13,6 +13,7 @@ mod clang;
 mod guarded;
 mod header;
 mod identity;
+mod licence;
 pub mod native;
 mod object;
 mod refusal;
@@ -72,7 +73,7 @@ impl CompileError {
 ///
 /// # Errors
 /// When the source asks for files that are not its own, when clang refuses it (with file and line),
-/// or when there is no clang.
+/// when no kernel would load it because of its licence, or when there is no clang.
 pub fn compile(source: &Source) -> Result<Compiled, CompileError> {
     let compiled =
         |object| Compiled { name: source.name.clone(), sha256: source.sha256.clone(), object };
@@ -114,6 +115,7 @@ fn run_clang(source: &Source) -> Result<Vec<u8>, CompileError> {
     let (object, read) = clang::compile(&clang, &headers, &text)
         .map_err(|complaint| CompileError::of(source, complaint))?;
     refusal::check_read(source, &headers, &read)?;
+    licence::check(source, &object)?;
     Ok(object)
 }
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Records → comparison, with the options that all reading verbs share; and what went wrong.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::Result;
-use model::{Design, Record};
+use model::{Design, Record, SchedulerChoice};
 use stats::sample_size::power::BLOCKS_MAX;
 use stats::{Comparison, Options};
 use store::Session;
 
-use crate::duration;
 use crate::exit::bad_input;
 use crate::ui;
+use crate::{command_line, duration};
 
 /// How many misbehaving trials are listed one by one.
 const LISTED: usize = 10;
@@ -101,4 +101,25 @@ pub fn misbehaviours(records: &[Record]) -> Vec<String> {
         lines.push(format!("  and {} more", bad.len() - LISTED));
     }
     lines
+}
+
+/// A line about users' own files that only the simulator has run: no verifier has seen them.
+pub fn not_verified(records: &[Record]) -> Option<String> {
+    let builtin: BTreeSet<String> =
+        compile::builtin().into_iter().map(|source| source.sha256).collect();
+    let own = |record: &&Record| match &record.trial.contestant.scheduler {
+        SchedulerChoice::File { file, sha256, .. } if !builtin.contains(sha256) => {
+            Some((record.trial.backend.is_model(), file.clone()))
+        }
+        _ => None,
+    };
+    let own: BTreeSet<(bool, String)> = records.iter().filter_map(|record| own(&record)).collect();
+    let is_unseen = |file: &str| !own.contains(&(false, file.to_owned()));
+    let unseen: Vec<&str> =
+        own.iter().map(|(_, file)| file.as_str()).filter(|file| is_unseen(file)).collect();
+    let quoted: Vec<String> = unseen.iter().map(|file| command_line::quoted(file)).collect();
+    (!unseen.is_empty()).then(|| {
+        let (files, arguments) = (unseen.join(", "), quoted.join(" "));
+        format!("not verified: {files}; `fairground check {arguments}` asks a kernel's verifier")
+    })
 }

@@ -41,6 +41,12 @@ fn exchange(old: i32, new: i32) {
     }
 }
 
+/// The process groups that must not outlive the worker.
+pub fn groups() -> impl Iterator<Item = libc::pid_t> {
+    let places = PROCESS_GROUPS.get().into_iter().flat_map(|groups| groups.iter());
+    places.map(|place| place.load(SeqCst)).filter(|group| *group > 1)
+}
+
 /// Kills the process groups that a dead worker left behind.
 pub fn kill_leftovers() {
     for place in PROCESS_GROUPS.get().iter().flat_map(|groups| groups.iter()) {

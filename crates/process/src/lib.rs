@@ -6,7 +6,8 @@
 //! for a supervisor that waits with a limit. [`fork_server`] forks for a process that has become
 //! large; its messages go through `passing`.
 //!
-//! [`sandbox`] is what such a process cannot do, and [`installed`] finds programs.
+//! [`sandbox`] is what such a process cannot do, [`silence`] measures how long it has taken, and
+//! [`installed`] finds programs.
 //!
 //! What is not here: when a worker is told to stop or is killed, and what its answer means. The two
 //! backends differ in that.
@@ -15,6 +16,7 @@ pub mod fork_server;
 pub mod installed;
 mod passing;
 pub mod sandbox;
+pub mod silence;
 
 use std::any::Any;
 use std::io;
@@ -39,6 +41,18 @@ pub fn pipe() -> io::Result<Pipe> {
     // SAFETY: both descriptors are new, and nothing else owns them.
     let [read, write] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
     Ok(Pipe { read, write })
+}
+
+/// The CPU time that a process has used until now; `None` once it is gone.
+pub fn cpu_time(pid: libc::pid_t) -> Option<Duration> {
+    let mut clock = 0;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: both are local variables.
+    let is_known = unsafe {
+        libc::clock_getcpuclockid(pid, &mut clock) == 0
+            && libc::clock_gettime(clock, &mut time) == 0
+    };
+    is_known.then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
 #[derive(Debug)]

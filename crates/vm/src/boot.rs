@@ -7,13 +7,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use model::{Clock, Outcome, Provenance, Record, Trial};
+use process::silence::Silence;
 
 use crate::arguments;
 use crate::channel::FrameKind;
 use crate::console;
 use crate::qemu::{Accelerator, Output, Qemu};
 use crate::request::{Event, Resume, Setup};
-use crate::silence::Silence;
 use crate::start::{self, Parts, Way};
 
 /// See [`console::is_stale_code`].
@@ -141,7 +141,7 @@ impl<'a> BootRun<'a> {
     }
 
     fn wait(&self, patience: Duration, stop: &AtomicBool) -> Heard {
-        let mut silence = Silence::begin(self.qemu.cpu_time());
+        let mut silence = Silence::begin(patience, self.qemu.cpu_time());
         loop {
             if stop.load(Ordering::Relaxed) {
                 return Heard::Stop;
@@ -151,7 +151,7 @@ impl<'a> BootRun<'a> {
                 Ok(Output::End(damage)) => return Heard::End(damage),
                 Err(RecvTimeoutError::Disconnected) => return Heard::End(None),
                 Err(RecvTimeoutError::Timeout) => {
-                    if silence.goes_on(self.qemu.cpu_time()) > patience {
+                    if silence.is_over(self.qemu.cpu_time()) {
                         return Heard::Silence;
                     }
                 }

@@ -15,8 +15,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use nix::sys::memfd::{MFdFlags, memfd_create};
-use nix::time::{clock_getcpuclockid, clock_gettime};
-use nix::unistd::Pid;
 
 use crate::channel::{self, FrameKind};
 use crate::installed;
@@ -120,8 +118,7 @@ impl Qemu {
 
     /// The CPU time that the machine has used until now; `None` once it is gone.
     pub fn cpu_time(&self) -> Option<Duration> {
-        let clock = clock_getcpuclockid(Pid::from_raw(self.child.id() as i32)).ok()?;
-        clock_gettime(clock).ok().map(Duration::from)
+        process::cpu_time(self.child.id() as i32)
     }
 
     /// Kills the machine if it still runs. Its console is complete afterwards.

@@ -108,3 +108,23 @@ fn texts_without_end_are_refused() {
         assert!(error.message.contains("no regular file"), "{error}");
     }
 }
+
+#[test]
+fn licences_that_no_kernel_loads_are_refused_by_line() {
+    let compile = |licence: &str| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let text = format!(
+            "#include <scx/common.bpf.h>\n{licence}\n\
+             void BPF_STRUCT_OPS(x_exit, struct scx_exit_info *ei) {{ }}\n\
+             SCX_OPS_DEFINE(x_ops, .exit = (void *)x_exit, .name = \"x\");\n"
+        );
+        fs::write(folder.path().join("x.bpf.c"), text).expect("a file");
+        compile::compile(&compile::resolve("x.bpf.c", folder.path())?).map(drop)
+    };
+    assert_eq!(compile("char _license[] SEC(\"license\") = \"Dual MIT/GPL\";"), Ok(()));
+    let error = compile("char _license[] SEC(\"license\") = \"MIT\";").expect_err("no GPL");
+    assert_eq!(error.line, Some(2));
+    assert!(error.message.starts_with("x has the licence \"MIT\""), "{error}");
+    let error = compile("").expect_err("none");
+    assert!(error.message.starts_with("x has no licence") && error.line.is_none(), "{error}");
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground check [FILE …]`: every file parses, every scheduler compiles and schedules one task;
-//! with `--no-boot` it only compiles.
+//! `fairground check [FILE …]`: every file parses, every scheduler compiles and schedules one task
+//! in the simulator and on a kernel, whose verifier accepts or refuses it; with `--no-boot` it only
+//! compiles. Given files are checked alone.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,13 +21,14 @@ use crate::exit;
 use crate::output;
 use crate::planned_experiment::{self, host_cpus};
 use crate::smallest_experiment;
+use crate::ui;
 use spec::assets::{self, Kind};
 use spec::mentions::{self, Missing};
 use spec::plan;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Scheduler files, and claims' files (.toml), to check besides the built-in ones
+    /// Scheduler files, and claims' files (.toml), to check; without any, all built-in ones
     files: Vec<String>,
     /// Only read and compile: run no scheduler, neither in the simulator nor in a virtual machine
     #[arg(long)]
@@ -47,8 +49,13 @@ struct Checked {
 pub fn run(args: Args) -> Result<ExitCode> {
     let is_claim = |file: &String| file.ends_with(".toml");
     let (claims, schedulers) = args.files.iter().cloned().partition::<Vec<_>, _>(is_claim);
-    let mut findings = missing();
-    findings.extend(specs(&claims));
+    let mut findings = Vec::new();
+    if schedulers.is_empty() {
+        findings.extend(missing());
+        findings.extend(specs(&claims));
+    } else {
+        findings.extend(claims.iter().map(|name| definition(Kind::Claim, name)));
+    }
     let sources = sources(&schedulers, &mut findings);
     let wrong_input = findings.iter().any(|finding| finding.result.is_err());
     let (able, unable) = for_the_simulator(&sources);
@@ -103,11 +110,15 @@ fn specs(given: &[String]) -> Vec<Checked> {
     for kind in Kind::ALL {
         let given = if kind == Kind::Claim { given } else { &[] };
         for name in assets::names(kind).into_iter().chain(given.iter().cloned()) {
-            let result = spec(kind, &name).map_err(|error| error.to_string());
-            findings.push(Checked { kind: kind.noun(), name, result });
+            findings.push(definition(kind, &name));
         }
     }
     findings
+}
+
+fn definition(kind: Kind, name: &str) -> Checked {
+    let result = spec(kind, name).map_err(|error| error.to_string());
+    Checked { kind: kind.noun(), name: name.to_owned(), result }
 }
 
 fn spec(kind: Kind, name: &str) -> Result<String, spec::SpecError> {
@@ -129,7 +140,8 @@ fn spec(kind: Kind, name: &str) -> Result<String, spec::SpecError> {
 }
 
 fn sources(files: &[String], findings: &mut Vec<Checked>) -> Vec<Source> {
-    let builtin = compile::builtin().into_iter().map(|source| (source.name.clone(), Ok(source)));
+    let builtin = if files.is_empty() { compile::builtin() } else { Vec::new() };
+    let builtin = builtin.into_iter().map(|source| (source.name.clone(), Ok(source)));
     let given = files.iter().map(|file| (file.clone(), compile::resolve(file, Path::new(""))));
     let mut sources = Vec::new();
     for (name, source) in builtin.chain(given) {
@@ -183,13 +195,13 @@ fn load_all(sources: &[Source]) -> Result<Vec<Checked>> {
     let skipped = |why: &str| Checked {
         kind: "boot",
         name: "skipped".into(),
-        result: Ok(format!("{why}, so no scheduler was loaded")),
+        result: Ok(format!("{why}, so no verifier was asked")),
     };
     let Some(kernel) = kernel else {
         return Ok(vec![skipped("no kernel with sched_ext here (`fairground kernel pull`)")]);
     };
     if installed::find(vm::qemu::PROGRAM).is_none() {
-        return Ok(vec![skipped("qemu-system-x86_64 is not installed")]);
+        return Ok(vec![skipped("qemu-system-x86_64 is not installed (`fairground doctor`)")]);
     }
     let records = load(sources, Backend::Vm, Some(&kernel))?;
     Ok(records.iter().map(loaded).collect())
@@ -215,9 +227,9 @@ fn loaded(record: &Record) -> Checked {
     let simulated = record.trial.backend.is_model();
     let result = match &record.outcome {
         Outcome::Ok if simulated => Ok("runs".into()),
-        Outcome::Ok => Ok(format!("runs on {}", record.provenance.kernel_release)),
-        other => Err(format!("{}: {}", other.word(), other.reason())),
+        Outcome::Ok => Ok(format!("accepted by kernel {}", record.provenance.kernel_release)),
+        other => Err(format!("{}: {}", other.word(), ui::first_line(other.reason()))),
     };
-    let kind = if simulated { "simulator" } else { "scheduler" };
+    let kind = if simulated { "simulator" } else { "verifier" };
     Checked { kind, name: record.trial.contestant.name.clone(), result }
 }

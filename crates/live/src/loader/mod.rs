@@ -30,7 +30,7 @@ use log::Listener;
 use variable::{Member, Variable, is_section};
 
 /// Longest time that enabling or disabling may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why a scheduler could not be loaded.
 #[derive(Clone, Debug, Default, thiserror::Error)]

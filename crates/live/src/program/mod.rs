@@ -32,7 +32,7 @@ const GRACE: Duration = Duration::from_secs(3);
 const LOOK_MS: i32 = 100;
 
 /// The time limit for a program to print its version.
-const VERSION_GRACE: Duration = Duration::from_secs(2);
+const VERSION_GRACE: Duration = Duration::from_secs(10);
 
 pub struct Running {
     pid: libc::pid_t,

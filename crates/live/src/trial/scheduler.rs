@@ -7,17 +7,20 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use model::{ActiveScheduler, Histogram, Measured, Metric, Outcome, Policy, SchedulerChoice};
+use process::silence;
 
-use crate::active::active;
+use crate::active::{active, sched_ext};
 use crate::loader::{self, ExitInfo, LoadedScheduler};
 use crate::printed::LINES_MAX;
 use crate::program::Running;
 
-/// How long an installed scheduler may take until the kernel says that it is enabled.
+/// How long an installed scheduler may stand still before the kernel says that it is enabled, and
+/// how much CPU time it may take: the verifier works for it, in emulation for minutes.
 const ENABLE: Duration = Duration::from_secs(20);
+const VERIFY: Duration = Duration::from_secs(10 * 60);
 
-/// How long the kernel may take to give all tasks back to its own scheduler.
-const DISABLE: Duration = Duration::from_secs(10);
+/// How long the kernel may take to give all tasks back to its own scheduler, on a busy host too.
+const DISABLE: Duration = Duration::from_secs(60);
 
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -253,25 +256,63 @@ fn refused(error: loader::LoadError) -> Outcome {
     if error.unsupported { Outcome::Unsupported { reason } } else { Outcome::Failed { reason } }
 }
 
+/// Whether a scheduler was enabled since `before`. The state says so a moment earlier than the
+/// number (`scx_enable_seq`), which would be taken for another scheduler's at the end of the trial.
+fn is_newly_enabled(before: &ActiveScheduler, now: &ActiveScheduler) -> bool {
+    let is_new = now.sched_ext_enable_seq > before.sched_ext_enable_seq;
+    now.sched_ext_state == "enabled" && !now.sched_ext_ops.is_empty() && is_new
+}
+
 /// Starts an installed scheduler and waits until the kernel has enabled it.
 fn start_program(command: &[String]) -> Result<Running, Outcome> {
     let failed = |reason| Outcome::Failed { reason };
+    let before = active();
+    if sched_ext("enable_seq").is_none() {
+        let reason = "this kernel has no sched_ext, or hides /sys/kernel/sched_ext/enable_seq";
+        return Err(Outcome::Unsupported { reason: reason.into() });
+    }
     let mut running = Running::hold(command, &Policy::default(), None)
         .map_err(|error| failed(format!("starting `{}`: {error}", command.join(" "))))?;
     running.release();
-    let end = Instant::now() + ENABLE;
+    let (mut since, mut seen) = (Instant::now(), Duration::ZERO);
     loop {
-        let now = active();
         let ended = running.poll();
-        if !ended && now.sched_ext_state == "enabled" && !now.sched_ext_ops.is_empty() {
+        if !ended && is_newly_enabled(&before, &active()) {
             return Ok(running);
         }
-        if ended || Instant::now() > end {
+        let mut is_over = ended;
+        if since.elapsed() > ENABLE {
+            let used = process::cpu_time(running.pid() as libc::pid_t).unwrap_or_default();
+            let has_worked = silence::has_worked(since.elapsed(), used.saturating_sub(seen));
+            is_over |= !has_worked || used > VERIFY;
+            (since, seen) = (Instant::now(), used);
+        }
+        if is_over {
             let finished = running.finish();
             let last = model::parsers::last(&finished.stdout, &finished.stderr);
-            let what = if ended { "ended" } else { "was not enabled within 20 s" };
+            let what = if ended { "ended" } else { "was not enabled, and does nothing for it" };
             return Err(failed(format!("`{}` {what}{last}", command.join(" "))));
         }
         sleep(LOOK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_loaded_once_its_number_counts() {
+        let active = |state: &str, seq| ActiveScheduler {
+            sched_ext_state: state.into(),
+            sched_ext_ops: if state == "enabled" { "x".into() } else { String::new() },
+            sched_ext_enable_seq: seq,
+            fair: String::new(),
+        };
+        let before = active("disabled", 3);
+        assert!(!is_newly_enabled(&before, &active("enabling", 3)));
+        // The state changes before the number does.
+        assert!(!is_newly_enabled(&before, &active("enabled", 3)));
+        assert!(is_newly_enabled(&before, &active("enabled", 4)));
     }
 }

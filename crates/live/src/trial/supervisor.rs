@@ -11,7 +11,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use model::{Outcome, Record, Trial};
-use process::{Pipe, Process};
+use process::{Pipe, Process, silence};
 
 use crate::active::active;
 use crate::facts::Context;
@@ -23,6 +23,9 @@ use crate::{custody, facts};
 
 /// How long a worker may take to stop after SIGTERM. Unloading a scheduler is part of that.
 const GRACE: Duration = Duration::from_secs(15);
+
+/// How many times a trial's time limit everything before its workload may take of CPU time.
+const LOADS_MAX: u32 = 10;
 
 /// Exit code of a worker that could not send its record.
 const NOT_SENT: i32 = 101;
@@ -171,8 +174,8 @@ impl Worker {
     }
 
     /// Waits for the record. Tells the worker to stop when its time is over, and kills it when it
-    /// does not stop. Everything before the workload has the same time again, because the time for
-    /// loading depends on the host and must not shorten the workload.
+    /// does not stop. Everything before the workload has the same time again, and more while it
+    /// works: loading depends on the host, and must neither shorten nor prevent the workload.
     fn await_record(
         &mut self,
         limit: Duration,
@@ -181,6 +184,7 @@ impl Worker {
         stop: &AtomicBool,
     ) -> Result<Record, Outcome> {
         let forked = Instant::now();
+        let (mut loads_since, mut used) = (forked, Duration::ZERO);
         // When it was told to stop, and when the workload began.
         let (mut stopped_at, mut played_at) = (None, None);
         let (mut by_user, mut killed) = (false, false);
@@ -192,7 +196,16 @@ impl Worker {
             if !self.bytes.is_empty() {
                 played_at.get_or_insert(now);
             }
-            let end = stopped_at.map_or(played_at.unwrap_or(forked) + limit, |at| at + grace);
+            let end = stopped_at.map_or(played_at.unwrap_or(loads_since) + limit, |at| at + grace);
+            let is_loading = stopped_at.is_none() && played_at.is_none();
+            if is_loading && now >= end && !stop.load(SeqCst) {
+                let before = std::mem::replace(&mut used, self.cpu_time());
+                let worked = used.saturating_sub(before);
+                if silence::has_worked(now - loads_since, worked) && used < limit * LOADS_MAX {
+                    loads_since = now;
+                    continue;
+                }
+            }
             if stopped_at.is_none() && (stop.load(SeqCst) || now >= end) {
                 by_user = stop.load(SeqCst);
                 stopped_at = Some(now);
@@ -214,6 +227,12 @@ impl Worker {
         }
         let answer = serde_json::from_slice(&self.bytes);
         answer.map_err(|_| died(status, killed, forked.elapsed(), grace))
+    }
+
+    /// The CPU time of the worker and of the programs that it has started.
+    fn cpu_time(&self) -> Duration {
+        let all = custody::groups().chain([self.process.pid()]);
+        all.filter_map(process::cpu_time).sum()
     }
 
     /// Its exit status, once it has ended.

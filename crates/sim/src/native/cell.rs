@@ -21,6 +21,8 @@ const NOWHERE: [RawFd; 3] = [0, 1, 2];
 const GIB: u64 = 1 << 30;
 /// What a simulated task needs at most, with its part of the answer.
 const PER_TASK: u64 = 64 << 10;
+/// The CPU time after which the kernel ends a process that its supervisor should have ended.
+const OVERTIME: Duration = Duration::from_secs(5);
 /// What a trace may take besides.
 const PER_TRACE: u64 = 3 * GIB;
 
@@ -42,7 +44,7 @@ pub fn limits(trial: &Trial, timeout: Duration) -> Limits {
     let traced = if trial.trace { PER_TRACE } else { 0 };
     Limits {
         memory: GIB + traced + tasks.saturating_mul(PER_TASK),
-        cpu: timeout + Duration::from_secs(1),
+        cpu: timeout + OVERTIME,
         file: 0,
         files: FAULT as u64 + 1,
         processes: false,

@@ -8,11 +8,12 @@ use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use process::Process;
 use process::fork_server::ForkServer;
 use process::sandbox::{Cell, Limits};
+use process::silence::Silence;
 
 use super::cell;
 use super::fault::{self, SchedulerFault};
@@ -32,7 +33,7 @@ pub enum ProcessEnd {
     Left,
     /// The answer is longer than [`LONGEST`].
     Endless,
-    /// It did not end in time and was killed.
+    /// It used more CPU time than its limit, or waited for as long, and was killed.
     TimedOut,
     /// It was killed because a stop was requested.
     Stopped,
@@ -57,7 +58,7 @@ static FORKING: Mutex<()> = Mutex::new(());
 pub type Confinement<'a> = Option<(&'a Cell, Limits)>;
 
 /// Does work in a process of its own, confined or not. The process ends with the work, after
-/// `timeout`, or when `stop` becomes true.
+/// `timeout` of CPU time, or when `stop` becomes true.
 pub fn isolated(
     timeout: Duration,
     stop: &AtomicBool,
@@ -129,7 +130,7 @@ fn wait(
     timeout: Duration,
     stop: &AtomicBool,
 ) -> ProcessEnd {
-    let (bytes, given_up) = read_all(answer, timeout, stop);
+    let (bytes, given_up) = read_all(answer, Some(process.pid()), timeout, stop);
     if given_up.is_some() {
         process.kill(libc::SIGKILL);
     }
@@ -147,20 +148,25 @@ fn wait(
     }
 }
 
-/// Reads until the other end is closed. The ending is set if the time was over, or a stop was
-/// requested, before that.
-fn read_all(from: &OwnedFd, timeout: Duration, stop: &AtomicBool) -> (Vec<u8>, Option<ProcessEnd>) {
-    let end = Instant::now() + timeout;
+/// Reads until the other end is closed. The ending is set if the writer's time was over, or a stop
+/// was requested, before that.
+fn read_all(
+    from: &OwnedFd,
+    writer: Option<libc::pid_t>,
+    timeout: Duration,
+    stop: &AtomicBool,
+) -> (Vec<u8>, Option<ProcessEnd>) {
+    let used = || writer.and_then(process::cpu_time);
+    let mut silence = Silence::begin(timeout, used());
     let mut bytes = Vec::new();
     let mut piece = [0; 1 << 16];
     loop {
-        let left = end.saturating_duration_since(Instant::now());
-        let is_ready = process::await_readable([Some(from.as_fd())], left.min(LOOK));
+        let is_ready = process::await_readable([Some(from.as_fd())], LOOK);
         if stop.load(Ordering::Relaxed) {
             return (bytes, Some(ProcessEnd::Stopped));
         }
         if !is_ready {
-            if left.is_zero() {
+            if silence.is_over(used()) {
                 return (bytes, Some(ProcessEnd::TimedOut));
             }
             continue;
@@ -207,7 +213,7 @@ mod tests {
         });
         std::thread::sleep(Duration::from_millis(300));
         drop(to);
-        let (rest, ending) = read_all(&from, Duration::from_secs(2), &AtomicBool::new(false));
+        let (rest, ending) = read_all(&from, None, Duration::from_secs(2), &AtomicBool::new(false));
         assert_eq!((rest, ending), (Vec::new(), None));
         assert_eq!(patient.join().expect("the thread"), ProcessEnd::Answer(Vec::new()));
     }
@@ -225,6 +231,27 @@ mod tests {
             Vec::new()
         });
         assert_eq!(ending, ProcessEnd::Killed(libc::SIGKILL));
+    }
+
+    #[test]
+    fn a_busy_host_takes_no_time_away() {
+        const LIMIT: Duration = Duration::from_millis(600);
+        let begin = std::time::Instant::now();
+        let is_done = AtomicBool::new(false);
+        let ending = std::thread::scope(|scope| {
+            for _ in 0..24 {
+                scope.spawn(|| while !is_done.load(Ordering::Relaxed) {});
+            }
+            let work = || {
+                let own = || process::cpu_time(std::process::id() as i32).unwrap_or(LIMIT);
+                while own() < LIMIT / 2 {}
+                Vec::new()
+            };
+            let ending = isolated(LIMIT, &AtomicBool::new(false), None, work);
+            is_done.store(true, Ordering::Relaxed);
+            ending.expect("a process can be made")
+        });
+        assert_eq!(ending, ProcessEnd::Answer(Vec::new()), "after {:?}", begin.elapsed());
     }
 
     #[test]

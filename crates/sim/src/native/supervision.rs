@@ -181,9 +181,9 @@ fn outcome(ending: ProcessEnd, scheduler: Option<&Native>, timeout: Duration) ->
             Outcome::Crashed { text: format!("the trial's process ended with signal {signal}") }
         }
         ProcessEnd::Stopped => Outcome::Failed { reason: "interrupted".into() },
-        ProcessEnd::TimedOut => {
-            Outcome::Hung { reason: format!("still simulating after {} ms", timeout.as_millis()) }
-        }
+        ProcessEnd::TimedOut => Outcome::Hung {
+            reason: format!("still simulating after {} s of CPU time", timeout.as_secs()),
+        },
         ProcessEnd::Answer(_) | ProcessEnd::Left => {
             Outcome::Failed { reason: "the scheduler ended the trial's process".into() }
         }
