@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Backend, Clock, Contestant, SchedulerChoice};
+use model::{Backend, Clock, Contestant, Machine, SchedulerChoice};
 use spec::care::Care;
 use stats::Recommendation;
 use stats::decide::recommend::Advice;
@@ -43,7 +43,8 @@ impl Place {
             format!("{blocks} blocks in {}{because}; {machine}.", self.backend.noun())
         };
         let stands_for = Some(self.stands_for.clone()).filter(|words| !words.is_empty());
-        [Some(first), stands_for, self.caveat(race, host)].into_iter().flatten().collect()
+        let unequal = unequal_cpus(&experiment.machines[0]);
+        [Some(first), stands_for, self.caveat(race, host), unequal].into_iter().flatten().collect()
     }
 
     /// What a reader must know about numbers of this backend.
@@ -68,6 +69,17 @@ impl Place {
             _ => None,
         }
     }
+}
+
+/// What no scheduler file does on CPUs of different speeds, `active_load_balance_cpu_stop` of Linux.
+fn unequal_cpus(machine: &Machine) -> Option<String> {
+    let first = machine.capacity.first()?;
+    machine.capacity.iter().any(|capacity| capacity != first).then(|| {
+        "The CPUs of this machine have different speeds. Linux moves a running task to a faster \
+         CPU that idles; no scheduler file does, so a kernel's own scheduler may be better there \
+         than here."
+            .into()
+    })
 }
 
 /// The names in the answer's first sentence and the cares, each in a few words.

@@ -12,6 +12,9 @@ fn answer(bench: &Bench, more: &[&str]) -> String {
     stdout(&bench.run(&[&QUICK[..], more].concat()).success())
 }
 
+/// What makes a workload one that can be judged.
+const JUDGED: &str = "headline = [\"jain_index hog\"]\nduration_us";
+
 /// A text with single spaces.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -85,6 +88,21 @@ fn a_workload_of_ones_own_decides_by_its_headline() {
     let said = stdout(&bench.run(&arguments).success());
     assert!(said.contains("own, decides: wakeup latency p90 · sleeper"), "{said}");
     assert!(said.contains("own, must not get worse: jain index · hog"), "{said}");
+}
+
+#[test]
+fn on_cpus_of_different_speeds_it_says_what_no_file_does() {
+    let bench = Bench::new();
+    bench.write("own.toml", &crate::common::TINY.replace("duration_us", JUDGED));
+    let said = [("equal", "[512, 512]"), ("unequal", "[1024, 512]")].map(|(name, capacity)| {
+        bench.write(&format!("{name}.toml"), &format!("cpus = 2\ncapacity = {capacity}\n"));
+        let machine = format!("./{name}.toml");
+        let arguments = ["recommend", "--workload", "own.toml", "--scheduler", "fifo"];
+        let more = ["--on", "sim", "--machine", &machine];
+        flat(&stdout(&bench.run(&[&arguments[..], &more].concat()).success()))
+    });
+    let words = "Linux moves a running task to a faster CPU that idles";
+    assert_eq!(said.each_ref().map(|said| said.contains(words)), [false, true], "{said:?}");
 }
 
 #[test]
