@@ -4,7 +4,7 @@
 //! that it was written after; with `--replays`, a real program and the replay of its recording; or,
 //! with `--advice`, what `recommend` says by the simulator and by a kernel.
 
-mod advice;
+mod confirmed_advice;
 mod counterparts;
 mod replays;
 
@@ -81,7 +81,7 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
         return replays::run(args);
     }
     if args.advice {
-        return advice::run(&args);
+        return confirmed_advice::run(&args);
     }
     let usual = if args.counterparts { counterparts::EXPERIMENT } else { EXPERIMENT };
     args.experiment.experiment.get_or_insert_with(|| usual.into());
