@@ -225,7 +225,11 @@ impl InStore<'_> {
         }
         let wanted = match self.session {
             Some("all") => return Ok(sessions),
-            None => sessions.last(),
+            // A session that the lab ended before its first record is no answer.
+            None => {
+                let measured = sessions.iter().rev().find(|session| has_records(store, session));
+                measured.or_else(|| sessions.last())
+            }
             Some(number) => {
                 let number: i64 = number.parse().map_err(|_| {
                     bad_input(format!("--session {number}: neither a number nor `all`"))
@@ -316,4 +320,8 @@ fn labels(stores: &[PathBuf]) -> Vec<String> {
 fn stem(name: &str) -> String {
     let file = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
     file.trim_end_matches(".toml").to_owned()
+}
+fn has_records(store: &Store, session: &Session) -> bool {
+    let filter = Filter { campaign: Some(session.first()), ..Filter::default() };
+    store.trial_ids_done(&filter).is_ok_and(|ids| !ids.is_empty())
 }
