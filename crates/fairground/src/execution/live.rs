@@ -13,6 +13,9 @@ use crate::advice::host::running_kernel;
 
 /// Runs the trials in order until the sink says stop.
 pub fn run(trials: &[Trial], sink: &Sink<'_>) {
+    if trials.is_empty() {
+        return;
+    }
     let running = running_kernel();
     for (position, trial) in trials.iter().enumerate() {
         if sink.is_stopped() {
