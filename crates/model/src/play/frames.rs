@@ -180,8 +180,10 @@ mod tests {
     proptest! {
         /// The players see moments, a log has times; the measures are the same.
         #[test]
-        fn moments_and_times_measure_the_same(times in proptest::collection::vec(1u64..99, 1..300)) {
-            let times: Vec<u64> = times.into_iter().map(|ms| ms * MS).collect();
+        fn moments_and_times_measure_the_same(
+            times_ms in proptest::collection::vec(1u64..99, 1..300),
+        ) {
+            let times: Vec<u64> = times_ms.into_iter().map(|ms| ms * MS).collect();
             let (mut clock, mut log, mut now_ns) =
                 (FrameClock::default(), FrameLog::default(), 7 * MS);
             clock.show(now_ns, &mut log);
