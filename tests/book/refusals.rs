@@ -85,7 +85,11 @@ fn without_options_of_run(given: &[String]) -> Vec<String> {
     let mut words = given.iter();
     while let Some(word) = words.next() {
         match ONLY_OF_RUN.iter().find(|(option, _)| option == word) {
-            Some((_, values)) => (0..*values).for_each(|_| drop(words.next())),
+            Some((_, values)) => {
+                for _ in 0..*values {
+                    words.next();
+                }
+            }
             None => kept.push(word.clone()),
         }
     }
