@@ -102,6 +102,7 @@ fn is_statistics(line: &str) -> bool {
 fn source_line(line: &str) -> Option<String> {
     let statement = line.trim().strip_prefix("; ")?;
     Some(match statement.rsplit_once(" @ ") {
+        Some((statement, place)) if statement.trim().is_empty() => place.trim().to_owned(),
         Some((statement, place)) => format!("{place}: {}", statement.trim()),
         None => statement.trim().to_owned(),
     })
@@ -143,6 +144,13 @@ mod tests {
         assert_eq!(found.reason, "R0 invalid mem access 'map_value_or_null'");
         assert_eq!(found.source, "bad.bpf.c:21: *cpu = 1;");
         assert_eq!(found.tail.len(), 6);
+    }
+
+    #[test]
+    fn a_line_without_a_statement_is_a_place() {
+        let said = SAID.replace("; *cpu = 1; @", ";  @");
+        let found = explain("", &said);
+        assert!(found.contains("bad_enqueue at bad.bpf.c:21: R0 invalid"), "{found}");
     }
 
     #[test]
