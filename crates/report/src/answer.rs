@@ -76,14 +76,26 @@ pub(crate) fn answer(reading: &Reading) -> Vec<Sentence> {
     let often = most_often(comparison, &reading.leaders);
     let mut sentences = own(reading);
     sentences.extend(leader(reading, &often));
-    sentences.extend(extremes(reading, &often));
+    // What a file of the user's own wins and loses is told.
+    if !is_own(comparison, &often) {
+        sentences.extend(extremes(reading, &often));
+    }
     sentences.extend(behind(reading, &often));
-    sentences.extend(undecided(&reading.leaders));
+    if reading.leaders.iter().any(|line| line.group.tells()) {
+        sentences.extend(undecided(&reading.leaders));
+    }
     sentences.extend(indistinguishable(comparison, &standings));
     sentences.extend(silent(comparison, &standings));
     sentences.extend(only_simulated(comparison));
     sentences.push(outcomes(comparison));
     sentences
+}
+
+/// Whether the first of the others is told of already: see [`own`].
+fn is_own(comparison: &Comparison, often: &[(&String, usize)]) -> bool {
+    let Comparison { baseline, own, .. } = comparison;
+    let other = often.iter().find(|(name, _)| *name != baseline);
+    own.contains(baseline) || other.is_some_and(|(name, _)| own.contains(name))
 }
 
 /// Each scheduler of the user's own against the baseline; if the baseline is one, against the others.
@@ -116,6 +128,11 @@ fn against(reading: &Reading, (name, of): (&String, &String), judged: &String) -
     let [mut better, mut worse] = [verdicts(Verdict::Better), verdicts(Verdict::Worse)];
     if name != judged {
         std::mem::swap(&mut better, &mut worse);
+    }
+    if better.is_empty() && worse.is_empty() {
+        let number = standing.total();
+        let neither = format!("neither better nor worse in any of {number} headline measures");
+        return sentence.strong(neither).text(".");
     }
     let sentence = sentence.strong(format!("better in {}", better.len()));
     let sentence = largest(reading, sentence, &better, [name, of]).text(", ");
@@ -288,7 +305,10 @@ fn indistinguishable(comparison: &Comparison, standings: &[Standing]) -> Vec<Sen
 }
 
 fn silent(comparison: &Comparison, standings: &[Standing]) -> Option<Sentence> {
-    let silent = |s: &&Standing| s.total() > 0 && s.silent == s.total();
+    // What the first sentences say of the user's own file is not said again.
+    let Comparison { own, baseline, .. } = comparison;
+    let is_told = |name: &String| own.contains(name) || own.contains(baseline);
+    let silent = |s: &&Standing| s.total() > 0 && s.silent == s.total() && !is_told(&s.contestant);
     let names: Vec<_> = standings.iter().filter(silent).map(|s| &s.contestant).collect();
     if names.is_empty() {
         return None;

@@ -4,7 +4,7 @@
 
 use std::cmp::Reverse;
 
-use stats::{Cell, Comparison, Row};
+use stats::{Cell, Comparison, Row, Verdict};
 
 use crate::answer::standings;
 use crate::gains::range_words;
@@ -130,7 +130,7 @@ fn gain(rows: &[&Row], group: &LeadingGroup, baseline: &str) -> String {
     let wins = rows.iter().filter(leads);
     let entries = wins.filter_map(|row| {
         let entry = row.entries.iter().find(|entry| entry.contestant == *first)?;
-        entry.shift.is_some().then_some((*row, entry))
+        (entry.verdict == Verdict::Better).then_some((*row, entry))
     });
     range_words(&entries.collect::<Vec<_>>())
 }
@@ -203,7 +203,8 @@ impl WorkloadLeaders {
             sentence = sentence.text("; ").strong(self.gain.clone()).text(" against ");
             sentence = sentence.name(baseline);
         }
-        if let Some((name, far)) = &self.last {
+        let is_told = |name: &str| name == baseline && !self.gain.is_empty();
+        if let Some((name, far)) = self.last.as_ref().filter(|(name, _)| !is_told(name)) {
             sentence = sentence.text("; last ").name(name).text(format!(", {far}"));
         }
         match self.simulator() {

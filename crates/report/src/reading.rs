@@ -16,6 +16,7 @@ pub(crate) struct Reading<'a> {
     pub has_several_places: bool,
     pub has_several_backends: bool,
     pub headlines: Vec<WorkloadHeadline<'a>>,
+    /// Nothing of a contestant alone.
     pub leaders: Vec<WorkloadLeaders>,
 }
 
@@ -28,7 +29,10 @@ impl<'a> Reading<'a> {
             comparison,
             has_several_places: differ(comparison, |cell| (&cell.machine, cell.backend)),
             has_several_backends,
-            leaders: lines(&headlines, &comparison.baseline, has_several_backends),
+            leaders: match comparison.contestants.len() {
+                0 | 1 => Vec::new(),
+                _ => lines(&headlines, &comparison.baseline, has_several_backends),
+            },
             headlines,
             questions,
         }

@@ -31,9 +31,13 @@ fn verdict(gate: &Gate) -> String {
     let word = if gate.is_shut() { "regressed" } else { "passed" };
     let looked = gate.lines.len();
     let margin = gate.margin_percent;
+    let silent = match count(Verdict::NotMeasured) + count(Verdict::TooFewTrials) {
+        0 => String::new(),
+        number => format!(", {number} without a verdict"),
+    };
     format!(
         "{word}: {worse} of {looked} numbers worse and {better} better by more than {margin} %, \
-         {broken} broken"
+         {broken} broken{silent}"
     )
 }
 
@@ -85,7 +89,11 @@ mod tests {
     fn what_is_worse_stands_first() {
         let gate = Gate {
             margin_percent: 1.0,
-            lines: vec![line(Verdict::Equal, 0.0), line(Verdict::Worse, 3.0)],
+            lines: vec![
+                line(Verdict::Equal, 0.0),
+                line(Verdict::Worse, 3.0),
+                Line { now: None, percent: None, ..line(Verdict::NotMeasured, 0.0) },
+            ],
             broken: vec![Broken {
                 cell: "frames on one (sim)".into(),
                 contestant: "mine".into(),
@@ -95,10 +103,11 @@ mod tests {
             one_sided: vec!["hogs on one (sim), now only".into()],
         };
         let expected = "\
-regressed: 1 of 2 numbers worse and 0 better by more than 1 %, 1 broken
+regressed: 1 of 3 numbers worse and 0 better by more than 1 %, 1 broken, 1 without a verdict
   broken  mine, frames on one (sim): 2 of 8 trials, ejected: stalled
   worse          mine  1.00 ms → 1.03 ms, +3.0 %, n 8  completion, messaging on one (sim)
   exactly equal  mine  1.00 ms → 1.00 ms, +0.0 %, n 8  completion, messaging on one (sim)
+  not measured   mine  1.00 ms → –, n 8  completion, messaging on one (sim)
   cannot be compared: hogs on one (sim), now only
 ";
         assert_eq!(super::gate(&gate), expected);

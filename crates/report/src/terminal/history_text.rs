@@ -63,8 +63,10 @@ fn shown(series: &Series) -> String {
         text += &wrapped(&format!("    {}", words(step)), "      ");
     }
     if let Some(drift) = series.drift_percent {
-        let percent = units::percent(drift);
-        text += &format!("    drift: worse by {percent} since session 1, without a step\n");
+        // From 0 there is no percent.
+        let by =
+            if drift.is_finite() { format!(" by {}", units::percent(drift)) } else { "".into() };
+        text += &format!("    drift: worse{by} since session 1, without a step\n");
     }
     text
 }
