@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How long a process has been silent, or has worked: one that gets no CPU of a busy host is neither
-//! silent nor at work, so that other work on the host changes no outcome.
+//! How long a process has been silent, or has worked: one that gets no CPU of a busy host is
+//! neither silent nor at work, so that other work on the host changes no outcome.
 
 use std::time::{Duration, Instant};
 

@@ -9,8 +9,8 @@
 struct fairground_map;
 
 /*
- * Answered by the simulator: result, name, parameters, arguments. The simulator's `native/kfuncs.rs`
- * has a function for each name. Where the ecosystem knows several forms of a kfunc, it is the
+ * Answered by the simulator: result, name, parameters, arguments. Its `native/kfuncs.rs` has a
+ * function for each name. Where the ecosystem knows several forms of a kfunc, it is the
  * newest one.
  */
 #define FAIRGROUND_CALLS(K)								\
