@@ -135,3 +135,26 @@ fn an_interrupted_simulation_ends_at_once_and_can_go_on() {
     assert!(sent.elapsed() < Duration::from_secs(20), "it took {:?}", sent.elapsed());
     assert_eq!(bench.records("fairground.db").len(), 0);
 }
+
+#[test]
+fn what_no_verifier_has_seen_is_said_and_who_would_see_it() {
+    let bench = Bench::new();
+    let folder = bench.path("nothing");
+    bench.write(
+        "own.bpf.c",
+        "#include <scx/common.bpf.h>\nchar _license[] SEC(\"license\") = \"GPL\";\nu64 table[4];\n\
+         void BPF_STRUCT_OPS(own_enqueue, struct task_struct *p, u64 flags)\n\
+         {\n\ttable[p->pid] = 1;\n\tscx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, 1000000, flags);\n}\n\
+         SCX_OPS_DEFINE(own_ops, .enqueue = (void *)own_enqueue, .name = \"own\");\n",
+    );
+    let run = bench.line(&race("--blocks 1 --scheduler ./own.bpf.c")).success();
+    let words =
+        "not verified: ./own.bpf.c; `fairground check ./own.bpf.c` asks a kernel's verifier";
+    assert_eq!(stderr(&run).matches(words).count(), 1, "{}", stderr(&run));
+    let mut check = bench.fairground(&["check", "./own.bpf.c"]);
+    let check = check.env("XDG_DATA_HOME", &folder).assert().success();
+    let said = stdout(&check);
+    assert!(said.contains("so no verifier was asked") && said.contains("kernel pull"), "{said}");
+    // Only the given file is checked.
+    assert!(!said.contains("vtime"), "{said}");
+}
