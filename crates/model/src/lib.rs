@@ -11,8 +11,8 @@
 //! [`measure_key`]), [`histogram`]s, [`series`] and a [`trace`]. [`seed`] is the only source of
 //! chance. [`claim`] is a published finding with its tests, [`aim`] what a user wants. [`tape`] is what the tasks of a
 //! recording did, [`tape_text`] the same on its way to others. [`play`] is what a workload means,
-//! defined once for all backends; [`parsers`] read what real programs print. [`text`] makes
-//! strangers' words safe for a terminal.
+//! defined once for all backends; [`parsers`] read what real programs print, and [`read_fault`] says
+//! why a file of theirs is wrong. [`text`] makes strangers' words safe for a terminal.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 
@@ -29,6 +29,7 @@ pub mod measure_key;
 pub mod metric;
 pub mod parsers;
 pub mod play;
+pub mod read_fault;
 pub mod record;
 pub mod seed;
 pub mod series;
@@ -51,6 +52,7 @@ pub use knob::{Knob, KnobKind, KnobValue};
 pub use machine::{Clock, Costs, Machine};
 pub use measure_key::{MeasureKey, Statistic};
 pub use metric::{Measure, Metric};
+pub use read_fault::{Position, ReadFault};
 pub use record::{ActiveScheduler, Measured, Outcome, Provenance, Record};
 pub use seed::Seed;
 pub use series::Series;

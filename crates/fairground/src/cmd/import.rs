@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use model::{Record, Seed};
+use model::{ReadFault, Record, Seed};
 use store::{Filter, Session, Store};
 
 use crate::exit::bad_input;
 use crate::{command_line, output};
 use fleet::campaign_folder::{self, CampaignFolder};
 use spec::near::advice;
-use store::exchange::imports::{self, Fault, Format, ImportedFile, Labels};
+use store::exchange::imports::{self, Format, ImportedFile, Labels};
 use store::exchange::share::{self, Shared};
 
 /// The experiment of imported records that do not join another one.
@@ -187,12 +187,9 @@ fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, ImportedFile)
     let sha256 = model::trial::sha256_hex(&bytes);
     let text = String::from_utf8(bytes).map_err(|_| bad_input(format!("{name}: not a text")))?;
     let text = text.trim_start_matches('\u{feff}');
-    let place = |fault: Fault| {
+    let place = |fault: ReadFault| {
         let foreign = (!imports::is_any(text)).then(|| foreign::refusal_of_text(file, text));
-        foreign.flatten().unwrap_or_else(|| match fault.line {
-            Some(line) => bad_input(format!("{name}:{line}: {}", fault.message)),
-            None => bad_input(format!("{name}: {}", fault.message)),
-        })
+        foreign.flatten().unwrap_or_else(|| bad_input(fault.in_file(&name)))
     };
     let format = match asked {
         Some(name) => named(name)?,

@@ -14,21 +14,13 @@ use std::collections::BTreeMap;
 use crate::collect::{Collector, Moment, Named, Scheduling, UNNAMED};
 use crate::event::{Leaves, Recording};
 use events::{CURRENT, Seen};
+use model::{Position, ReadFault};
 use wire::{Field, Message};
 
 /// The first byte of a trace: a message in field 1.
 const FIRST: u8 = 0x0a;
 /// The kernel's most CPUs (`NR_CPUS`).
 const CPUS: u64 = 8192;
-
-/// Why a trace cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct PacketFault {
-    /// Where the packet begins, where there is one: the byte, from 0.
-    pub offset: Option<usize>,
-    pub message: String,
-}
 
 /// Whether a file with this beginning looks like a trace of Perfetto.
 pub fn is(beginning: &[u8]) -> bool {
@@ -42,14 +34,14 @@ pub fn is(beginning: &[u8]) -> bool {
 /// # Errors
 /// The file is cut off, damaged or another one, its events are of several clocks or
 /// machines, or nothing in it was scheduled.
-pub fn read(file: &[u8]) -> Result<Recording, PacketFault> {
+pub fn read(file: &[u8]) -> Result<Recording, ReadFault> {
     let (mut trace, mut rest) = (Trace::default(), Message(file));
     while !rest.0.is_empty() {
-        let offset = Some(file.len() - rest.0.len());
+        let position = Some(Position::Byte(file.len() - rest.0.len()));
         let read = rest.take_field().and_then(|field| trace.packet(field));
-        read.map_err(|message| PacketFault { offset, message })?;
+        read.map_err(|message| ReadFault { position, message })?;
     }
-    trace.recording().map_err(|message| PacketFault { offset: None, message })
+    Ok(trace.recording()?)
 }
 
 #[derive(Default)]

@@ -149,13 +149,14 @@ fn what_cannot_be_read_is_said_with_its_place() {
     ]) {
         let fault = read(&file).expect_err(expected);
         assert!(
-            fault.offset.is_some_and(|at| at < file.len()) && fault.message.contains(expected),
+            matches!(fault.position, Some(Position::Byte(at)) if at < file.len())
+                && fault.message.contains(expected),
             "{fault:?}"
         );
     }
     let cut = [switch(5, 7), switch(6, 8)].concat();
     let fault = read(&cut[..cut.len() - 1]).expect_err("half a packet");
-    assert_eq!(fault.offset, Some(cut.len() / 2), "{fault}");
+    assert_eq!(fault.position, Some(Position::Byte(cut.len() / 2)), "{fault}");
     let fault = read(b"").expect_err("nothing");
-    assert!(fault.offset.is_none() && fault.message.contains("no sched_switch"), "{fault:?}");
+    assert!(fault.position.is_none() && fault.message.contains("no sched_switch"), "{fault:?}");
 }

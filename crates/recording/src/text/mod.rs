@@ -10,22 +10,7 @@ pub(crate) mod scheduling;
 use crate::collect::Collector;
 use crate::event::Recording;
 use line::Line;
-
-/// Why a trace cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Fault {
-    /// The line, from 1, where there is one.
-    pub line: Option<usize>,
-    /// What is wrong, and what would help.
-    pub message: String,
-}
-
-impl Fault {
-    fn at(line: usize, message: impl Into<String>) -> Fault {
-        Fault { line: Some(line), message: message.into() }
-    }
-}
+use model::ReadFault;
 
 /// So many lines are looked at to tell a trace from other texts.
 const LOOKED_AT: usize = 200;
@@ -39,7 +24,7 @@ pub fn is(text: &str) -> bool {
 ///
 /// # Errors
 /// A line is none of a trace, an event has not the kernel's form, or nothing in it was scheduled.
-pub fn read(text: &str) -> Result<Recording, Fault> {
+pub fn read(text: &str) -> Result<Recording, ReadFault> {
     let mut collector = Collector::new(has_waking(text));
     let text = text.trim_start_matches('\u{feff}').trim_end();
     let last = text.lines().count();
@@ -50,23 +35,24 @@ pub fn read(text: &str) -> Result<Recording, Fault> {
             Line::Lost(events) => collector.lost(events),
             Line::Cpus(cpus) => collector.cpus(cpus),
             Line::Event(raw) => {
-                let event = scheduling::parse(raw.name, raw.arguments)
-                    .map_err(|why| Fault::at(number, format!("{}: {why}{cut}", raw.name)))?;
+                let event = scheduling::parse(raw.name, raw.arguments).map_err(|why| {
+                    ReadFault::at_line(number, format!("{}: {why}{cut}", raw.name))
+                })?;
                 collector.event(&raw.moment, event);
             }
             Line::Unknown => return Err(unknown(line, number, cut)),
         }
     }
-    collector.finish("a trace as text").map_err(|message| Fault { line: None, message })
+    Ok(collector.finish("a trace as text")?)
 }
 
 /// What helps where only the file's last line is wrong.
 const CUT: &str = "; if the file was cut off there, delete the line";
 
-fn unknown(line: &str, number: usize, cut: &str) -> Fault {
+fn unknown(line: &str, number: usize, cut: &str) -> ReadFault {
     let shown: String = line.trim().chars().take(60).collect();
     let shown = model::text::line(&shown);
-    Fault::at(number, format!("'{shown}' is no line of a trace{cut}"))
+    ReadFault::at_line(number, format!("'{shown}' is no line of a trace{cut}"))
 }
 
 /// Where the kernel tells of wake-ups twice, only the first one says who woke: `sched_waking`.

@@ -116,22 +116,16 @@ fn lost_events_and_old_wake_ups_are_told() {
 
 #[test]
 fn what_is_no_trace_gets_its_line() {
-    let fault = |text: &str| {
-        let fault = read(text).expect_err(text);
-        (fault.line, fault.message)
-    };
+    let fault = |text: &str| read(text).expect_err(text).in_file("a");
     let cut = &TRACE_CMD[..TRACE_CMD.len() - 12];
-    let (line, why) = fault(cut);
-    assert_eq!(line, Some(7), "{why}");
-    assert!(why.starts_with("sched_switch: a task or its state is missing; if"), "{why}");
-    let (line, why) = fault(&format!("{FTRACE}nonsense \u{1b}[2J"));
-    assert_eq!(line, Some(8));
-    assert!(why.starts_with("'nonsense \\u001b[2J' is no line of a trace; if"), "{why}");
+    let lacking = "a:7: sched_switch: a task or its state is missing";
+    let said = fault(cut);
+    assert!(said.starts_with(&format!("{lacking}; if")), "{said}");
+    let said = fault(&format!("{FTRACE}nonsense \u{1b}[2J"));
+    assert!(said.starts_with("a:8: 'nonsense \\u001b[2J' is no line of a trace; if"), "{said}");
     // Only the last line can be cut off.
-    let (line, why) = fault(&format!("{cut}\n{TRACE_CMD}"));
-    assert_eq!((line, why.as_str()), (Some(7), "sched_switch: a task or its state is missing"));
-    let (line, why) = fault("a-1 [000] 1.0: irq_handler_entry: irq=1\n");
-    assert_eq!(line, None);
-    assert!(why.contains("no sched_switch"), "{why}");
+    assert_eq!(fault(&format!("{cut}\n{TRACE_CMD}")), lacking);
+    let said = fault("a-1 [000] 1.0: irq_handler_entry: irq=1\n");
+    assert!(said.starts_with("a: ") && said.contains("no sched_switch"), "{said}");
     assert!(!is("# a comment\nT: 0 ( 1001) P:80 I:1000\n"));
 }

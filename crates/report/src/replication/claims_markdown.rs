@@ -9,6 +9,7 @@ use stats::decide::replication::Reproduction;
 use super::phrases::{absence, found, kernels, published};
 use super::{Judged, Replication, Tested, sentence};
 use crate::markdown::clean;
+use crate::table::{Align, Field, Table};
 
 /// A whole document: the summary, its origin, a table for each source, and the commands for tests
 /// that were not run here.
@@ -47,20 +48,18 @@ fn afterwards(replication: &Replication) -> String {
 }
 
 fn table(claims: &[&Judged]) -> String {
-    let mut text = String::from("| claim | published | measured | verdict |\n|---|---|---|---|\n");
+    let headings = ["claim", "published", "measured", "verdict"];
+    let mut table = Table::new(&headings.map(|heading| (heading, Align::Left)));
     for judged in claims {
         let Judged { claim, verdict, .. } = judged;
-        let _ = writeln!(
-            text,
-            "| [{id}]({id}.toml): {} | {} | {} | {} |",
-            clean(&claim.about),
-            clean(&published(&claim.published)),
-            clean(&measured(judged)),
-            verdict.words(),
-            id = claim.id,
-        );
+        table.add([
+            Field::markdown(format!("[{id}]({id}.toml): {}", clean(&claim.about), id = claim.id)),
+            published(&claim.published).into(),
+            measured(judged).into(),
+            verdict.words().to_owned().into(),
+        ]);
     }
-    text
+    table.markdown()
 }
 
 /// The number that decides the claim: of its first test with data.

@@ -106,18 +106,12 @@ fn read(file: &Path) -> Result<Recording> {
     let unreadable = |fault| bad_input(format!("{name}: {fault}"));
     if is_perfettos(file) {
         let bytes = spec::files::read(file, spec::files::TRACE).map_err(unreadable)?;
-        return perfetto::read(&bytes).map_err(|fault| match fault.offset {
-            Some(offset) => bad_input(format!("{name}: byte {offset}: {fault}")),
-            None => bad_input(format!("{name}: {fault}")),
-        });
+        return perfetto::read(&bytes).map_err(|fault| bad_input(fault.in_file(name)));
     }
     let text = spec::files::text(file, spec::files::TRACE).map_err(unreadable)?;
     text::read(&text).map_err(|fault| {
         let foreign = (!text::is(&text)).then(|| foreign::refusal_of_text(file, &text)).flatten();
-        foreign.unwrap_or_else(|| match fault.line {
-            Some(line) => bad_input(format!("{name}:{line}: {fault}")),
-            None => bad_input(format!("{name}: {fault}")),
-        })
+        foreign.unwrap_or_else(|| bad_input(fault.in_file(&name)))
     })
 }
 

@@ -9,9 +9,9 @@
 use csv::{ReaderBuilder, StringRecord};
 use model::metric::PROGRAM;
 use model::play::frames::{self, FrameLog};
-use model::{Histogram, Metric, Record};
+use model::{Histogram, Metric, ReadFault, Record};
 
-use super::{Fault, Format, add_number};
+use super::{Format, add_number};
 
 /// How far the sum of the frame times may be from the time that passed, as a part of it.
 const COVERED: f64 = 0.05;
@@ -22,14 +22,17 @@ struct Frame {
     elapsed_ns: f64,
 }
 
-pub fn read(format: &Format, content: &str) -> Result<Vec<Record>, Fault> {
+pub fn read(format: &Format, content: &str) -> Result<Vec<Record>, ReadFault> {
     if !content.ends_with('\n') {
-        return Err(Fault::at(content.lines().count(), "the file is cut off in its last line"));
+        return Err(ReadFault::at_line(
+            content.lines().count(),
+            "the file is cut off in its last line",
+        ));
     }
     let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).from_reader(content.as_bytes());
     let lines: Result<Vec<StringRecord>, csv::Error> = reader.records().collect();
-    let lines = lines.map_err(|error| Fault::from(format!("not CSV: {error}")))?;
+    let lines = lines.map_err(|error| ReadFault::from(format!("not CSV: {error}")))?;
     let head = lines.iter().position(|line| line.get(0) == Some("fps"));
     let (system, frames) = lines.split_at(head.unwrap_or(lines.len()));
     let frames: Vec<Frame> = match frames {
@@ -56,9 +59,9 @@ fn cell<'a>(columns: &StringRecord, line: &'a StringRecord, name: &str) -> Optio
     line.get(columns.iter().position(|column| column.trim() == name)?)
 }
 
-fn frame(columns: &StringRecord, line: &StringRecord) -> Result<Frame, Fault> {
+fn frame(columns: &StringRecord, line: &StringRecord) -> Result<Frame, ReadFault> {
     let number = line.position().map_or(0, |position| position.line() as usize);
-    let fault = |message: String| Fault::at(number, message);
+    let fault = |message: String| ReadFault::at_line(number, message);
     if line.len() != columns.len() {
         return Err(fault(format!(
             "{} columns instead of {}: the file is cut off, or its numbers have commas (log with \
@@ -77,7 +80,7 @@ fn frame(columns: &StringRecord, line: &StringRecord) -> Result<Frame, Fault> {
     Ok(Frame { fps: value("fps")?, frame_time: value("frametime")?, elapsed_ns: value("elapsed")? })
 }
 
-fn measured(format: &Format, frames: &[Frame]) -> Result<Record, Fault> {
+fn measured(format: &Format, frames: &[Frame]) -> Result<Record, ReadFault> {
     let mut products: Vec<f64> = frames.iter().map(|frame| frame.fps * frame.frame_time).collect();
     products.sort_by(f64::total_cmp);
     let unit_ns = match products[products.len() / 2] {

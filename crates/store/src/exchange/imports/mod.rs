@@ -20,10 +20,9 @@ mod schbench;
 use std::collections::BTreeMap;
 
 use model::metric::PROGRAM;
-use model::trial::SCHEMA;
 use model::{
-    Backend, Contestant, Experiment, Machine, Metric, Outcome, Provenance, Record, SchedulerChoice,
-    Seed, Trial, Workload,
+    Backend, Contestant, Experiment, Machine, Metric, Outcome, Provenance, ReadFault, Record,
+    SchedulerChoice, Seed, Trial, Workload,
 };
 use serde_json::Value;
 
@@ -42,7 +41,7 @@ pub struct Format {
     /// What its workload does, in a sentence.
     about: &'static str,
     headlines: &'static [&'static str],
-    read: fn(&Format, &str) -> Result<Vec<Record>, Fault>,
+    read: fn(&Format, &str) -> Result<Vec<Record>, ReadFault>,
 }
 
 /// The formats' names, sorted.
@@ -63,7 +62,7 @@ pub fn is_any(text: &str) -> bool {
 ///
 /// # Errors
 /// The text looks like none, or like several.
-pub fn guessed(text: &str) -> Result<&'static Format, Fault> {
+pub fn guessed(text: &str) -> Result<&'static Format, ReadFault> {
     let alike: Vec<&Format> = FORMATS.iter().filter(|format| (format.is)(text)).collect();
     match alike.as_slice() {
         [format] => Ok(format),
@@ -83,7 +82,7 @@ impl Format {
     ///
     /// # Errors
     /// If a part of the text is not understood, or it has no trial.
-    pub fn read(&self, text: &str) -> Result<Vec<Record>, Fault> {
+    pub fn read(&self, text: &str) -> Result<Vec<Record>, ReadFault> {
         let records = (self.read)(self, text);
         let records = records.and_then(|records| {
             if records.is_empty() { Err("there is no result in it".into()) } else { Ok(records) }
@@ -92,7 +91,7 @@ impl Format {
             if (self.is)(text) {
                 return fault;
             }
-            Fault {
+            ReadFault {
                 message: format!("{}; what is read is {}", fault.message, self.wanted),
                 ..fault
             }
@@ -108,19 +107,14 @@ impl Format {
             ..Workload::default()
         };
         let trial = Trial {
-            schema: SCHEMA,
-            experiment: String::new(),
             backend: Backend::Imported,
             contestant: claimed("unnamed"),
             workload,
             machine: Machine { name: "unknown".into(), ..Machine::default() },
             seed: Seed(0),
-            block: 0,
-            boot: 0,
-            position: 0,
             timeout_ms: 0,
             probes: false,
-            trace: false,
+            ..Trial::default()
         };
         Record::without_measurement(trial, Outcome::Ok, Provenance::default())
     }
@@ -220,43 +214,6 @@ pub fn experiment(records: &[Record], beside: Option<&Experiment>) -> Experiment
 fn add<T: Clone>(list: &mut Vec<T>, item: &T, name: impl Fn(&T) -> String) {
     if !list.iter().any(|known| name(known) == name(item)) {
         list.push(item.clone());
-    }
-}
-
-/// Why a file cannot be imported.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The line, from 1, where there is one.
-    pub line: Option<usize>,
-    /// What is wrong, and what would help.
-    pub message: String,
-}
-
-impl Fault {
-    fn at(line: usize, message: impl Into<String>) -> Fault {
-        Fault { line: Some(line), message: message.into() }
-    }
-}
-
-impl From<String> for Fault {
-    fn from(message: String) -> Fault {
-        Fault { line: None, message }
-    }
-}
-
-impl From<&str> for Fault {
-    fn from(message: &str) -> Fault {
-        message.to_owned().into()
-    }
-}
-
-impl From<serde_json::Error> for Fault {
-    fn from(error: serde_json::Error) -> Fault {
-        let line = (error.line() > 0).then_some(error.line());
-        let text = error.to_string();
-        let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-        let cut = if error.is_eof() { "; the file is cut off" } else { "" };
-        Fault { line, message: format!("{message}{cut}") }
     }
 }
 

@@ -7,17 +7,20 @@
 
 use model::metric::PROGRAM;
 use model::parsers::positive;
-use model::{Outcome, Record};
+use model::{Outcome, ReadFault, Record};
 use roxmltree::{Document, Error, Node};
 
-use super::{Fault, Format, add_number, claimed};
+use super::{Format, add_number, claimed};
 
-pub fn read(format: &Format, content: &str) -> Result<Vec<Record>, Fault> {
+pub fn read(format: &Format, content: &str) -> Result<Vec<Record>, ReadFault> {
     let document = Document::parse(content).map_err(|error| match error {
         Error::UnclosedRootNode | Error::UnexpectedEndOfStream => {
-            Fault::at(content.lines().count(), "the file is cut off")
+            ReadFault::at_line(content.lines().count(), "the file is cut off")
         }
-        _ => Fault::at(error.pos().row as usize, format!("not XML that can be read: {error}")),
+        _ => ReadFault::at_line(
+            error.pos().row as usize,
+            format!("not XML that can be read: {error}"),
+        ),
     })?;
     let root = document.root_element();
     let mut records = Vec::new();
@@ -39,7 +42,8 @@ pub fn read(format: &Format, content: &str) -> Result<Vec<Record>, Fault> {
                     let reason = "the file has no value for it: it did not run, or failed".into();
                     record.outcome = Outcome::Failed { reason };
                 } else {
-                    let number = positive(text).map_err(|why| Fault::at(line(entry), why))?;
+                    let number =
+                        positive(text).map_err(|why| ReadFault::at_line(line(entry), why))?;
                     add_number(&mut record, measure, number * factor);
                 }
                 records.push(record);
@@ -65,10 +69,10 @@ fn line(node: Node) -> usize {
 }
 
 /// What all records of a result have in common.
-fn blank(format: &Format, result: Node, measure: &str) -> Result<Record, Fault> {
+fn blank(format: &Format, result: Node, measure: &str) -> Result<Record, ReadFault> {
     let title = value(result, "Title");
     if title.is_empty() {
-        return Err(Fault::at(line(result), "a result without a title"));
+        return Err(ReadFault::at_line(line(result), "a result without a title"));
     }
     let mut record = match value(result, "Description") {
         "" => format.record(title),
@@ -81,7 +85,7 @@ fn blank(format: &Format, result: Node, measure: &str) -> Result<Record, Fault> 
 }
 
 /// The measure of a result, and the factor from the file's unit to the measure's.
-fn measure(result: Node) -> Result<(&'static str, f64), Fault> {
+fn measure(result: Node) -> Result<(&'static str, f64), ReadFault> {
     let scale = value(result, "Scale").to_lowercase();
     let is_rate = ["/s", "/sec", "per second"].iter().any(|end| scale.ends_with(end));
     match (value(result, "Proportion"), scale.as_str()) {
@@ -93,7 +97,7 @@ fn measure(result: Node) -> Result<(&'static str, f64), Fault> {
         ("HIB", _) => Ok(("score", 1.0)),
         (unknown, _) => {
             let message = format!("`Proportion` is `{unknown}`, neither LIB nor HIB");
-            Err(Fault::at(line(result), message))
+            Err(ReadFault::at_line(line(result), message))
         }
     }
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use model::metric::PROGRAM;
 use model::parsers::{Reported, positive};
-use model::{Histogram, Outcome, Record};
+use model::{Histogram, Outcome, ReadFault, Record};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Fault, Format, add_number, text};
+use super::{Format, add_number, text};
 
 /// Adds the measurements that a parser of the live backend has found.
 fn add_reported(record: &mut Record, reported: &Reported) {
@@ -27,7 +27,7 @@ fn add_reported(record: &mut Record, reported: &Reported) {
 
 /// `cyclictest --json`, or its text. Values from its `-h` on are counted there but not in the
 /// histogram; without `-h` all are.
-pub fn cyclictest(format: &Format, content: &str) -> Result<Vec<Record>, Fault> {
+pub fn cyclictest(format: &Format, content: &str) -> Result<Vec<Record>, ReadFault> {
     // After the document the text form of the same may follow.
     let document = match content.find('{') {
         Some(start) => {
@@ -63,7 +63,7 @@ pub fn cyclictest(format: &Format, content: &str) -> Result<Vec<Record>, Fault> 
 
 /// jitterdebugger's `results.json`. Values from 1,000 on are counted there but not in the
 /// histogram.
-pub fn jitterdebugger(format: &Format, content: &str) -> Result<Vec<Record>, Fault> {
+pub fn jitterdebugger(format: &Format, content: &str) -> Result<Vec<Record>, ReadFault> {
     let document: Value = serde_json::from_str(content)?;
     let reported = model::parsers::parse("jitterdebugger", content, "")?;
     let mut record = format.record("jitterdebugger");
@@ -92,7 +92,7 @@ struct HyperfineCommand {
 }
 
 /// `hyperfine --export-json`: each time is a trial; one that ended with an error has failed.
-pub fn hyperfine(format: &Format, content: &str) -> Result<Vec<Record>, Fault> {
+pub fn hyperfine(format: &Format, content: &str) -> Result<Vec<Record>, ReadFault> {
     let document: HyperfineExport = serde_json::from_str(content)?;
     let mut records = Vec::new();
     for HyperfineCommand { command, times, exit_codes } in &document.results {
@@ -137,7 +137,7 @@ pub fn printed(
     content: &str,
     parser: &str,
     beginnings: &[&str],
-) -> Result<Vec<Record>, Fault> {
+) -> Result<Vec<Record>, ReadFault> {
     let lines = || (1..).zip(content.split_inclusive('\n'));
     let begin = beginnings.iter().find(|begin| lines().any(|(_, line)| line.starts_with(**begin)));
     let mut runs: Vec<(usize, String)> = Vec::new();
@@ -153,8 +153,14 @@ pub fn printed(
     runs.iter().map(|(line, run)| printed_once(format, run, parser, *line)).collect()
 }
 
-fn printed_once(format: &Format, run: &str, parser: &str, line: usize) -> Result<Record, Fault> {
-    let reported = model::parsers::parse(parser, run, "").map_err(|why| Fault::at(line, why))?;
+fn printed_once(
+    format: &Format,
+    run: &str,
+    parser: &str,
+    line: usize,
+) -> Result<Record, ReadFault> {
+    let reported =
+        model::parsers::parse(parser, run, "").map_err(|why| ReadFault::at_line(line, why))?;
     let of_perf = run.strip_prefix(PERF_BEGIN).and_then(|rest| rest.split_once('\''));
     let name = of_perf.map_or(format.name.into(), |(name, _)| format!("{}_{name}", format.name));
     let mut record = format.record(&name);
@@ -173,14 +179,14 @@ fn printed_once(format: &Format, run: &str, parser: &str, line: usize) -> Result
 ///
 /// Its YAML has a key and a value a line. Its rate per second of CPU time is ignored: a stressor
 /// whose children do the work has almost no CPU time of its own, and the rate becomes meaningless.
-pub fn stress_ng(format: &Format, content: &str) -> Result<Vec<Record>, Fault> {
+pub fn stress_ng(format: &Format, content: &str) -> Result<Vec<Record>, ReadFault> {
     if content.contains("stress-ng: ") {
         let rates = model::parsers::stress_ng_rates(content)?;
         return Ok(rates.iter().map(|(name, rate)| stressor_record(format, name, *rate)).collect());
     }
     if content.lines().next_back().is_none_or(|line| line.trim_end() != "...") {
         let message = "the file is cut off: it does not end with `...`";
-        return Err(Fault::at(content.lines().count(), message));
+        return Err(ReadFault::at_line(content.lines().count(), message));
     }
     let mut facts = BTreeMap::new();
     let mut stressors: Vec<Vec<(usize, &str, &str)>> = Vec::new();
@@ -205,13 +211,13 @@ fn stressor(
     format: &Format,
     fields: &[(usize, &str, &str)],
     facts: &BTreeMap<&str, &str>,
-) -> Result<Record, Fault> {
+) -> Result<Record, ReadFault> {
     let (first, _, name) = fields[0];
     let number = |key: &str| {
         let field = fields.iter().find(|(_, found, _)| *found == key);
-        let (line, _, value) =
-            field.ok_or_else(|| Fault::at(first, format!("{name}: `{key}` is missing")))?;
-        positive(value).map_err(|why| Fault::at(*line, format!("{name}: `{key}`: {why}")))
+        let (line, _, value) = field
+            .ok_or_else(|| ReadFault::at_line(first, format!("{name}: `{key}` is missing")))?;
+        positive(value).map_err(|why| ReadFault::at_line(*line, format!("{name}: `{key}`: {why}")))
     };
     let rate = number("bogo-ops")? / number("wall-clock-time")?;
     let mut record = stressor_record(format, name, rate);

@@ -3,11 +3,11 @@
 //! `schbench -j FILE` or as it prints them. It keeps no histogram, so its quantiles become single
 //! numbers.
 
-use model::Record;
 use model::metric::PROGRAM;
+use model::{ReadFault, Record};
 use serde_json::{Map, Value, json};
 
-use super::{Fault, Format, add_number, claimed, text};
+use super::{Format, add_number, claimed, text};
 
 /// Its names of quantiles, and Fairground's.
 const STATISTICS: [(&str, &str); 5] = [
@@ -34,7 +34,7 @@ const HEADINGS: [(&str, &str); 4] = [
     ("RPS percentiles", "rps"),
 ];
 
-pub fn read(format: &Format, content: &str) -> Result<Vec<Record>, Fault> {
+pub fn read(format: &Format, content: &str) -> Result<Vec<Record>, ReadFault> {
     let is_json = content.trim_start().starts_with('{');
     let document = if is_json { serde_json::from_str(content)? } else { of_text(content)? };
     let numbers = document.get("int").ok_or("`int` is missing")?;
@@ -74,7 +74,7 @@ pub fn read(format: &Format, content: &str) -> Result<Vec<Record>, Fault> {
 
 /// The numbers of a text under the names that they have in JSON. It prints all of them again every
 /// few seconds; the last ones are of the whole run.
-fn of_text(content: &str) -> Result<Value, Fault> {
+fn of_text(content: &str) -> Result<Value, ReadFault> {
     let mut numbers = Map::new();
     let mut block = None;
     for (number, line) in (1..).zip(content.lines()) {
@@ -96,7 +96,7 @@ fn of_text(content: &str) -> Result<Value, Fault> {
     match block {
         None => Err(format!("there is no heading `Latencies {TEXT_BEGIN}`").into()),
         Some((line, name)) if !numbers.contains_key(&format!("{name}_max")) => {
-            Err(Fault::at(line, "the file is cut off: this block has no `max=`"))
+            Err(ReadFault::at_line(line, "the file is cut off: this block has no `max=`"))
         }
         Some(_) => Ok(json!({ "int": numbers })),
     }
