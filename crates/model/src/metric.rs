@@ -206,7 +206,7 @@ pub const MEASURES: &[Measure] = &[
         "cpu_share",
         Unit::Ratio,
         Direction::Neutral,
-        "cpu_time_ns / (run time × CPUs of the machine).",
+        "cpu_time_ns / (the time in which it was counted × CPUs of the machine).",
     ),
     number(
         "jain_index",

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 
 use model::Clock;
+use model::measure_key::Statistic;
+use model::metric::ALL;
 use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, OutcomeCount, Row};
 
@@ -74,15 +76,50 @@ fn bad_outcomes(cell: &Cell, place: &str, paint: Paint) -> String {
     bad.map(line).collect()
 }
 
+/// The most measures that are shown of a workload without headlines.
+const USUAL_ROWS: usize = 6;
+
 fn cell_table(cell: &Cell, baseline: &str, paint: Paint) -> String {
     let clock = if cell.clock == Clock::Virtual { "virtual clock" } else { "real clock" };
     let mut text = format!("{}, {clock}\n", paint.bold(&fit(&cell.label(), COLUMNS - 16)));
     let headlines: Vec<&Row> = cell.headline().collect();
-    let rows = if headlines.is_empty() { cell.rows.iter().collect() } else { headlines };
-    for row in rows {
+    let is_chosen = headlines.is_empty();
+    let rows = if is_chosen { usual_rows(cell) } else { headlines };
+    for row in &rows {
         text += &row_table(row, baseline, paint);
     }
+    let more = cell.rows.len() - rows.len();
+    if is_chosen && more > 0 {
+        text += &wrapped(
+            &format!(
+                "{more} more measures are in `fairground report` and `fairground export csv`; \
+                 `headline` in a workload's TOML file chooses what is shown here."
+            ),
+            "  ",
+        );
+    }
     text + &bad_outcomes(cell, "", paint) + "\n"
+}
+
+/// What is shown of a workload without headlines, such as rt-app's: the first measures that can be
+/// better or worse, of all tasks together if there are such, and of distributions the 99th
+/// percentile.
+fn usual_rows(cell: &Cell) -> Vec<&Row> {
+    let judged = |row: &&Row| {
+        row.judges()
+            && row.is_measured()
+            && matches!(row.measure.statistic, None | Some(Statistic::P99))
+    };
+    let of_all = |row: &&Row| row.measure.group == ALL;
+    let mut rows: Vec<&Row> = cell.rows.iter().filter(judged).filter(of_all).collect();
+    if rows.is_empty() {
+        rows = cell.rows.iter().filter(judged).collect();
+    }
+    if rows.is_empty() {
+        rows = cell.rows.iter().collect();
+    }
+    rows.truncate(USUAL_ROWS);
+    rows
 }
 
 fn row_table(row: &Row, baseline: &str, paint: Paint) -> String {

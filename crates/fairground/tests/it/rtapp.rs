@@ -108,3 +108,20 @@ fn a_task_group_is_refused_by_name_before_anything_runs() {
     assert!(refusal.contains(wanted), "{refusal}");
     assert!(!bench.path("fairground.db").exists());
 }
+
+/// rt-app's files name no headlines: a few measures of all tasks are shown, and where the rest is.
+#[test]
+fn a_file_without_headlines_has_a_short_answer() {
+    let bench = Bench::new();
+    let task = |name: &str| {
+        format!(r#""{name}": {{"timer": {{"ref": "unique", "period": 9000}}, "run": 900}}"#)
+    };
+    let tasks: Vec<String> = (0..12).map(|number| task(&format!("t{number}"))).collect();
+    bench.write("many.json", &format!(r#"{{"tasks": {{{}}}}}"#, tasks.join(", ")));
+    let run = ["run", "--on", "sim", "--workload", "./many.json", "--scheduler", "fifo"];
+    let more = ["--scheduler", "vtime", "--blocks", "6"];
+    let said = stdout(&bench.run(&[&run[..], &more].concat()).success());
+    assert!(said.lines().count() < 40, "{said}");
+    assert!(said.contains("deadline_miss_ratio all"), "{said}");
+    assert!(said.contains("more measures are in `fairground report`"), "{said}");
+}

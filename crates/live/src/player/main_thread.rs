@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::ptr;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Once};
 use std::thread::JoinHandle;
@@ -145,8 +146,11 @@ fn play_until_end(
         return Err(explain(run, fault, group, errno));
     }
     let control = run.control();
+    let since_start =
+        |ns: &AtomicU64| ns.load(SeqCst).saturating_sub(control.start_ns.load(SeqCst));
     Ok(Played {
-        run_ns: control.end_ns.load(SeqCst).saturating_sub(control.start_ns.load(SeqCst)),
+        run_ns: since_start(&control.end_ns),
+        sampled_ns: since_start(&control.sampled_ns),
         completion_ns,
         groups: played::groups(run),
         program,
@@ -251,6 +255,7 @@ fn end_counting(run: &RunState) {
     control.counting.store(0, SeqCst);
     control.end_ns.store(now_ns(), SeqCst);
     played::sample_cpu_times(run);
+    control.sampled_ns.store(now_ns(), SeqCst);
 }
 
 /// Ends all tasks and waits until they have left.

@@ -15,6 +15,9 @@ use crate::program::Finished;
 pub struct Played {
     /// From the common start to the end of the trial, nanoseconds.
     pub run_ns: u64,
+    /// From the common start until the CPU times of all tasks were read, nanoseconds: they run on
+    /// while that is done.
+    pub sampled_ns: u64,
     /// From the common start to the end of the last finite task; `None` without finite tasks, or
     /// when not all of them ended.
     pub completion_ns: Option<u64>,

@@ -38,6 +38,8 @@ pub struct Control {
     pub start_ns: AtomicU64,
     /// The end of the trial on `CLOCK_MONOTONIC`.
     pub end_ns: AtomicU64,
+    /// When the CPU times of all tasks were read, on `CLOCK_MONOTONIC`.
+    pub sampled_ns: AtomicU64,
     /// The first fault, packed; 0: none.
     pub fault: AtomicU64,
 }

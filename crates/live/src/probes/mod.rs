@@ -227,8 +227,9 @@ impl Probes {
     /// be so while the workload goes on. Dropping detaches them.
     pub fn stop(&self) -> Window {
         let started = self.globals.read::<u32>(self.offset("counting")) != 0;
-        let finish_ns = monotonic_ns();
         self.globals.write(self.offset("counting"), 0_u32);
+        // After the last interval that counts, or shares could be above all CPUs.
+        let finish_ns = monotonic_ns();
         self.tasks.iter().enumerate().for_each(|(index, task)| self.stopped.set(index, task));
         (0..self.groups.len())
             .for_each(|group| self.stopped_retired.set(group, self.retired(group)));

@@ -21,6 +21,11 @@ pub fn all(played: &Played, reported: &Reported, provenance: &Provenance) -> Mea
     let mut sheet = Sheet {
         measured: Measured::default(),
         run_ns: played.run_ns,
+        counted_ns: played
+            .readings
+            .as_ref()
+            .map_or(played.sampled_ns, |readings| readings.counted_ns)
+            .max(played.run_ns),
         cpus: provenance.cpus,
         no_probes: why,
     };
@@ -70,6 +75,8 @@ const NUMBER_TAKEN: &str = "a task has ended, and a later process has its number
 struct Sheet {
     measured: Measured,
     run_ns: u64,
+    /// The time in which CPU time was counted, which is a little longer.
+    counted_ns: u64,
     cpus: u32,
     no_probes: String,
 }
@@ -132,7 +139,7 @@ impl Sheet {
     }
 
     fn share(&self, cpu_ns: f64) -> f64 {
-        cpu_ns / (self.run_ns.max(1) as f64 * f64::from(self.cpus.max(1)))
+        cpu_ns / (self.counted_ns.max(1) as f64 * f64::from(self.cpus.max(1)))
     }
 
     /// Measures that the tasks take themselves.
@@ -219,6 +226,14 @@ mod tests {
     fn measured(played: &Played) -> Measured {
         let provenance = Provenance { cpus: 2, probes: "no BTF".into(), ..Provenance::default() };
         all(played, &Reported::default(), &provenance)
+    }
+
+    #[test]
+    fn a_share_is_of_the_time_in_which_it_was_counted() {
+        let mut slow = played();
+        slow.groups[0].cpu_ns = Some(vec![1_030, 1_030]);
+        slow.sampled_ns = 1_030;
+        assert_eq!(measured(&slow).value("cpu_share", "g"), Some(1.0));
     }
 
     #[test]
