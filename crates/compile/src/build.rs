@@ -33,6 +33,7 @@ type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 const SCHEDULERS: &str = "../../schedulers";
 /// What runs instead of rustc, if anything.
 const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
+const OLDER_NAMES: &str = "native/older/older_names.h";
 const PROBES: &str = "../live/src/probes.bpf.c";
 const RECORDER: &str = "../live/src/recorder.bpf.c";
 const HEADERS: [&str; 9] = [
@@ -58,8 +59,11 @@ fn main() {
 fn build() -> Result {
     let own = ["build.rs", "build_types.rs", "clang.rs", "guarded.rs", "identity.rs", "scan.rs"];
     let own = own.map(|name| format!("src/{name}"));
-    for watched in
-        own.iter().map(String::as_str).chain([SCHEDULERS, PROBES, RECORDER]).chain(HEADERS)
+    for watched in own
+        .iter()
+        .map(String::as_str)
+        .chain([SCHEDULERS, PROBES, RECORDER, OLDER_NAMES])
+        .chain(HEADERS)
     {
         println!("cargo::rerun-if-changed={watched}");
     }
@@ -145,6 +149,7 @@ fn gather_headers(clang: &Path, out: &Path) -> Result<PathBuf> {
         fs::copy(&file, tree.join(file_name(&file)))?;
     }
     fs::copy(brought.join("arch").join(clang::arch()).join("vmlinux.h"), tree.join("vmlinux.h"))?;
+    add_older_names(&tree.join("scx"))?;
     copy_tree(&Path::new(SCHEDULERS).join("include"), &tree.join("include"))?;
     // A scheduler outside the tree may include one of the tree.
     for file in files(Path::new(SCHEDULERS), ".bpf.c")? {
@@ -155,6 +160,14 @@ fn gather_headers(clang: &Path, out: &Path) -> Result<PathBuf> {
         fs::write(tree.join("bpf").join(name), text)?;
     }
     Ok(tree)
+}
+
+/// Lets the ecosystem's last header end with the names of older ones.
+fn add_older_names(scx: &Path) -> Result {
+    fs::copy(OLDER_NAMES, scx.join("older_names.h"))?;
+    let compat = scx.join("compat.bpf.h");
+    let text = fs::read_to_string(&compat)?;
+    Ok(fs::write(compat, text + "#include <scx/older_names.h>\n")?)
 }
 
 fn copy_tree(from: &Path, to: &Path) -> Result {

@@ -156,6 +156,9 @@ pub fn reading_a_pipe(clang: &Path, headers: &Path, source: &Text) -> Command {
     if !folder.starts_with(&headers) {
         command.arg(prefix_map(&folder, source.folder));
     }
+    // Where the C library's headers have their parts; with `-target bpf` clang does not know it.
+    let parts = format!("/usr/include/{}-linux-gnu", std::env::consts::ARCH);
+    command.arg("-idirafter").arg(parts);
     command.args(["-x", "c", "-c", "-"]);
     command
 }

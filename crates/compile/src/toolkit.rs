@@ -65,6 +65,28 @@ mod tests {
         bytes.windows(words.len()).any(|window| window == words.as_bytes())
     }
 
+    /// The names of Linux 6.12, the one argument of 6.13 to 7.0, and the C library's constants.
+    #[test]
+    fn a_scheduler_of_older_headers_compiles_for_kernels_and_for_the_simulator() {
+        const TEXT: &str = "#include <scx/common.bpf.h>\n#include <limits.h>\n#include <errno.h>\n\
+            char _license[] SEC(\"license\") = \"GPL\";\n\
+            void BPF_STRUCT_OPS(old_enqueue, struct task_struct *p, u64 flags) {\n\
+            if (flags) scx_bpf_dispatch_vtime(p, 0, SCX_SLICE_DFL, p->scx.dsq_vtime, flags);\n\
+            else scx_bpf_dispatch(p, 0, SCX_SLICE_DFL, flags); }\n\
+            void BPF_STRUCT_OPS(old_dispatch, s32 cpu, struct task_struct *prev) {\n\
+            if (!scx_bpf_consume(0) && !scx_bpf_dsq_move_to_local(INT_MAX))\n\
+            scx_bpf_dsq_move_to_local(ENOENT, 0); }\n\
+            SCX_OPS_DEFINE(old_ops, .enqueue = (void *)old_enqueue,\n\
+            .dispatch = (void *)old_dispatch, .name = \"old\");\n";
+        let clang = clang::find().expect("a compiler");
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let headers = folder.path().join("headers");
+        unpack(&headers).expect("the archive is whole");
+        let source = clang::Text { label: "x/old.bpf.c", folder: Path::new("x"), text: TEXT };
+        clang::compile(&clang, &headers, &source).expect("an object");
+        make::object(&clang, &headers, &source).expect("a native object");
+    }
+
     #[test]
     fn an_object_is_the_same_in_another_folder_and_names_none() {
         let clang = clang::find().expect("a compiler");

@@ -88,6 +88,12 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
             .filter_map(|(name, kind)| Some(Variable { place: *symbols.get(&name)?, name, kind }))
             .collect(),
     };
+    if let Some((name, _)) = of_section(&btf, ".struct_ops").next() {
+        return Err(format!(
+            "{name} is in the section .struct_ops: write SEC(\".struct_ops.link\"), as \
+             SCX_OPS_DEFINE does"
+        ));
+    }
     if found.ops.is_empty() {
         return Err("no struct sched_ext_ops: define one with SCX_OPS_DEFINE".into());
     }

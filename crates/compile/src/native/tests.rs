@@ -91,6 +91,14 @@ fn a_program_that_traces_a_kernel_is_refused() {
 }
 
 #[test]
+fn a_table_of_operations_without_a_link_is_named() {
+    let body = "void BPF_STRUCT_OPS(linked_enqueue, struct task_struct *p, u64 flags) { }\n\
+        SEC(\".struct_ops\") struct sched_ext_ops old_ops = { .name = \"old\" };";
+    let (_, message) = refusal("linked", body);
+    assert!(message.contains("old_ops is in the section .struct_ops: write"), "{message}");
+}
+
+#[test]
 fn an_address_has_a_line() {
     let source =
         builtin().into_iter().find(|source| source.name == "fifo").expect("fifo is built in");

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The names and forms of older headers, for schedulers that were written with them. Each means what
+ * its successor means, which also runs on older kernels.
+ */
+#ifndef FAIRGROUND_OLDER_NAMES_H
+#define FAIRGROUND_OLDER_NAMES_H
+
+/* Of Linux 6.12. */
+#define scx_bpf_dispatch(p, dsq_id, slice, enq_flags)					\
+	scx_bpf_dsq_insert(p, dsq_id, slice, enq_flags)
+#define scx_bpf_dispatch_vtime(p, dsq_id, slice, vtime, enq_flags)			\
+	scx_bpf_dsq_insert_vtime(p, dsq_id, slice, vtime, enq_flags)
+#define scx_bpf_consume(dsq_id) scx_bpf_dsq_move_to_local(dsq_id)
+#define scx_bpf_dispatch_from_dsq(it, p, dsq_id, enq_flags)				\
+	scx_bpf_dsq_move(it, p, dsq_id, enq_flags)
+#define scx_bpf_dispatch_vtime_from_dsq(it, p, dsq_id, enq_flags)			\
+	scx_bpf_dsq_move_vtime(it, p, dsq_id, enq_flags)
+#define scx_bpf_dispatch_from_dsq_set_slice(it, slice) scx_bpf_dsq_move_set_slice(it, slice)
+#define scx_bpf_dispatch_from_dsq_set_vtime(it, vtime) scx_bpf_dsq_move_set_vtime(it, vtime)
+
+/* Until Linux 7.0 it had one argument. */
+static __always_inline bool fairground_move_to_local(u64 dsq_id, u64 enq_flags)
+{
+	return scx_bpf_dsq_move_to_local(dsq_id, enq_flags);
+}
+#undef scx_bpf_dsq_move_to_local
+#define scx_bpf_dsq_move_to_local(dsq_id, ...)						\
+	FAIRGROUND_MOVE_TO_LOCAL(dsq_id, ##__VA_ARGS__, 0)
+#define FAIRGROUND_MOVE_TO_LOCAL(dsq_id, enq_flags, ...)				\
+	fairground_move_to_local(dsq_id, enq_flags)
+
+#endif /* FAIRGROUND_OLDER_NAMES_H */
