@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use libbpf_rs::Linker;
 
-use crate::guarded;
+use crate::{guarded, scan};
 
 /// The oldest clang that is accepted: older ones lose the upper half of 64-bit enumerators.
 pub const OLDEST: u32 = 16;
@@ -159,6 +159,10 @@ pub fn reading_a_pipe(clang: &Path, headers: &Path, source: &Text) -> Command {
     // Where the C library's headers have their parts; with `-target bpf` clang does not know it.
     let parts = format!("/usr/include/{}-linux-gnu", std::env::consts::ARCH);
     command.arg("-idirafter").arg(parts);
+    // That header declares the kernel's functions itself, also where vmlinux.h comes before it.
+    if scan::includes(source.text).iter().any(|include| include.name == "scx/common.bpf.h") {
+        command.arg("-DBPF_NO_KFUNC_PROTOTYPES=");
+    }
     command.args(["-x", "c", "-c", "-"]);
     command
 }

@@ -102,19 +102,15 @@ fn cell_table(cell: &Cell, baseline: &str, paint: Paint) -> String {
 }
 
 /// What is shown of a workload without headlines, such as rt-app's: the first measures that can be
-/// better or worse, of all tasks together if there are such, and of distributions the 99th
-/// percentile.
+/// better or worse, those of all tasks together first, and of distributions the 99th percentile.
 fn usual_rows(cell: &Cell) -> Vec<&Row> {
     let judged = |row: &&Row| {
         row.judges()
             && row.is_measured()
             && matches!(row.measure.statistic, None | Some(Statistic::P99))
     };
-    let of_all = |row: &&Row| row.measure.group == ALL;
-    let mut rows: Vec<&Row> = cell.rows.iter().filter(judged).filter(of_all).collect();
-    if rows.is_empty() {
-        rows = cell.rows.iter().filter(judged).collect();
-    }
+    let mut rows: Vec<&Row> = cell.rows.iter().filter(judged).collect();
+    rows.sort_by_key(|row| row.measure.group != ALL);
     if rows.is_empty() {
         rows = cell.rows.iter().collect();
     }
