@@ -47,7 +47,8 @@ pub struct Machine {
     /// NUMA nodes; each has an equal, contiguous range of CPUs.
     #[serde(default = "usual::<1>", skip_serializing_if = "is_usual::<1>")]
     pub nodes: u32,
-    /// Speed of each CPU, 1024 is full speed; empty: all full.
+    /// Speed of each CPU, 1024 is full speed; empty: all full. Deadline tasks use their budgets up
+    /// more slowly on a slow CPU, wake on one that is fast enough, and can reserve 95 % of the sum.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capacity: Vec<u32>,
     /// Ticks per second (`CONFIG_HZ`).
