@@ -11,8 +11,8 @@
 //! [`measure_key`]), [`histogram`]s, [`series`] and a [`trace`]. [`seed`] is the only source of
 //! chance. [`claim`] is a published finding with its tests, [`aim`] what a user wants. [`tape`] is what the tasks of a
 //! recording did, [`tape_text`] the same on its way to others. [`play`] is what a workload means,
-//! defined once for all backends; [`parsers`] read what real programs print, and [`read_fault`] says
-//! why a file of theirs is wrong. [`text`] makes strangers' words safe for a terminal.
+//! defined once for all backends; [`parsers`] read what real programs print, and [`read_fault`]
+//! says why a file of theirs is wrong. [`text`] makes strangers' words safe for a terminal.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 
