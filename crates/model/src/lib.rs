@@ -5,14 +5,15 @@
 //! Experiment ──► Trial ──► Record ──► (stats) Comparison
 //! ```
 //!
-//! Read in this order: [`experiment`] asks a question, [`contestant`] (with its [`knob`]s), [`workload`] and
-//! [`machine`] say what is compared, under which workload, on which machine; [`trial`] is one
-//! answerable question as a value; [`record`] is its answer, made of [`metric`]s (each with its
-//! [`measure_key`]), [`histogram`]s, [`series`] and a [`trace`]. [`seed`] is the only source of
-//! chance. [`claim`] is a published finding with its tests, [`aim`] what a user wants. [`tape`] is what the tasks of a
-//! recording did, [`tape_text`] the same on its way to others. [`play`] is what a workload means,
-//! defined once for all backends; [`parsers`] read what real programs print, and [`read_fault`]
-//! says why a file of theirs is wrong. [`text`] makes strangers' words safe for a terminal.
+//! Read in this order: [`experiment`] asks a question, [`contestant`] (with its [`knob`]s),
+//! [`workload`] and [`machine`] say what is compared, under which workload, on which machine;
+//! [`trial`] is one answerable question as a value; [`record`] is its answer, made of [`metric`]s
+//! (each with its [`measure_key`]), [`histogram`]s, [`series`] and a [`trace`]. [`seed`] is the
+//! only source of chance. [`claim`] is a published finding with its tests, [`aim`] what a user
+//! wants. [`tape`] is what the tasks of a recording did, [`tape_text`] the same on its way to
+//! others. [`play`] is what a workload means, defined once for all backends; [`parsers`] read what
+//! real programs print, and [`read_fault`] says why a file of theirs is wrong. [`text`] makes
+//! strangers' words safe for a terminal.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 
