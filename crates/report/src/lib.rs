@@ -5,9 +5,9 @@
 //! What several forms of a report share:
 //! [`units`] formats numbers, [`sentence`] marks the names in a sentence, `cells` finds the cells
 //! that differ only in the backend, `leaders` names the best contestants under each workload,
-//! `verdict_text` has a verdict with its reason, `reading` has what all forms read from a comparison, `table` writes one table in each form,
-//! [`answer`] states the result in sentences, `advice` states
-//! a recommendation, [`agreement`] states how near the simulator is to a
+//! `verdict_text` has a verdict with its reason, `reading` has what all forms read from a
+//! comparison, `table` writes one table in each form, [`answer`] states the result in sentences,
+//! `advice` states a recommendation, [`agreement`] states how near the simulator is to a
 //! kernel, [`explain`] states why tasks waited, [`replication`] states which published findings
 //! hold, and [`switching`] states how to switch to a scheduler.
 //!

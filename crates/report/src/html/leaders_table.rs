@@ -47,8 +47,8 @@ pub fn table(reading: &Reading) -> Markup {
             "A contestant is distinguishable from the best if its median differs by more than "
             (percent(stats::compare::margin::MARGIN_PERCENT / 100.0))
             " and an exact rank test at " (percent(stats::rank::holm::ALPHA))
-            ", corrected for all such comparisons (Holm), confirms it; of the baseline the              verdicts below decide. “Not distinguishable” means \
-             that these trials show no difference; it does not mean equal. Brackets are "
+            ", corrected for all such comparisons (Holm), confirms it; of the baseline \
+             the verdicts below decide. “Not distinguishable” means that these trials show no difference; it does not mean equal. Brackets are "
             (percent(comparison.confidence)) " intervals."
         }
     }
