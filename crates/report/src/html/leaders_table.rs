@@ -48,7 +48,8 @@ pub fn table(reading: &Reading) -> Markup {
             (percent(stats::compare::margin::MARGIN_PERCENT / 100.0))
             " and an exact rank test at " (percent(stats::rank::holm::ALPHA))
             ", corrected for all such comparisons (Holm), confirms it; of the baseline \
-             the verdicts below decide. “Not distinguishable” means that these trials show no difference; it does not mean equal. Brackets are "
+             the verdicts below decide. “Not distinguishable” means that \
+             these trials show no difference; it does not mean equal. Brackets are "
             (percent(comparison.confidence)) " intervals."
         }
     }
