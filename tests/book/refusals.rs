@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Commands that no test can run in full still pass the program's own refusals: `run` as a plan, and
-//! `recommend` in the simulator.
+//! Commands that no test can run in full still pass the program's own refusals: `run` as a plan,
+//! and `recommend` in the simulator.
 
 use std::path::Path;
 use std::process::Command;
@@ -57,8 +57,8 @@ fn shown(page: &Page, folder: &Path) -> Vec<(usize, String)> {
     parsed
 }
 
-/// The arguments that plan what the command runs; `None` for commands that need what a test lacks: a
-/// kernel that somebody has built, root, another machine.
+/// The arguments that plan what the command runs; `None` for commands that need what a test lacks:
+/// a kernel that somebody has built, root, another machine.
 fn arguments(words: &str) -> Option<Vec<String>> {
     let words = words.split(['|', '#']).next()?.strip_prefix("fairground ")?;
     let mut words = crate::commands::split(words).into_iter();

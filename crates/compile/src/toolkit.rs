@@ -69,7 +69,8 @@ mod tests {
     /// kernel's types first.
     #[test]
     fn a_scheduler_of_older_headers_compiles_for_kernels_and_for_the_simulator() {
-        const TEXT: &str = "#include \"vmlinux.h\"\n#include <scx/common.bpf.h>\n#include <limits.h>\n#include <errno.h>\n\
+        const TEXT: &str = "#include \"vmlinux.h\"\n#include <scx/common.bpf.h>\n\
+            #include <limits.h>\n#include <errno.h>\n\
             char _license[] SEC(\"license\") = \"GPL\";\n\
             void BPF_STRUCT_OPS(old_enqueue, struct task_struct *p, u64 flags) {\n\
             if (flags) scx_bpf_dispatch_vtime(p, 0, SCX_SLICE_DFL, p->scx.dsq_vtime, flags);\n\

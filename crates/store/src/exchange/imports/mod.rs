@@ -5,9 +5,9 @@
 //! text ─► format (from its content or as told) ─► records of the file ─► labelled records ─► store
 //! ```
 //!
-//! [`formats_table`] has a row for each format: how it is recognised, what it measures, how it is read.
-//! A reader that is not sure returns an error with its line. The scheduler that a file names is a
-//! claim: no record made here says that it was verified.
+//! [`formats_table`] has a row for each format: how it is recognised, what it measures, how it is
+//! read. A reader that is not sure returns an error with its line. The scheduler that a file names
+//! is a claim: no record made here says that it was verified.
 //!
 //! What is not here: reading files and the store, which the verb does.
 
@@ -226,7 +226,8 @@ mod tests {
         let name_of = |text: &str| guessed(text).ok().map(|format| format.name);
         assert_eq!(name_of(r#"{"cpu":{"0":{"histogram":{}}}}"#), Some("jitterdebugger"));
         assert_eq!(name_of(r#"{"cpu" : {"0" : {"histogram" : {}}}}"#), Some("jitterdebugger"));
-        let cyclictest = r#"{"cmdline": "cyclictest", "num_threads": 1, "thread": {"0": {"histogram": {}, "cpu": 0}}}"#;
+        let cyclictest = r#"{"cmdline": "cyclictest", "num_threads": 1,
+            "thread": {"0": {"histogram": {}, "cpu": 0}}}"#;
         assert_eq!(name_of(cyclictest), Some("cyclictest"));
         assert_eq!(name_of("os,cpu\nDebian,x\nfps,frametime,cpu_load\n"), Some("mangohud"));
         assert_eq!(name_of("a line that mentions fps,frametime, in its midst\n"), None);

@@ -130,8 +130,8 @@ pub fn hyperfine(format: &Format, content: &str) -> Result<Vec<Record>, ReadFaul
 /// The line with which each trial of `perf bench sched` begins, up to the name of its benchmark.
 pub const PERF_BEGIN: &str = "# Running 'sched/";
 
-/// What a program prints, read by the parser with which it is measured. A log may hold several runs:
-/// each begins with the first of these beginnings of lines that is in the text.
+/// What a program prints, read by the parser with which it is measured. A log may hold several
+/// runs: each begins with the first of these beginnings of lines that is in the text.
 pub fn printed(
     format: &Format,
     content: &str,

@@ -25,8 +25,8 @@ const LATENCIES: [(&str, &str); 2] =
 /// What all headings of latencies in the text have.
 pub const TEXT_BEGIN: &str = "percentiles (usec)";
 
-/// The beginnings of headings in the text, and the names of the same in JSON. Before 2023 there were
-/// wake-ups only.
+/// The beginnings of headings in the text, and the names of the same in JSON. Before 2023 there
+/// were wake-ups only.
 const HEADINGS: [(&str, &str); 4] = [
     ("Wakeup Latencies percentiles (usec)", "wakeup_latency"),
     ("Latency percentiles (usec)", "wakeup_latency"),
