@@ -174,3 +174,30 @@ impl Reader<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn care(second: &str, measured: &str) -> Result<Care, SpecError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = format!(
+            "about = \"x\"\nschedulers = [\"fifo\"]\n[[workload]]\nname = \"audio\"\n[[workload]]\n\
+             name = \"audio\"\nothers = 1\n{second}\n[decides]\nworkload = \"{measured}\"\n\
+             measure = \"deadline_miss_ratio audio\"\nwords = \"x\"\npercent = 10\n"
+        );
+        std::fs::write(folder.path().join("mine.toml"), text).expect("written");
+        read("./mine.toml", folder.path(), 2)
+    }
+
+    #[test]
+    fn a_workload_can_be_there_twice_under_two_names() {
+        let decides = |name| care("as = \"quiet\"", name).expect("a care").decides.workload;
+        assert_eq!((decides("audio"), decides("quiet")), (0, 1));
+        let twice = care("", "audio").expect_err("which one is meant?").to_string();
+        assert!(twice.contains("a second workload 'audio'"), "{twice}");
+        assert!(twice.contains("as = \"audio2\""), "{twice}");
+        let number = care("as = 2", "audio").expect_err("no name").to_string();
+        assert!(number.contains("not a name"), "{number}");
+    }
+}
