@@ -111,10 +111,10 @@ pub fn names(kind: Kind) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// What [`find`] says of a name, with the name: `unknown machine 'x'`, `x is a folder, …`.
+/// What [`find`] says of a name, with the name: `unknown machine 'x'`, `x: is a folder, …`.
 pub fn naming(message: &str, name: &str) -> String {
     if message.starts_with("is ") || message.starts_with("cannot ") {
-        format!("{name} {message}")
+        format!("{name}: {message}")
     } else {
         format!("{message} '{name}'")
     }
