@@ -240,7 +240,11 @@ mod tests {
         let is_done = AtomicBool::new(false);
         let ending = std::thread::scope(|scope| {
             for _ in 0..24 {
-                scope.spawn(|| while !is_done.load(Ordering::Relaxed) {});
+                scope.spawn(|| {
+                    while !is_done.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                });
             }
             let work = || {
                 let own = || process::cpu_time(std::process::id() as i32).unwrap_or(LIMIT);

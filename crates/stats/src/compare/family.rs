@@ -76,7 +76,7 @@ pub(crate) fn judge_all(cells: &mut [Cell]) {
             entry.verdict = judge(shift, p, entry.by_seed, trials, row.direction);
         }
         let entries = &row.entries;
-        row.leaders = row.leaders.take().map(|found| found.as_judged(entries, row.direction));
+        row.leaders = row.leaders.take().map(|found| found.judged_by(entries, row.direction));
     }
 }
 

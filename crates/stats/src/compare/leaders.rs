@@ -5,7 +5,7 @@
 //! Two contestants are distinguished by the exact rank tests ([`crate::compare::evidence`]), with
 //! Holm's correction over all that are compared with the best, and by the margin between their
 //! medians ([`crate::compare::margin`]). Where the baseline is one of the two, the row's verdict
-//! decides ([`Leaders::as_judged`]), so that a table and its summary say the same. The best is chosen by the same numbers that it is tested with, so the error rate is
+//! decides ([`Leaders::judged_by`]), so that a table and its summary say the same. The best is chosen by the same numbers that it is tested with, so the error rate is
 //! slightly above the nominal one when all are alike; Holm's correction keeps it small (compare
 //! Hsu, "Simultaneous Confidence Intervals for all Distances from the Best", Annals of Statistics
 //! 9(5), 1981).
@@ -82,7 +82,7 @@ fn best_first(one: (&String, f64), other: (&String, f64), direction: Direction) 
 impl Leaders {
     /// The same, where the row's verdicts say who is worse than the baseline, and whether anybody
     /// is better than it.
-    pub(crate) fn as_judged(self, entries: &[Entry], direction: Direction) -> Leaders {
+    pub(crate) fn judged_by(self, entries: &[Entry], direction: Direction) -> Leaders {
         let any_better = entries.iter().any(|entry| entry.verdict == Verdict::Better);
         let is_behind = |name: &String, by_tests: bool| {
             let entry = entries.iter().find(|entry| entry.contestant == *name);
