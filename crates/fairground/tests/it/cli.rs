@@ -87,8 +87,8 @@ fn bad_input_is_refused_with_what_to_write() {
             "fairground: uniprocesor: unknown machine; did you mean 'uniprocessor'?",
         ),
         (
-            "run quick --baseline cfs",
-            "fairground: --baseline: unknown scheduler 'cfs'; did you mean 'cfs-6.1'?",
+            "run quick --baseline musqs",
+            "fairground: --baseline: unknown scheduler 'musqs'; did you mean 'muqss'?",
         ),
         ("rnu quick", "error: unrecognized subcommand 'rnu'\n\nUsage: fairground [VERB]"),
         ("run quick --on simulator", "[possible values: sim, vm, live]"),
