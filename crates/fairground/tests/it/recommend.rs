@@ -131,7 +131,10 @@ fn what_is_wrong_is_refused_before_anything_runs() {
         (&["--care", "desktpo"], "desktpo: unknown care; did you mean 'desktop'?"),
         (&["--care", "bad.toml"], "bad.toml:7:1: 'voluntary_switches' has no better side"),
         (&["--care", "audio", "--budget", "soon"], "write a time: 90s, 10m or 2h"),
-        (&["--care", "audio", "--scheduler", "vtme"], "vtme: no built-in scheduler has this name"),
+        (
+            &["--care", "audio", "--scheduler", "vtme"],
+            "vtme: no scheduler 'vtme'; did you mean 'vtime'?",
+        ),
         (&["--care", "audio", "--machine", "laptop"], "laptop: unknown machine"),
         (&["--workload", "tiny.toml"], "--workload without --care names no candidates"),
         (&["--workload", "tiny.toml", "--scheduler", "fifo"], "names no measure that judges"),

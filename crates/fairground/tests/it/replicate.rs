@@ -21,7 +21,7 @@ knobs = { slice_us = 8000 }
 
 [[scheduler]]
 name = "twin"
-file = "rr"
+file = "./twin.bpf.c"
 knobs = { slice_us = 8000 }
 
 [[workload]]
@@ -69,6 +69,8 @@ command = "fairground replicate true.toml --on live"
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.write("turns.toml", EXPERIMENT);
+    let rr = std::fs::read_to_string(project("schedulers/rr.bpf.c")).expect("a scheduler");
+    bench.write("twin.bpf.c", &format!("{rr}\n// The same by another text.\n"));
     let evidence = "size = [2, 12]\n[[test.because]]\nmeasure = \"voluntary_switches sleeper\"\nof \
                     = \"short\"\nover = \"long\"\nby = \"difference\"\nis = \"equal\"\nsize = [-5, \
                     5]\nsays = \"the sleeper sleeps as often\"\n";
