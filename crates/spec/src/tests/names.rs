@@ -88,10 +88,7 @@ fn live_leaves_out_the_other_kernels_of_an_experiment_by_name() {
     let read = read.unwrap_or_else(|error| panic!("{error}"));
     let note = read.notes.iter().find(|note| note.starts_with("left out on live: "));
     let note = note.unwrap_or_else(|| panic!("{:?}", read.notes));
-    assert!(
-        note.contains("eevdf-6.12") && note.contains("Linux 6.18.44-amd64 runs here"),
-        "{note}"
-    );
+    assert!(note.contains("cfs-6.1") && note.contains("Linux 6.18.44-amd64 runs here"), "{note}");
     let trials = plan::plan(&read.experiment, model::Seed(1));
     assert!(!trials.is_empty());
     let is_kernel = |trial: &model::Trial| trial.contestant.scheduler == SchedulerChoice::Kernel;
