@@ -222,6 +222,7 @@ static inline u64 live_min_vruntime(const struct queue *rq, u32 cpu)
 	return later_of(rq->min_vruntime, vruntime);
 }
 
+/* Stores what live_min_vruntime finds (`update_min_vruntime`). */
 static inline void update_min_vruntime(struct queue *rq, u32 cpu)
 {
 	rq->min_vruntime = live_min_vruntime(rq, cpu);

@@ -327,7 +327,7 @@ static inline s32 least_crowded_cpu(const struct task_struct *p, s32 prev_cpu)
 	return found;
 }
 
-/* Returns the CPU with the most tasks (5.15's normal balancer). */
+/* Returns the CPU with the most tasks. No counterpart: a loop of 5.15's normal balancer. */
 static inline u32 longest_queue(void)
 {
 	u64 most = 0;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Draws docs/report.png, the picture in README.md: the report of the simulator's part of `make race`.
+# Draws docs/report.png, the picture in README.md: what `make race` reports of the simulator.
 # picture.sh FAIRGROUND; without Chromium the picture stays as it is.
 set -eu
 cd "$(dirname "$0")/.."

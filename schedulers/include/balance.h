@@ -66,10 +66,7 @@ struct look_around {
 	bool all_pinned;
 };
 
-/*
- * Counts a waiting task on this CPU, which has just taken it from another one. Returns its place in
- * the queue (`attach_task`).
- */
+/* Counts a task that this CPU has just pulled; returns its place in the queue (`attach_task`). */
 static u64 attach_task(struct task_struct *p, struct fair_task *task, s32 cpu);
 
 /* Returns a CPU's load, relative to its speed (`avg_load`). */

@@ -218,7 +218,7 @@ fn sentences_name_options_that_exist() {
     for page in documents() {
         let is_help = page.path.ends_with("reference/verbs.md");
         for line in lines(&page.text).into_iter().filter(|line| is_help || !line.is_code) {
-            // An option alone between backticks is ours; behind a command's name it is the command's.
+            // An option alone between backticks is ours; behind a name it is that command's.
             let quoted = line.text.split('`').skip(1).step_by(2);
             let alone = quoted.filter(|quoted| quoted.starts_with("--"));
             let named = if is_help && !line.text.starts_with("<!--") {

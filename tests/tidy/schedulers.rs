@@ -168,7 +168,7 @@ fn comments_and_definitions_are_found() {
 
 /// The most lines, without empty ones, that a scheduler may have for itself: its file, and headers
 /// that no other scheduler includes. What differs between its versions is read apart.
-const PRIVATE_LINES: usize = 600;
+const PRIVATE_LINES: usize = 640;
 
 /// The files of `schedulers/` that a scheduler includes, itself among them, by the scheduler's
 /// path.

@@ -98,7 +98,8 @@ fn is_own(comparison: &Comparison, often: &[(&String, usize)]) -> bool {
     own.contains(baseline) || other.is_some_and(|(name, _)| own.contains(name))
 }
 
-/// Each scheduler of the user's own against the baseline; if the baseline is one, against the others.
+/// Each scheduler of the user's own against the baseline; if the baseline is one, against the
+/// others.
 fn own(reading: &Reading) -> Vec<Sentence> {
     let Comparison { baseline, contestants, own, .. } = reading.comparison;
     let others = own.iter().filter(|name| *name != baseline);

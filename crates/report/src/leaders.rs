@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The best contestants in each headline measure of each workload and machine: the one with the best
-//! median, with all that are not distinguishable from it.
+//! The best contestants in each headline measure of each workload and machine: the one with the
+//! best median, with all that are not distinguishable from it.
 
 use std::cmp::Reverse;
 

@@ -160,27 +160,38 @@ fn resolve(
         probes: !over.no_probes,
         design: Design { exploratory: over.exploratory, ..Design::default() },
     };
-    let trials = plan::size(&experiment);
+    notes.extend(accepted(&experiment, admitted.note, live, places)?);
+    notes.extend(common_baseline(&mut experiment));
+    Ok(ResolvedExperiment { experiment, notes, relations, origins })
+}
+
+/// Refuses what is too large or cannot run; gives the notes about what is left out.
+fn accepted(
+    experiment: &Experiment,
+    note: Option<String>,
+    live: bool,
+    places: &Places,
+) -> Result<Vec<String>, SpecError> {
+    let trials = plan::size(experiment);
     if trials > plan::TRIALS_MAX {
         let most = plan::TRIALS_MAX;
         let message = format!("a plan of {trials} trials; {most} are the most");
         return Err(places.error("blocks", message).hint("write fewer blocks, runs or cells"));
     }
-    if let Some(reason) = capability::why_impossible(&experiment) {
+    if let Some(reason) = capability::why_impossible(experiment) {
         return Err(places.error("on", reason).hint("leave the vm backend out: --on sim"));
     }
-    notes.extend(capability::ignored_fields(&experiment));
-    notes.extend(played_on_others(&experiment));
-    notes.extend(capability::left_out(&experiment));
-    notes.extend(admitted.note);
-    if capability::runnable(&experiment).is_empty() {
+    let mut notes = capability::ignored_fields(experiment);
+    notes.extend(played_on_others(experiment));
+    notes.extend(capability::left_out(experiment));
+    notes.extend(note);
+    if capability::runnable(experiment).is_empty() {
         let reason = notes.last().cloned().unwrap_or_default();
         let cannot = if live { "nothing can run on live" } else { "nothing can be simulated" };
         let error = places.error("on", format!("{cannot}: {reason}"));
         return Err(error.hint("write on = \"vm\", or --on vm"));
     }
-    notes.extend(common_baseline(&mut experiment));
-    Ok(ResolvedExperiment { experiment, notes, relations, origins })
+    Ok(notes)
 }
 
 /// A sentence for each recording that no machine plays on as many CPUs as it was made on.

@@ -71,7 +71,8 @@ impl Place {
     }
 }
 
-/// What no scheduler file does on CPUs of different speeds, `active_load_balance_cpu_stop` of Linux.
+/// What no scheduler file does on CPUs of different speeds: Linux has
+/// `active_load_balance_cpu_stop`.
 fn unequal_cpus(machine: &Machine) -> Option<String> {
     let first = machine.capacity.first()?;
     machine.capacity.iter().any(|capacity| capacity != first).then(|| {

@@ -13,8 +13,8 @@ const UNKNOWN_S: f64 = 0.5;
 /// A shorter wait needs no word.
 const WORTH_TELLING: Duration = Duration::from_secs(10);
 
-/// The time that these trials take with this many guests or simulations side by side; `None` if it is
-/// short.
+/// The time that these trials take with this many guests or simulations side by side; `None` if it
+/// is short.
 pub fn expected(trials: &[Trial], jobs: usize) -> Option<Duration> {
     let seconds = trials.iter().map(|trial| {
         let side_by_side = if trial.clock() == Clock::Real { 1.0 } else { jobs.max(1) as f64 };

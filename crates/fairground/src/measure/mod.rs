@@ -6,8 +6,8 @@
 //!          ─► how many blocks: fixed │ budget │ precision ─► session by session ─► Ended
 //! ```
 //!
-//! Read in this order: [`present`] refuses what cannot run here; [`claimable`] counts comparisons as `stats::compare` will; [`aa`] has the
-//! A/A trials and [`detectable`] what follows from them; [`budget`] and [`precision`] decide the
+//! Read in this order: [`present`] refuses what cannot run here; [`claimable`] counts comparisons
+//! as `stats::compare` will; [`aa`] has the A/A trials and [`detectable`] what follows from them; [`budget`] and [`precision`] decide the
 //! number of blocks; [`session`] runs trials and keeps their records, unless
 //! [`changed_recordings`] finds that a recording is another one than before; [`on_slurm`] has them
 //! run on a cluster.

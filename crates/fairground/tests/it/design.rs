@@ -78,7 +78,7 @@ fn what_was_run_all_the_same_is_stamped() {
     assert_eq!(sessions(&bench).len(), 1, "no A/A trials");
     bench.run(&["report", "-o", "r.html"]).success();
     let page = std::fs::read_to_string(bench.path("r.html")).unwrap();
-    assert!(page.contains("Fairground report · exploratory"));
+    assert!(page.contains("Fairground report · adhoc · exploratory"));
 }
 
 #[test]

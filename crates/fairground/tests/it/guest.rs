@@ -174,7 +174,8 @@ fn what_cannot_be_loaded_is_refused_before_anything_runs() {
     let arguments = ["recommend", "--on", "live", "--care", "audio", "--scheduler", "vtime"];
     let refused = bench.run(&arguments).code(2);
     assert!(
-        crate::common::stderr(&refused).contains("has no sched_ext; write --on sim"),
+        crate::common::stderr(&refused)
+            .contains("has no sched_ext, and vtime would have to be loaded; write --on sim"),
         "{refused}"
     );
     assert_eq!(stdout(&refused), "");

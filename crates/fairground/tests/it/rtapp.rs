@@ -122,6 +122,6 @@ fn a_file_without_headlines_has_a_short_answer() {
     let more = ["--scheduler", "vtime", "--blocks", "6"];
     let said = stdout(&bench.run(&[&run[..], &more].concat()).success());
     assert!(said.lines().count() < 60, "{said}");
-    assert!(said.contains("longest_wait_ns all") && said.contains(".p99 t0"), "{said}");
+    assert!(said.contains("longest_wait_ns all"), "{said}");
     assert!(said.contains("more measures are in `fairground report`"), "{said}");
 }

@@ -79,7 +79,10 @@ kfuncs! {
         (*iterator).set |= VTIME;
     }
 
-    fn scx_bpf_dsq_move(iterator: *mut DsqIterator, p: TaskPointer, dsq: u64, flags: u64; this) -> bool {
+    fn scx_bpf_dsq_move(
+        iterator: *mut DsqIterator, p: TaskPointer, dsq: u64, flags: u64;
+        this
+    ) -> bool {
         move_task(iterator, p, dsq, flags, false, this)
     }
 
@@ -142,7 +145,10 @@ kfuncs! {
         cpu
     }
 
-    fn __scx_bpf_select_cpu_and(p: TaskPointer, cpus: *const u64, args: *const SelectCpuAnd; this) -> i32 {
+    fn __scx_bpf_select_cpu_and(
+        p: TaskPointer, cpus: *const u64, args: *const SelectCpuAnd;
+        this
+    ) -> i32 {
         let SelectCpuAnd { prev_cpu, wake_flags, flags } = args.read();
         let task = task(this, p, "scx_bpf_select_cpu_and");
         let cpus = mask(this, cpus, "scx_bpf_select_cpu_and");

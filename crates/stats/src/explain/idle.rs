@@ -184,7 +184,8 @@ fn idle_times(timeline: &Timeline, cpus: &Option<Vec<u32>>) -> Vec<(u64, u64, u6
     joined
 }
 
-/// Where a span begins or ends; ends sort before beginnings of the same time, so that spans do not overlap.
+/// Where a span begins or ends; ends sort before beginnings of the same time, so that spans do not
+/// overlap.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SpanEdge {
     /// A task of a class begins or ends waiting.
