@@ -12,7 +12,8 @@ use crate::{expect_none, root};
 const ONLY_OF_RUN: [(&str, usize); 6] =
     [("--store", 1), ("--resume", 0), ("--budget", 1), ("--jobs", 1), ("--fleet", 1), ("--yes", 0)];
 /// A file that a reader has, and a page does not show.
-const WORKLOAD: &str = "about = \"a stand-in\"\nduration_us = 20000\n[[task]]\nname = \"t\"\n\
+const WORKLOAD: &str = "about = \"a stand-in\"\nduration_us = 20000\n\
+                        headline = [\"longest_wait_ns t\"]\n[[task]]\nname = \"t\"\n\
                         steps = [{ run_us = 100 }, { sleep_us = 100 }]\n";
 const MACHINE: &str = "about = \"a stand-in\"\ncpus = 2\n";
 

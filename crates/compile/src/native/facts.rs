@@ -88,7 +88,8 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
             .filter_map(|(name, kind)| Some(Variable { place: *symbols.get(&name)?, name, kind }))
             .collect(),
     };
-    if let Some((name, _)) = of_section(&btf, ".struct_ops").next() {
+    let is_ops = |(name, _): &(String, VariableKind)| is_of_sched_ext(&btf, name);
+    if let Some((name, _)) = of_section(&btf, ".struct_ops").find(is_ops) {
         return Err(format!(
             "{name} is in the section .struct_ops: write SEC(\".struct_ops.link\"), as \
              SCX_OPS_DEFINE does"
@@ -158,6 +159,14 @@ fn of_section<'a>(
             Some((name, kind(variable.next_type()?)))
         })
     })
+}
+
+/// Whether this variable is a `struct sched_ext_ops`: other subsystems have tables of their own.
+fn is_of_sched_ext(btf: &Btf, variable: &str) -> bool {
+    let variable = btf.type_by_name::<Var>(variable);
+    let ty = variable.and_then(|variable| variable.next_type());
+    let name = ty.and_then(|ty| ty.skip_mods_and_typedefs().name());
+    name.is_some_and(|name| name == "sched_ext_ops")
 }
 
 fn kind(ty: BtfType) -> VariableKind {
