@@ -12,6 +12,7 @@ use live::topology::topology;
 use model::{ActiveScheduler, Backend, Machine};
 
 use super::core_sharing;
+use super::in_use;
 use super::race::VM_KERNEL;
 use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
@@ -21,6 +22,9 @@ use spec::live::RunningKernel;
 use spec::machine::{self, HERE};
 use vm::{emulator, installed, kernels, qemu};
 
+/// The first kernel series with CFS; earlier ones have schedulers of other files.
+const OLDEST_FAIR: in_use::Version = (2, 6);
+const FIRST_EEVDF: in_use::Version = (6, 6);
 /// One CPU that counts instructions.
 const COUNTING: &str = "uniprocessor";
 /// The most CPUs of a virtual machine that counts: more take too long.
@@ -104,6 +108,20 @@ fn share() -> Result<u32> {
 }
 
 impl Host {
+    /// The same machine, where another kernel's scheduler is in use.
+    ///
+    /// # Errors
+    /// If the text is no version.
+    pub fn with_kernel(self, kernel: &str) -> Result<Host> {
+        let version = in_use::version(kernel);
+        let is_version = kernel.split('.').all(|part| part.parse::<u32>().is_ok());
+        if !is_version || version < OLDEST_FAIR {
+            return Err(bad_input(format!("--kernel {kernel}: write a version such as 6.12")));
+        }
+        let fair = if version >= FIRST_EEVDF { "eevdf" } else { "cfs" };
+        Ok(Host { release: kernel.to_owned(), fair: fair.to_owned(), ..self })
+    }
+
     /// The machine in words: `here: 4 CPUs in 2 cores, …`.
     pub fn words(machine: &Machine) -> String {
         let plural = |count: u32, noun: &str| match count {
@@ -248,6 +266,17 @@ mod tests {
         let taken = host(SchedExt::Taken("lavd".into()), true);
         let error = taken.check(Backend::Live).expect_err("refused").to_string();
         assert!(error.contains("stop it first") && taken.check(Backend::Vm).is_ok(), "{error}");
+    }
+
+    #[test]
+    fn the_scheduler_in_use_can_be_that_of_another_kernel() {
+        let of = |kernel| host(SchedExt::Absent, false).with_kernel(kernel);
+        let fair = |kernel| of(kernel).expect("a version").fair;
+        assert_eq!([fair("6.6"), fair("6.12.3"), fair("7.0")], ["eevdf"; 3]);
+        assert_eq!([fair("6.5"), fair("5.10")], ["cfs"; 2]);
+        for wrong in ["", "mine", "6.x", "2.4", "6.12-rc1"] {
+            assert!(of(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

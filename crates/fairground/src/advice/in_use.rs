@@ -90,7 +90,7 @@ fn booted(release: &str, bootable: &[(Version, String)]) -> InUse {
     InUse {
         options: nearest.into_iter().map(option).collect(),
         stands_for: format!(
-            "For Linux {major}.{minor}, which runs here and cannot be booted, stands what is \
+            "For Linux {major}.{minor}, which is in use and cannot be booted, stands what is \
              nearest: {}; `fairground {get}` would get its own.",
             names.join(" and ")
         ),

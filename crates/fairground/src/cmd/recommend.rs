@@ -37,6 +37,9 @@ pub struct Args {
     /// KVM it is one CPU in virtual time
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
+    /// The kernel whose scheduler is in use, if it is not the one that runs here: 6.12
+    #[arg(long, value_name = "VERSION")]
+    kernel: Option<String>,
     /// Consider these instead of those that the cares name
     #[arg(long = "scheduler", value_name = "SCHEDULER")]
     schedulers: Vec<String>,
@@ -60,8 +63,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
             "{word}: what matters is named by an option: --care {word}"
         )));
     }
-    let host = host::this_machine()?;
+    let mut host = host::this_machine()?;
     args.on.map_or(Ok(()), |on| host.check(on))?;
+    if let Some(kernel) = &args.kernel {
+        if args.on == Some(Backend::Live) {
+            return Err(bad_input("--kernel: --on live asks the kernel that runs; leave one out"));
+        }
+        host = host.with_kernel(kernel)?;
+    }
     let Args { cares, workloads, schedulers, .. } = &args;
     if cares.is_empty() && !workloads.is_empty() && schedulers.is_empty() {
         return Err(bad_input(

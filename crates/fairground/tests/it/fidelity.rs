@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The simulator compared with a real kernel, and files compared with their counterparts.
 
-use crate::common::{Bench, guest, stderr, stdout};
+use crate::common::{Bench, guest, project, stderr, stdout};
 use testing::need;
 
 /// One that sleeps beside two that do not, long enough for several slices.
@@ -77,7 +77,7 @@ fn one_backend_is_not_enough() {
     assert!(said.contains("--on sim,vm"), "{said}");
 }
 
-/// One scheduler under two names: a file that is exactly like its counterpart.
+/// A file that does exactly what its counterpart does.
 const TWINS: &str = r#"# SPDX-License-Identifier: GPL-2.0-only
 question = "Are twins alike?"
 on = "vm"
@@ -95,11 +95,16 @@ file = "rr"
 [[scheduler]]
 name = "other"
 kernel = "7"
-file = "rr"
+file = "./twin.bpf.c"
 
 [[workload]]
 name = "tiny.toml"
 "#;
+
+fn write_twin(bench: &Bench) {
+    let rr = std::fs::read_to_string(project("schedulers/rr.bpf.c")).expect("a scheduler");
+    bench.write("twin.bpf.c", &format!("{rr}\n// The same by another text.\n"));
+}
 
 #[test]
 fn a_perfect_file_agrees_with_its_counterpart() {
@@ -107,6 +112,7 @@ fn a_perfect_file_agrees_with_its_counterpart() {
     need!(guest(&[]));
     let bench = Bench::new();
     bench.write("twins.toml", TWINS);
+    write_twin(&bench);
     let said = stdout(
         &bench.run(&["fidelity", "--counterparts", "twins.toml", "--offline", "--all"]).code(0),
     );
@@ -124,6 +130,7 @@ fn counterparts_need_pairs_and_a_kernel() {
     bench.write("alike.toml", EXPERIMENT);
     let said = stderr(&bench.run(&["fidelity", "--counterparts", "alike.toml"]).code(2));
     assert!(said.contains("pairs = {"), "{said}");
+    write_twin(&bench);
     bench.write("strangers.toml", &TWINS.replace("other = \"one\"", "other = \"on\""));
     let said = stderr(&bench.run(&["fidelity", "--counterparts", "strangers.toml"]).code(2));
     assert!(said.contains("did you mean 'one'"), "{said}");

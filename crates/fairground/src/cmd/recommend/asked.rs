@@ -118,7 +118,8 @@ impl Asked<'_> {
 
     /// The race of the finalists; `None` if there can be none here, which is said.
     fn second_step(&self, predicted: &Answer) -> Result<Option<Wish>> {
-        let elsewhere = self.args.machine.as_ref().is_some_and(|machine| machine != HERE);
+        let elsewhere = self.args.kernel.is_some()
+            || self.args.machine.as_ref().is_some_and(|machine| machine != HERE);
         let live = !elsewhere && self.host.can_load() && self.agrees()?;
         let first = &predicted.race.planned.experiment.machines[0];
         let backend = if live { Backend::Live } else { Backend::Vm };
