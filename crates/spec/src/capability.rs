@@ -177,6 +177,24 @@ fn sentence(backend: Backend, machine: &Machine, fields: &[&str]) -> String {
     format!("{fields} of {name} {verb} ignored by {backend}: {why}")
 }
 
+/// A sentence for each recording that no machine plays on as many CPUs as it was made on.
+pub fn played_on_others(experiment: &Experiment) -> Vec<String> {
+    let has = |cpus: u32| experiment.machines.iter().any(|machine| machine.cpus == cpus);
+    let note = |workload: &Workload| {
+        let cpus = workload.recording.as_ref()?.cpus;
+        let name = &workload.name;
+        (cpus > 0 && !has(cpus)).then(|| {
+            let played = experiment.machines[0].cpus;
+            format!(
+                "{name} was recorded on {cpus} CPUs and is played on {played}; --machine \
+                 counted_{cpus} has as many"
+            )
+        })
+    };
+    let notes: BTreeSet<String> = experiment.workloads.iter().filter_map(note).collect();
+    notes.into_iter().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use model::Clock;

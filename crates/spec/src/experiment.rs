@@ -182,7 +182,7 @@ fn accepted(
         return Err(places.error("on", reason).hint("leave the vm backend out: --on sim"));
     }
     let mut notes = capability::ignored_fields(experiment);
-    notes.extend(played_on_others(experiment));
+    notes.extend(capability::played_on_others(experiment));
     notes.extend(capability::left_out(experiment));
     notes.extend(note);
     if capability::runnable(experiment).is_empty() {
@@ -192,24 +192,6 @@ fn accepted(
         return Err(error.hint("write on = \"vm\", or --on vm"));
     }
     Ok(notes)
-}
-
-/// A sentence for each recording that no machine plays on as many CPUs as it was made on.
-fn played_on_others(experiment: &Experiment) -> Vec<String> {
-    let has = |cpus: u32| experiment.machines.iter().any(|machine| machine.cpus == cpus);
-    let note = |workload: &Workload| {
-        let cpus = workload.recording.as_ref()?.cpus;
-        let name = &workload.name;
-        (cpus > 0 && !has(cpus)).then(|| {
-            let played = experiment.machines[0].cpus;
-            format!(
-                "{name} was recorded on {cpus} CPUs and is played on {played}; --machine \
-                 counted_{cpus} has as many"
-            )
-        })
-    };
-    let notes: BTreeSet<String> = experiment.workloads.iter().filter_map(note).collect();
-    notes.into_iter().collect()
 }
 
 /// All backends use the same baseline. If one backend cannot run it, the baseline is the first

@@ -8,9 +8,9 @@
 //!
 //! Read in this order: [`assets`] finds files by name; [`experiment`], [`contestant`], [`knobs`],
 //! [`contestants`] (their names), [`live`] (what this kernel runs), [`workload`], [`source`] (text,
-//! positions and expressions), [`check`] (what a workload must obey), [`rtapp`], [`machine`], [`care`]; [`capability`] says what each backend can do, [`plan`]
-//! lays out the trials. [`files`] is the one reader of files. [`mentions`] finds names of what
-//! was deleted.
+//! positions and expressions), [`check`] (what a workload must obey), [`rtapp`], [`machine`],
+//! [`care`]; [`capability`] says what each backend can do, [`plan`] lays out the trials. [`files`]
+//! is the one reader of files. [`mentions`] finds names of what was deleted.
 //!
 //! Every error is a [`SpecError`]: file, line, column, what is wrong, and what to write instead.
 //! What is not here: compiling schedulers (the caller passes a [`Resolve`] function), backends.

@@ -6,9 +6,9 @@
 //! Holm's correction over all that are compared with the best, and by the margin between their
 //! medians ([`crate::compare::margin`]). Where the baseline is one of the two, the row's verdict
 //! decides ([`Leaders::judged_by`]), so that a table and its summary say the same. The best is
-//! chosen by the same numbers that it is tested with, so the error rate is slightly above the nominal one when all are alike; Holm's correction keeps it small (compare
-//! Hsu, "Simultaneous Confidence Intervals for all Distances from the Best", Annals of Statistics
-//! 9(5), 1981).
+//! chosen by the same numbers that it is tested with, so the error rate is slightly above the
+//! nominal one when all are alike; Holm's correction keeps it small (compare Hsu, "Simultaneous
+//! Confidence Intervals for all Distances from the Best", Annals of Statistics 9(5), 1981).
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
