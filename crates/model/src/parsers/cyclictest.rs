@@ -10,7 +10,7 @@ use crate::Histogram;
 use crate::histogram::lowest_equivalent;
 use serde_json::Value;
 
-use super::Reported;
+use super::{Reported, plausible};
 
 /// See the module.
 pub fn parse(stdout: &str, _stderr: &str) -> Result<Reported, String> {
@@ -84,7 +84,8 @@ fn get<'a>(object: &'a Value, key: &str) -> Result<&'a Value, String> {
 }
 
 fn number(object: &Value, key: &str) -> Result<u64, String> {
-    get(object, key)?.as_u64().ok_or_else(|| format!("`{key}` is not a whole number"))
+    let number = get(object, key)?.as_u64();
+    plausible(number.ok_or_else(|| format!("`{key}` is not a whole number"))?)
 }
 
 fn of_json(text: &str) -> Result<(Vec<Thread>, Option<String>), String> {
@@ -112,7 +113,7 @@ fn json_thread(thread: &Value, unit: u64) -> Result<Thread, String> {
         let value =
             value.trim_end_matches(':').parse::<u64>().map_err(|_| "a bucket has no number")?;
         let samples = samples.as_u64().ok_or("a bucket's count is not a whole number")?;
-        buckets.insert(value * unit, samples);
+        buckets.insert(plausible(value)? * unit, plausible(samples)?);
     }
     let (min, max) = (number(thread, "min")? * unit, number(thread, "max")? * unit);
     Ok(Thread { buckets, count: number(thread, "cycles")?, min, max })
@@ -151,7 +152,11 @@ fn of_lines(text: &str) -> Vec<Thread> {
     for line in text.split(['\r', '\n']) {
         let number = |name: &str| {
             let rest = line.rsplit_once(name)?.1.trim_start();
-            rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse::<u64>().ok()
+            rest.split(|letter: char| !letter.is_ascii_digit())
+                .next()?
+                .parse::<u64>()
+                .ok()
+                .filter(|number| plausible(*number).is_ok())
         };
         let fields = ["T:", " C:", "Min:", "Max:"].map(number);
         if let [Some(thread), Some(count), Some(min), Some(max)] = fields
@@ -170,7 +175,8 @@ fn summary(text: &str, name: &str) -> Result<Vec<u64>, String> {
 }
 
 fn numbers(text: &str) -> Result<Vec<u64>, String> {
-    let number = |word: &str| word.parse().map_err(|_| format!("`{word}` is not a number"));
+    let number =
+        |word: &str| plausible(word.parse().map_err(|_| format!("`{word}` is not a number"))?);
     text.split_whitespace().map(number).collect()
 }
 

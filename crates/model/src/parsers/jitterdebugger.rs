@@ -10,7 +10,7 @@ use crate::Histogram;
 use crate::histogram::lowest_equivalent;
 use serde_json::{Map, Value};
 
-use super::Reported;
+use super::{Reported, plausible};
 
 /// The unit of a histogram if the file does not name one, nanoseconds.
 const MICROSECOND_NS: u64 = 1_000;
@@ -51,7 +51,7 @@ fn object<'a>(value: &'a Value, key: &str) -> Result<&'a Map<String, Value>, Str
 
 fn number(value: &Value, key: &str) -> Result<u64, String> {
     let found = value.get(key).ok_or_else(|| format!("`{key}` is missing"))?;
-    found.as_u64().ok_or_else(|| format!("`{key}` is not a whole number"))
+    plausible(found.as_u64().ok_or_else(|| format!("`{key}` is not a whole number"))?)
 }
 
 fn histogram(results: &Value, unit_ns: u64) -> Result<Histogram, String> {
@@ -59,7 +59,8 @@ fn histogram(results: &Value, unit_ns: u64) -> Result<Histogram, String> {
     for (value, samples) in object(results, "histogram")? {
         let value: u64 = value.parse().map_err(|_| format!("`{value}` is not a latency"))?;
         let samples = samples.as_u64().ok_or("a number of samples is not a whole number")?;
-        *buckets.entry(lowest_equivalent(value * unit_ns)).or_default() += samples;
+        let (value_ns, samples) = (plausible(value)? * unit_ns, plausible(samples)?);
+        *buckets.entry(lowest_equivalent(value_ns)).or_default() += samples;
     }
     let (count, kept) = (number(results, "count")?, buckets.values().sum::<u64>());
     if kept > count {

@@ -77,6 +77,13 @@ pub fn last(stdout: &str, stderr: &str) -> String {
     }
 }
 
+/// A count or a latency that a run can have. Larger ones would leave the range of 64 bits in sums and
+/// smaller units.
+pub fn plausible(number: u64) -> Result<u64, String> {
+    const MOST: u64 = 1_000_000_000_000;
+    if number > MOST { Err(format!("{number} cannot be right")) } else { Ok(number) }
+}
+
 /// A number that must be finite and above zero; a decimal comma is accepted.
 pub fn positive(text: &str) -> Result<f64, String> {
     match text.trim().replace(',', ".").parse::<f64>() {
@@ -122,5 +129,6 @@ mod tests {
         for wrong in ["0.000", "-1", "inf", "NaN", "1.2.3", ""] {
             assert!(positive(wrong).is_err(), "{wrong}");
         }
+        assert_eq!((plausible(7), plausible(u64::MAX).is_err()), (Ok(7), true));
     }
 }
