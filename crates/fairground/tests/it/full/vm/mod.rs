@@ -158,9 +158,9 @@ fn a_strangers_file_runs_with_its_knobs() {
     let mut files: Vec<_> = files.map(|file| file.expect("a file").file_name()).collect();
     files.sort();
     assert_eq!(files, ["fairground.db", "somebody.bpf.c", "tiny.toml"], "nothing else was written");
-    // A knob that the file does not have is the scheduler's failure, and the message names it.
+    // A knob that the file does not have is named before anything runs.
     let wrong = ["--scheduler", "./somebody.bpf.c slize_us=1", "--workload", "tiny.toml"];
-    let said = run(&bench, &[&wrong[..], &["--blocks", "1"]].concat(), 1);
+    let said = run(&bench, &[&wrong[..], &["--blocks", "1"]].concat(), 2);
     assert!(said.contains("slize_us"), "{said}");
 }
 
