@@ -77,8 +77,8 @@ pub fn last(stdout: &str, stderr: &str) -> String {
     }
 }
 
-/// A count or a latency that a run can have. Larger ones would leave the range of 64 bits in sums and
-/// smaller units.
+/// A count or a latency that a run can have. Larger ones would leave the range of 64 bits in sums
+/// and smaller units.
 pub fn plausible(number: u64) -> Result<u64, String> {
     const MOST: u64 = 1_000_000_000_000;
     if number > MOST { Err(format!("{number} cannot be right")) } else { Ok(number) }
