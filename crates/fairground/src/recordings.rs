@@ -76,7 +76,7 @@ pub fn write(files: &Files, file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says what the user can do with a workload's file, which was recorded on so many CPUs.
+/// Says what the user can do with a workload's file that was recorded on `cpus` CPUs.
 pub fn tell_next_steps(file: &Path, cpus: u32) {
     let path = file.display().to_string();
     let path = if path.contains('/') { path } else { format!("./{path}") };

@@ -223,7 +223,8 @@ fn resolution(advised: &Recommendation) -> Vec<Labelled> {
     advised.aims.iter().enumerate().filter_map(seen).collect()
 }
 
-/// Who has the same value as the current scheduler, in every trial; `None` if nobody has.
+/// The candidates whose value equals that of the current scheduler in every trial; `None` if there
+/// are none.
 fn same(advised: &Recommendation, aim: usize) -> Option<Labelled> {
     let is_none =
         |gain: Shift| gain.value == 0.0 && gain.interval.is_none_or(|it| it.width() == 0.0);

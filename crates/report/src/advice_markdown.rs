@@ -7,7 +7,7 @@ use crate::table::Align::{Left, Right};
 use crate::table::Table;
 use crate::units;
 
-/// A care on a machine with so many CPUs.
+/// A care on a machine with `cpus` CPUs.
 pub struct AdviceCell {
     pub care: String,
     pub cpus: u32,
@@ -39,13 +39,17 @@ fn cell_rows(cells: &[AdviceCell]) -> Table {
     for AdviceCell { care, cpus, confirmation } in cells {
         let fields = match confirmation {
             None => ["not measured", "", "", "", "", ""].map(str::to_owned),
-            Some(it) => {
-                let Lost { choice, best, unit } = it.lost;
+            Some(found) => {
+                let Lost { choice, best, unit } = found.lost;
                 [
-                    format!("{} of {}", it.agreeing(), it.verdicts.len()),
-                    it.choice.clone(),
-                    if it.distinguishes { it.best.join(", ") } else { "no differences".into() },
-                    if it.is_among_best() { "yes" } else { "no" }.into(),
+                    format!("{} of {}", found.agreeing(), found.verdicts.len()),
+                    found.choice.clone(),
+                    if found.distinguishes {
+                        found.best.join(", ")
+                    } else {
+                        "no differences".into()
+                    },
+                    if found.is_among_best() { "yes" } else { "no" }.into(),
                     units::number_or_dash(choice, unit),
                     units::number_or_dash(best, unit),
                 ]
@@ -60,8 +64,8 @@ fn cell_rows(cells: &[AdviceCell]) -> Table {
 fn sums(cells: &[AdviceCell]) -> String {
     let measured: Vec<&Confirmation> =
         cells.iter().filter_map(|cell| cell.confirmation.as_ref()).collect();
-    let all: usize = measured.iter().map(|it| it.verdicts.len()).sum();
-    let agree: usize = measured.iter().map(|it| it.agreeing()).sum();
+    let all: usize = measured.iter().map(|found| found.verdicts.len()).sum();
+    let agree: usize = measured.iter().map(|found| found.agreeing()).sum();
     let telling: Vec<_> = measured.iter().filter(|it| it.distinguishes).collect();
     let among = telling.iter().filter(|it| it.is_among_best()).count();
     format!(

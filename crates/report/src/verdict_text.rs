@@ -6,7 +6,7 @@ use stats::rank::holm::ALPHA;
 use stats::{Entry, Verdict};
 
 /// The verdict on a contestant: `not distinguishable, p 0.06` or `…, 1 % or less` if only this
-/// prevents a claim; who has no number, if it is the baseline.
+/// prevents a claim. If the baseline lacks a number, the text says so.
 pub(crate) fn words(entry: &Entry, baseline: &str) -> String {
     let words = entry.verdict.words();
     let interval = entry.shift.and_then(|shift| shift.shown_interval());

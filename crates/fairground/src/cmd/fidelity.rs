@@ -48,7 +48,7 @@ pub struct Args {
     /// Measure only these cares; the table has the others as far as they are in the store
     #[arg(long = "care", value_name = "NAME", value_delimiter = ',', requires = "advice")]
     pub cares: Vec<String>,
-    /// Measure only machines with so many CPUs [default: 1,2,4]
+    /// Measure only machines with N CPUs [default: 1,2,4]
     #[arg(long, value_name = "N", value_delimiter = ',', requires = "advice")]
     pub cpus: Vec<u32>,
     /// Keep the recordings in this folder, as workload files

@@ -34,7 +34,7 @@ name = "unfinished"
 steps = [{ within = { us = 10000, steps = [{ sleep_us = 1000000 }] } }]
 "#;
 
-/// 120 frames of 2 ms, of which every fortieth takes 12 ms; the times between are drawn.
+/// 120 frames of 2 ms; every fortieth takes 12 ms. The CPU time of a frame is drawn from the seed.
 const FRAMES: &str = r#"
 name = "frames"
 duration_us = 400000

@@ -108,8 +108,7 @@ pub fn load(
     loaded.attach(&listener)
 }
 
-/// Opens an object and fits it to a kernel, of which `read` finds the enumerators that are asked
-/// for.
+/// Opens an object and fits it to a kernel; `read` finds the enumerators that it asks for.
 fn fitted(
     compiled: &Compiled,
     knobs: &BTreeMap<String, KnobValue>,

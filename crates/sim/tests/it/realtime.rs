@@ -243,7 +243,7 @@ fn a_slow_cpu_uses_a_budget_up_slowly() {
 
 #[test]
 fn slow_cpus_have_less_bandwidth_to_reserve() {
-    // The sum of the capacities is 5.80 CPUs, of which 95 % can be reserved: 5.51.
+    // The capacities add up to 5.80 CPUs. SCHED_DEADLINE can reserve 95 % of them: 5.51.
     let outcome = |tasks: Value| {
         sim::run_ops(&on_hikey(trial(8, 200, tasks)), None, TaskLayout::compact()).outcome
     };
