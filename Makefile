@@ -15,7 +15,6 @@ TEST_THREADS ?= $$((2 * $$(nproc)))
 CLAIMS      ?=
 QUICK       ?=
 CLAIM_STORE ?= replication.fairground.db
-REPLICATION ?= replication.html
 BOOK        := target/book
 # Kernels that `make packages-test` boots, as a folder; empty: one of the mirror.
 KERNELS     ?=
@@ -35,7 +34,7 @@ help:
 	@echo "make test    build, and check what a contribution must pass"
 	@echo "make test-all   check the rest: patched kernels, several CPUs, Slurm, packages, soak, fuzz"
 	@echo "make docs    build the book, write $(BOOK)/index.html"
-	@echo "make replicate   repeat published experiments, write $(REPLICATION); QUICK=1: simulator only"
+	@echo "make replicate   repeat published experiments; QUICK=1: simulator only"
 	@echo "make soak    run each scheduler under stress; SCHEDULER=./mine.bpf.c: run yours"
 	@echo "make bench   measure Fairground itself"
 	@echo "make fuzz    give damaged files to each reader; MINUTES=60: for an hour"
@@ -139,7 +138,7 @@ reproducible:
 replicate: build
 	$(if $(QUICK),,$(FAIRGROUND) kernel pull)
 	$(FAIRGROUND) replicate $(CLAIMS) $(if $(QUICK),--quick) --seed $(SEED) --resume \
-		--store $(CLAIM_STORE) -o $(REPLICATION) $(if $(CLAIMS)$(QUICK),,--markdown claims/README.md)
+		--store $(CLAIM_STORE) $(if $(CLAIMS)$(QUICK),,--markdown claims/README.md)
 
 # Storms, hogs, changes, real-time tasks and reloads, on each kernel with sched_ext.
 soak: build
@@ -168,4 +167,4 @@ clean:
 	cargo clean
 	rm -f $(STORE) $(STORE)-wal $(STORE)-shm $(REPORT)
 	rm -f $(SOAK_STORE) $(SOAK_STORE)-wal $(SOAK_STORE)-shm
-	rm -f $(CLAIM_STORE) $(CLAIM_STORE)-wal $(CLAIM_STORE)-shm $(REPLICATION)
+	rm -f $(CLAIM_STORE) $(CLAIM_STORE)-wal $(CLAIM_STORE)-shm

@@ -31,10 +31,7 @@ function drawRamp() {
   const { axis: scaleAxis, place } = valueAxis(medians, chosen.unit);
   const lines = (index) => rampLines(index, points, place, chosen.unit);
   caption("ramp", "By parameter", chosen.label);
-  const log = scaleAxis.type === "log";
-  const marks = shownContestants().flatMap((index) =>
-    kneeMark(index, points, place, kneesOf(found, chosen)[index], log));
-  draw("ramp", [...shownContestants().flatMap(lines), ...marks], {
+  draw("ramp", shownContestants().flatMap(lines), {
     height: 400,
     xaxis: titled(plain(found.parameter), { tickvals: points.map(({ at }) => at) }),
     yaxis: scaleAxis,
@@ -59,34 +56,6 @@ function rampLines(index, points, place, unit) {
     x, y: known.map(({ entry }) => place(entry[0])),
     line: { color: own, width: 2, dash: dash(index) }, marker: { color: own, size: 6 },
     text: known.map(({ entry }) => words(entry)),
-    hovertemplate: `<b>${plain(data.contestants[index])}</b><br>%{text}<extra></extra>`,
-  }];
-}
-
-// The knees of a ramp by contestant; only headline measures have some.
-function kneesOf(found, chosen) {
-  const place = data.cells.indexOf(found.cells[0]);
-  const known = data.ramps.find((it) =>
-    it.key === chosen.key && it.parameter === found.parameter && it.cells.includes(place));
-  return known?.knees ?? [];
-}
-
-// A diamond on a contestant's line where it bends, with the knee's interval.
-function kneeMark(index, points, place, knee, log) {
-  const known = points.filter(({ row }) => row.entries[index][0] !== null);
-  const above = known.findIndex(({ at }) => at >= knee?.at);
-  if (above < 0) return [];
-  const [from, to] = [known[Math.max(above - 1, 0)], known[above]];
-  const part = to.at === from.at ? 0 : (knee.at - from.at) / (to.at - from.at);
-  const [low, high] = [from, to].map(({ row }) => place(row.entries[index][0]));
-  const y = log ? low * (high / low) ** part : low + (high - low) * part;
-  const own = contestantColour(index);
-  const [least, most] = knee.ends ?? [knee.at, knee.at];
-  return [{
-    type: "scatter", mode: "markers", x: [knee.at], y: [y], text: [plain(knee.words)],
-    marker: { symbol: "diamond-open", size: 13, color: own, line: { width: 2, color: own } },
-    error_x: { type: "data", symmetric: false, array: [most - knee.at],
-      arrayminus: [knee.at - least], color: own, thickness: 1.6, width: 6 },
     hovertemplate: `<b>${plain(data.contestants[index])}</b><br>%{text}<extra></extra>`,
   }];
 }

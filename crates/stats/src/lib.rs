@@ -7,7 +7,7 @@
 //! | [`number`] | median, quantiles, outliers, intervals, distribution functions |
 //! | [`rank`] | rank tests and estimates, Holm's correction |
 //! | [`resample`] | the cluster bootstrap |
-//! | [`series`] | change points, knee of a ramp, bands over time |
+//! | [`series`] | change points, bands over time |
 //! | [`records`] | the numbers of a record, columns, matched pairs, merged stores |
 //! | [`mod@compare`] | contestants against a baseline: shifts, p values, families, noise floor |
 //! | [`decide`] | the rules that decide between contestants |

@@ -34,10 +34,7 @@ pub struct Args {
     seed: u64,
     #[command(flatten)]
     execution: Execution,
-    /// The page to write
-    #[arg(short, long, value_name = "FILE", default_value = "replication.html")]
-    output: PathBuf,
-    /// Write it as Markdown too
+    /// Write the verdicts to this file too, as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 }
@@ -107,9 +104,8 @@ fn plan(args: &Args, experiment: &TestedExperiment) -> Result<PlannedExperiment>
     Ok(if is_too_long { planned.with_blocks(enough) } else { planned })
 }
 
-/// Writes the page, and the Markdown if it is wanted; prints the claims.
+/// Writes the Markdown if it is wanted, and prints the claims.
 fn show(args: &Args, replication: &Replication) -> Result<()> {
-    output::write_and_tell(&args.output, &report::html::replication_page::page(replication))?;
     if let Some(file) = &args.markdown {
         output::write_and_tell(file, &replication::markdown(replication))?;
     }

@@ -6,7 +6,6 @@ use stats::{Cell, Comparison, Row};
 
 use super::detail_level::DetailLevel;
 use super::figure::save_buttons;
-use super::knees;
 use super::markup::NO_BREAK;
 use super::page_data::Resampled;
 use crate::cells;
@@ -28,12 +27,7 @@ const FIGURES: [(&str, &str, &str); 6] = [
          stays visible.",
     ),
     ("shift", "Shift by quantile", ""),
-    (
-        "ramp",
-        "By parameter",
-        "Medians over trials; bands are their 95 % intervals. A diamond is a knee with its \
-         interval, where a headline measure has one; the knees are listed below.",
-    ),
+    ("ramp", "By parameter", "Medians over trials; bands are their 95 % intervals."),
     (
         "switches",
         "Context switches",
@@ -47,7 +41,7 @@ const FIGURES: [(&str, &str, &str); 6] = [
     ),
 ];
 
-/// The charts, with the knees below them. Every chart has the height that it needs for the
+/// The charts. Every chart has the height that it needs for the
 /// first cell, so that nothing moves when the scripts draw; another cell may need another height.
 pub fn body(comparison: &Comparison, resampled: &Resampled, detail: &DetailLevel) -> Markup {
     let start = cells::most_decided(comparison);
@@ -81,7 +75,6 @@ pub fn body(comparison: &Comparison, resampled: &Resampled, detail: &DetailLevel
                 }
             }
         }
-        (knees::list(&resampled.ramps, comparison))
     }
 }
 

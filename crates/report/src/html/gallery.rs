@@ -5,18 +5,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
-use stats::view::consensus::{Answer, Consent, Question};
+use stats::view::consensus::{Consent, Question};
 
 use super::frame::{document, fact};
-use super::markup::{class, fact_item, heads};
-use super::results_section::RatioScale;
+use super::markup::fact_item;
+use crate::table::Align::{Left, Right};
+use crate::table::Table;
 use crate::units;
 
-const STYLE: &str = concat!(
-    include_str!("../../assets/page.css"),
-    include_str!("../../assets/tables.css"),
-    include_str!("../../assets/gallery.css"),
-);
+const STYLE: &str =
+    concat!(include_str!("../../assets/page.css"), include_str!("../../assets/tables.css"));
 
 #[derive(Default)]
 pub struct SharedFile {
@@ -139,76 +137,49 @@ fn answer(gallery: &Gallery, contributors: usize) -> Markup {
     }
 }
 
-/// One question with all answers to it, and their intervals on one scale.
+/// One question with all answers to it.
 fn card(question: &Question) -> Markup {
-    let shifts = question.answers.iter().filter_map(|answer| answer.shift.as_ref());
-    let scale = RatioScale::over(shifts);
-    let dissent = question.dissent();
-    let dissents = |answer: &Answer| dissent.iter().any(|other| std::ptr::eq(*other, answer));
+    let several = question.contributors().len() > 1;
     html! {
-        article class="asked" {
-            header {
-                h3 {
-                    (question.contestant) " under " (question.cell)
-                    @if !question.setting.is_empty() { " " small { "on " (question.setting) } }
-                    @if let Some(variant) = question.variant() {
-                        " " small { "definition " code { (variant) } " of several" }
-                    }
-                }
-                @if question.contributors().len() > 1 { (badge(question.consent())) }
+        h3 {
+            (question.contestant) " under " (question.cell)
+            @if !question.setting.is_empty() { " " small { "on " (question.setting) } }
+            @if let Some(variant) = question.variant() {
+                " " small { "definition " code { (variant) } " of several" }
             }
-            p { (units::measure(&question.measure)) " against " (question.baseline) }
-            div class="scroll" {
-                table class="data result" {
-                    (heads(&[
-                        ("", "who"),
-                        ("", "where"),
-                        ("n", "trials"),
-                        ("n", "median"),
-                        ("n", "difference"),
-                        ("", "95 % interval"),
-                        ("bar", ""),
-                        ("", "verdict"),
-                    ]))
-                    tbody {
-                        @for answer in &question.answers {
-                            (row(answer, question, scale, dissents(answer)))
-                        }
-                    }
-                }
-            }
+            @if several { ": " (question.consent().words()) }
         }
+        p { (units::measure(&question.measure)) " against " (question.baseline) }
+        (answers(question))
     }
 }
 
-fn row(answer: &Answer, question: &Question, scale: RatioScale, dissents: bool) -> Markup {
-    let unit = question.unit;
-    let (shift, interval) =
-        answer.shift.map(|shift| units::shift(&shift, unit)).unwrap_or_default();
-    html! {
-        tr class=(class(answer.verdict)) {
-            th scope="row" { (answer.contributor) }
-            td class="where" { (answer.machine) " (" (answer.backend.word()) ")" }
-            td class="n" { (answer.trials) }
-            td class="n median" { (units::number_or_dash(answer.median, unit)) }
-            td class="n shift" { (shift) }
-            td class="range" { (interval) }
-            td class="bar" { (scale.bar(None, answer.shift.as_ref())) }
-            td class=(if dissents { "verdict dissent" } else { "verdict" }) {
-                (answer.verdict.words())
-            }
-        }
+fn answers(question: &Question) -> Table {
+    let (unit, dissent) = (question.unit, question.dissent());
+    let mut table = Table::new(&[
+        ("who", Left),
+        ("where", Left),
+        ("trials", Right),
+        ("median", Right),
+        ("difference", Right),
+        ("95 % interval", Left),
+        ("verdict", Left),
+    ]);
+    for answer in &question.answers {
+        let dissents = dissent.iter().any(|other| std::ptr::eq(*other, answer));
+        let (shift, interval) =
+            answer.shift.map(|shift| units::shift(&shift, unit)).unwrap_or_default();
+        table.add([
+            answer.contributor.clone(),
+            format!("{} ({})", answer.machine, answer.backend.word()),
+            answer.trials.to_string(),
+            units::number_or_dash(answer.median, unit),
+            shift,
+            interval,
+            format!("{}{}", if dissents { "≠ " } else { "" }, answer.verdict.words()),
+        ]);
     }
-}
-
-fn badge(consent: Consent) -> Markup {
-    let class = match consent {
-        Consent::Agree => "badge c-agree",
-        Consent::Partly => "badge c-partly",
-        Consent::Disagree => "badge c-disagree",
-        Consent::Open => "badge c-open",
-    };
-    html! { span class=(class) { (consent.words()) } }
+    table
 }
 
 fn shared_files(gallery: &Gallery) -> Markup {

@@ -11,7 +11,6 @@ use stats::{Cell, Comparison, MeasureKey, Row};
 
 use super::detail_level::DetailLevel;
 use super::distributions::{BINS_PER_DECADE, Distribution, distributions};
-use super::knees::{self, Ramp};
 use super::provenance;
 use super::shift_functions::{self, Shifts};
 use super::short_number::Short;
@@ -30,8 +29,6 @@ struct PageData<'a> {
     scales: Scales,
     bins_per_decade: f64,
     shift_quantiles: &'static [f64],
-    /// Ramps with knees, of headline measures.
-    ramps: &'a [Ramp],
     trials: Vec<TrialData>,
     /// Reasons and notes, to which trials refer by index.
     texts: Vec<&'a str>,
@@ -109,8 +106,6 @@ impl<'a> TextPool<'a> {
 pub struct Resampled {
     places: RecordPlaces,
     shifts: Vec<Vec<Shifts>>,
-    /// Ramps with their knees.
-    pub ramps: Vec<Ramp>,
 }
 
 impl Resampled {
@@ -120,7 +115,7 @@ impl Resampled {
         let own = |trials: &Vec<usize>| trials.iter().map(|&index| &records[index]).collect();
         let records_of: Vec<Vec<&Record>> = places.trials_of.iter().map(own).collect();
         let shifts = shift_functions::shifts(comparison, &records_of);
-        Resampled { shifts, ramps: knees::ramps(comparison, &records_of), places }
+        Resampled { shifts, places }
     }
 
     pub fn has_shifts(&self, cell: usize) -> bool {
@@ -157,7 +152,6 @@ pub fn json(
         scales: Scales,
         bins_per_decade: BINS_PER_DECADE,
         shift_quantiles: &shift_functions::QUANTILES,
-        ramps: &resampled.ramps,
         trials,
         texts: texts.list,
         timelines: timelines(records, detail.slices),

@@ -63,7 +63,7 @@ fn table(claims: &[&Judged]) -> String {
 }
 
 /// The number that decides the claim: of its first test with data.
-pub(crate) fn measured(judged: &Judged) -> String {
+fn measured(judged: &Judged) -> String {
     let Some(speaker) = judged.tests.iter().find(|tested| tested.verdict.has_data()) else {
         return "–".into();
     };

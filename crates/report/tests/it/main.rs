@@ -5,7 +5,6 @@
 
 mod browser;
 mod controls;
-mod gallery;
 mod html;
 mod page;
 mod pictures;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The data of charts besides the tables' numbers: shift functions and knees.
+//! The data of charts besides the tables' numbers: shift functions.
 
-use crate::page::{data, page_of, section};
-use model::Record;
+use crate::page::{data, page_of};
 use serde_json::Value;
 use testing::synthetic;
 
@@ -59,75 +58,4 @@ fn trials_of_one_boot_are_no_independent_trials() {
     let marked = |step: &Value| step[4].as_f64().is_some_and(|p| p <= 0.05);
     let contestants = shifts["contestants"].as_array().unwrap();
     assert!(!contestants.iter().flat_map(|it| it.as_array().unwrap()).any(marked));
-}
-
-/// The synthetic player with a planted knee at 20 background tasks under `vtime`, straight lines
-/// under all others.
-fn planted() -> Vec<Record> {
-    let mut records = synthetic::experiment();
-    records.retain(|record| record.trial.workload.name == "frames");
-    for record in &mut records {
-        let load = record.trial.workload.parameters["background"] as f64;
-        let ratio = match record.trial.contestant.name.as_str() {
-            "vtime" => 0.001 * load + 0.009 * (load - 20.0).max(0.0),
-            _ => 0.003 * load,
-        };
-        let ratio = ratio * (1.0 + 0.001 * f64::from(record.trial.block));
-        let metrics = record.measured.metrics.iter_mut();
-        for metric in metrics.filter(|metric| metric.name == "deadline_miss_ratio") {
-            metric.value = Some(ratio);
-        }
-    }
-    records
-}
-
-#[test]
-fn a_knee_is_marked_and_said_in_words() {
-    let page = page_of(&planted());
-    let data = data(&page);
-    let ramps = data["ramps"].as_array().expect("ramps");
-    assert_eq!(ramps.len(), 1, "one workload with one headline measure");
-    assert_eq!(ramps[0]["parameter"], "background");
-    let knees = ramps[0]["knees"].as_array().unwrap();
-    let knee = &knees[place(&data, "vtime")];
-    assert!((knee["at"].as_f64().unwrap() - 20.0).abs() < 0.5, "{knee}");
-    let ends: Vec<f64> =
-        knee["ends"].as_array().unwrap().iter().filter_map(Value::as_f64).collect();
-    assert!(ends[0] <= 20.1 && 19.9 <= ends[1], "{knee}");
-    assert!(knees[place(&data, "rr")].is_null());
-    let words = section(&page, "pictures");
-    for needle in [
-        "<b class=\"name\">vtime</b>: from background = ",
-        "on deadline miss ratio · player grows 10.0 times faster",
-        "No knee; one line fits as well: eevdf-7",
-    ] {
-        assert!(words.contains(needle), "{needle} in {words}");
-    }
-}
-
-#[test]
-fn passes_that_lack_a_load_are_left_out() {
-    let mut records = planted();
-    records.retain(|record| {
-        let load = record.trial.workload.parameters["background"];
-        record.trial.contestant.name != "rr" || load != 40
-    });
-    for record in records.iter_mut().filter(|record| record.trial.block == 3) {
-        if record.trial.workload.parameters["background"] == 60 {
-            record.outcome = model::Outcome::Hung { reason: "silence".into() };
-        }
-    }
-    let page = page_of(&records);
-    let words = section(&page, "pictures");
-    assert!(words.contains("No complete block: rr"), "{words}");
-    assert!(words.contains("vtime</b>: from background = "), "seven passes are enough");
-}
-
-#[test]
-fn four_loads_are_no_ramp_for_a_knee() {
-    let mut records = synthetic::experiment();
-    records.retain(|record| record.trial.workload.name == "wake_under_hogs");
-    let page = page_of(&records);
-    assert!(data(&page)["ramps"].as_array().unwrap().is_empty());
-    assert!(!page.contains("id=\"knees\""));
 }

@@ -129,15 +129,11 @@ fn replication() -> Replication {
 }
 
 #[test]
-fn one_sentence_counts_them_all() {
+fn a_disagreement_shows_both_findings() {
     assert_eq!(
         sentence(&replication()),
         "0 of 2 claims reproduced, 1 contradicted, 1 not tested here. Backends disagree about 1."
     );
-}
-
-#[test]
-fn a_disagreement_shows_both_findings() {
     let said = text(&replication(), false);
     assert!(said.contains("s3-one: contradicted, backends disagree"), "{said}");
     assert!(said.contains("muqss 0.500 × cfs [0.450, 0.550]"), "{said}");
@@ -179,26 +175,9 @@ fn originals_stand_before_files_and_what_was_not_asked_is_not_listed() {
 
 #[test]
 fn our_numbers_stand_beside_the_published_ones() {
-    let interval = "cfs 1.50 s [1.25, 1.75]; published 13.5 ";
     let said = text(&replication(), false);
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains(interval) && said.contains("it needs sched_ext"), "{said}");
+    assert!(said.contains("cfs 1.50 s [1.25, 1.75]; published 13.5 "), "{said}");
+    assert!(said.contains("it needs sched_ext"), "{said}");
     assert!(said.contains("1.50 s (1.25 s … 1.75 s)"), "a range is no interval: {said}");
-    let page = report::html::replication_page::page(&replication());
-    assert!(page.contains(interval), "{page}");
-}
-
-#[test]
-fn the_page_is_whole_and_harmless() {
-    let page = report::html::replication_page::page(&replication());
-    assert_eq!(page.matches("<article class=\"claim\"").count(), 2);
-    assert!(page.contains("default-src 'none'") && page.contains("it looks longer"));
-    assert!(!page.contains("<img") && !page.contains("NaN") && !page.contains("inf,"), "{page}");
-    for outside in ["http://", "https://", "src=\"", "@import", "url(", "fetch("] {
-        assert!(!page.contains(outside), "the page has {outside}");
-    }
-    for element in ["section", "article", "details", "ul"] {
-        let opened = page.matches(&format!("<{element}")).count();
-        assert_eq!(opened, page.matches(&format!("</{element}>")).count(), "{element}");
-    }
 }

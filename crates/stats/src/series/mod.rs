@@ -2,5 +2,4 @@
 //! Statistics of ordered numbers: a measure's values in time, or over the steps of a ramp.
 
 pub mod change_points;
-pub mod knee;
 pub mod over_time;

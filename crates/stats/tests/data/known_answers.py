@@ -154,27 +154,6 @@ def segments(levels, penalty):
     return {"values": values, "penalty": penalty, "cuts": best[n][1]}
 
 
-def knee(at, below, above, noise):
-    """Least squares at a fixed bend, the bend found by a fine search that is refined."""
-    loads = [float(load) for load in range(1, 13)]
-    bend = [3 + below * min(x - at, 0) + above * max(x - at, 0) for x in loads]
-    values = rounded(np.add(bend, rng.normal(0, noise, len(loads))))
-    x, y = np.array(loads), np.array(values)
-
-    def fit(k):
-        design = np.stack([np.ones_like(x), np.minimum(x - k, 0), np.maximum(x - k, 0)], axis=1)
-        found, *_ = np.linalg.lstsq(design, y, rcond=None)
-        return float(((design @ found - y) ** 2).sum()), found
-    grid = np.linspace(x[1], x[-2], 2001)
-    k = min(grid, key=lambda k: fit(k)[0])
-    step = grid[1] - grid[0]
-    result = scipy.optimize.minimize_scalar(
-        lambda k: fit(k)[0], bounds=(k - step, k + step), method="bounded",
-        options={"xatol": 1e-12})
-    k = float(min([k, result.x], key=lambda k: fit(k)[0]))
-    return {"loads": loads, "values": values, "at": k, "squares": fit(k)[0]}
-
-
 def interval(kind, n, m):
     """Hodges and Lehmann's shift with Moses's interval, as R's wilcox.test(conf.int = TRUE) has it
     without ties: how many sums of ranks lie in 2.5 % of the tail is counted by enumeration."""
@@ -218,9 +197,6 @@ answers = {
     "segments": [segments(levels, penalty) for levels, penalty in (
         ([(5, 10), (9, 10)], 8.0), ([(5, 4), (9, 16)], 8.0), ([(5, 30)], 8.0),
         ([(0, 5), (2, 5), (0, 5)], 3.0), ([(0, 20), (8, 2), (0, 20)], 10.0), ([(1, 7)], 0.5))],
-    "knees": [knee(*shape) for shape in (
-        (6.4, 0.1, 4.0, 0.0), (6.4, 0.1, 4.0, 0.3), (4.0, 3.0, 0.0, 0.2), (8.7, -1.0, 5.0, 0.5),
-        (5.5, 0.0, 2.0, 0.4))],
     "intervals": [interval(kind, n, m) for kind in ("normal", "pareto", "uniform")
                   for n, m in ((4, 4), (6, 6), (8, 8), (5, 9), (3, 3))],
     "quantiles": [quantiles(n) for n in (36, 75, 368, 901)],

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Verdicts on published findings, as text for a terminal and as Markdown; the page is
-//! [`html::replication_page`](crate::html::replication_page).
+//! Verdicts on published findings, as text for a terminal and as Markdown.
 //!
 //! What is not here: any decision. `stats::decide::replication` decides.
 
 mod claims_markdown;
 mod claims_text;
 mod phrases;
-mod test_lines;
 
 pub use claims_markdown::markdown;
-pub(crate) use claims_markdown::measured;
 pub use claims_text::text;
-pub(crate) use phrases::{kernels, published};
-pub(crate) use test_lines::{test_lines, test_name};
 
 use model::Claim;
 use model::claim::Test;
