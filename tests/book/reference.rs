@@ -137,13 +137,22 @@ fn file_formats_are_those_of_the_types() {
 #[test]
 fn the_chapter_on_schedulers_is_the_headers() {
     let all = compile::builtin();
-    let tree = fairground::lineage::tree(&fairground::lineage::members());
-    let mut text = format!("## Lineage\n\n```text\n{tree}```\n\n## At a glance\n\n");
-    text += "| scheduler | queue | slice | wake-up | balancing |\n|---|---|---|---|---|\n";
+    let mut text = String::from(
+        "## At a glance\n\n| scheduler | author | queue | slice | wake-up | balancing |\n\
+         |---|---|---|---|---|---|\n",
+    );
     for Source { name, header, .. } in &all {
-        let Header { queue, slice, wake_up, balancing, .. } = header;
-        writeln!(text, "| [`{name}`](#{name}) | {queue} | {slice} | {wake_up} | {balancing} |")
-            .expect("a string takes text");
+        let Header { queue, slice, wake_up, balancing, lineage, .. } = header;
+        let origin = lineage.as_ref().map(|of| match of.after.join(", ") {
+            after if after.is_empty() => format!("{}, {}", of.author, of.year),
+            after => format!("{}, {}; after {after}", of.author, of.year),
+        });
+        let origin = origin.unwrap_or_default();
+        writeln!(
+            text,
+            "| [`{name}`](#{name}) | {origin} | {queue} | {slice} | {wake_up} | {balancing} |"
+        )
+        .expect("a string takes text");
     }
     all.iter().for_each(|source| text += &scheduler(source));
     expect_generated("reference/schedulers.md", "schedulers", &text);

@@ -5,13 +5,12 @@
 //! spec ─► plan ─► measure ─► execution (sim │ vm │ live) ─► store ─► comparison ─► report
 //! ```
 //!
-//! Read in this order: [`cmd`] is the table of verbs; [`experiment_options`] and
-//! [`planned_experiment`] turn a command line into trials, with the crate `spec`; [`measure`] is
-//! the service behind every verb that measures, and [`execution`] executes trials on the
-//! backends. [`records`], [`selected`], [`recordings`], [`past_campaigns`] and [`comparison`] are
-//! what the reading verbs share, [`lineage`] tells which scheduler descends from which. [`claims`]
-//! tests what others have published, [`advice`] finds the scheduler for a user, [`abilities`] what
-//! this machine can do; [`smallest_experiment`] is the one that shows whether something works at
+//! Read in this order: [`cmd`] is the table of verbs; [`planned_experiment`] turns a
+//! command line into trials, with the crate `spec`; [`measure`] is the service behind every verb
+//! that measures, and [`execution`] executes trials on the backends. [`records`], [`selected`],
+//! [`recordings`] and [`comparison`] are what the reading verbs share. [`claims`] tests what others
+//! have published, [`advice`] finds the scheduler for a user, [`abilities`] what this machine can
+//! do; [`smallest_experiment`] is the one that shows whether something works at
 //! all. [`build_progress`], [`command_line`], [`dates`], [`duration`], [`exit`], [`output`] and
 //! [`ui`] are small things that many verbs need. Other tools' files, and files for other people,
 //! are in `store::exchange`.
@@ -27,11 +26,8 @@ pub mod dates;
 pub mod duration;
 pub mod execution;
 pub mod exit;
-pub mod experiment_options;
-pub mod lineage;
 pub mod measure;
 pub mod output;
-pub mod past_campaigns;
 pub mod planned_experiment;
 pub mod recordings;
 pub mod records;

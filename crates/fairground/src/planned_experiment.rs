@@ -7,18 +7,18 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 
+use anyhow::Result;
 use model::{Backend, Contestant, Experiment, Seed, Trial};
-
+use spec::contestants::Relations;
 use spec::experiment::ResolvedExperiment;
 use spec::live::RunningKernel;
-use spec::plan;
-use spec::relations::Relations;
-use spec::{Host, Overrides, SpecError};
+use spec::{Host, Overrides, SpecError, plan};
 
 use crate::advice::host;
+use crate::command_line;
 use crate::execution::objects::{self, Sources};
 
 /// An experiment together with its plan and the texts of its schedulers: all that is needed to
@@ -163,4 +163,31 @@ fn with_sources<Read>(
     let host = Host { cpus: host_cpus(), resolve: &resolve, knobs: &knobs, running };
     let resolved = read(&host)?;
     Ok((resolved, sources.into_inner()))
+}
+
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct ExperimentOptions {
+    /// An experiment's name or file; without it --scheduler and --workload describe one
+    pub experiment: Option<String>,
+    /// The only source of randomness: order of trials, start phases
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    #[command(flatten)]
+    pub overrides: Overrides,
+}
+
+impl ExperimentOptions {
+    /// Reads the experiment with everything that it refers to, and plans its trials.
+    pub fn plan(&self) -> Result<PlannedExperiment> {
+        let name = self.experiment.as_deref();
+        Ok(PlannedExperiment::read(name, &self.overrides, Seed(self.seed))?)
+    }
+
+    /// The same with these workload files instead of the workloads, on these backends.
+    pub fn plan_of_files(&self, on: Vec<Backend>, files: &[PathBuf]) -> Result<PlannedExperiment> {
+        let quoted = |file: &PathBuf| command_line::quoted(&file.display().to_string());
+        let workloads = files.iter().map(quoted).collect();
+        let overrides = Overrides { on, workloads, ..self.overrides.clone() };
+        ExperimentOptions { overrides, ..self.clone() }.plan()
+    }
 }

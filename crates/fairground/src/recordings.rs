@@ -7,7 +7,7 @@ use model::play::{self, Refusal};
 use model::tape_text::TapeText;
 use model::{Step, Trial, Workload};
 use recording::event::Recording;
-use recording::graph::{self, Graph};
+use recording::groups::{self, Graph};
 use recording::workload::{self, Choice, Empty, Files};
 use store::SchedulerSource;
 
@@ -47,7 +47,7 @@ pub fn graph_of(workload: &Workload) -> Result<Graph, Refusal> {
     let players = workload.tasks.iter().filter(|group| group.steps == [Step::Tape]);
     let groups: Vec<(String, u32)> =
         players.map(|group| (group.name.clone(), group.count)).collect();
-    Ok(graph::of(&tapes, &groups))
+    Ok(groups::of(&tapes, &groups))
 }
 
 /// The file for the tapes of a workload's file: beside it, with another ending.

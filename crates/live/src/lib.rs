@@ -7,12 +7,11 @@
 //!
 //! Read in this order: [`trial`] runs a whole trial; [`player`] plays a workload's steps with
 //! threads and processes; [`program`] runs real programs, whose output `model::parsers` reads;
-//! [`loader`], [`active`] and [`probes`] deal with the kernel; [`facts`] and [`context`] describe
+//! [`loader`] and [`probes`] deal with the kernel; [`facts`] and [`context`] describe
 //! the machine. [`recorder`] measures nothing: it records what the machine's tasks do anyway.
 //!
 //! What is not here: virtual machines, statistics, the store, anything that prints.
 
-pub mod active;
 mod custody;
 pub mod facts;
 pub mod loader;

@@ -9,7 +9,7 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::usual::{is_default, is_true, yes};
-use crate::{Aim, Backend, Contestant, Machine, Outcome, Trial, Workload};
+use crate::{Backend, Contestant, Machine, MeasureKey, Outcome, Trial, Workload};
 
 /// An experiment with everything that its file refers to already read: contestants × workloads ×
 /// machines × repeats. The plan is a pure function of it and a seed.
@@ -186,6 +186,34 @@ impl<'de> Visitor<'de> for OneOrMore {
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Vec<Backend>, A::Error> {
         Vec::deserialize(SeqAccessDeserializer::new(list))
     }
+}
+
+/// A deciding measure, and the measures that must not get worse.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Aim {
+    pub name: String,
+    pub decides: Watched,
+    /// The measures that must not get worse.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keeps: Vec<Watched>,
+}
+
+/// A measure of a cell, and how much of it matters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Watched {
+    /// The cell's name, `wake_under_hogs hogs=3`.
+    pub cell: String,
+    pub measure: MeasureKey,
+    /// Its meaning, in plain words.
+    pub words: String,
+    /// Smaller differences do not matter, in percent of the current scheduler.
+    pub percent: f64,
+    /// Smaller differences do not matter, in the measure's unit. If the current scheduler has 0,
+    /// only this margin applies.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub least: f64,
 }
 
 #[cfg(test)]

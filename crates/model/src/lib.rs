@@ -9,15 +9,14 @@
 //! [`workload`] and [`machine`] say what is compared, under which workload, on which machine;
 //! [`trial`] is one answerable question as a value; [`record`] is its answer, made of [`metric`]s
 //! (each with its [`measure_key`]), [`histogram`]s, [`series`] and a [`trace`]. [`seed`] is the
-//! only source of chance. [`claim`] is a published finding with its tests, [`aim`] what a user
+//! only source of chance. [`claim`] is a published finding with its tests, [`Aim`] what a user
 //! wants. [`tape`] is what the tasks of a recording did, [`tape_text`] the same on its way to
 //! others. [`play`] is what a workload means, defined once for all backends; [`parsers`] read what
-//! real programs print, and [`read_fault`] says why a file of theirs is wrong. [`text`] makes
+//! real programs print, and [`ReadFault`] says why a file of theirs is wrong. [`text`] makes
 //! strangers' words safe for a terminal.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 
-pub mod aim;
 pub mod backend;
 mod check;
 pub mod claim;
@@ -30,7 +29,6 @@ pub mod measure_key;
 pub mod metric;
 pub mod parsers;
 pub mod play;
-pub mod read_fault;
 pub mod record;
 pub mod seed;
 pub mod series;
@@ -42,22 +40,21 @@ pub mod trial;
 mod usual;
 pub mod workload;
 
-pub use aim::{Aim, Watched};
 pub use backend::Backend;
 pub use check::{LARGEST_NUMBER, SMALLEST_NUMBER};
 pub use claim::{Claim, Expectation};
 pub use contestant::{Contestant, Policy, PolicyClass, SchedulerChoice};
-pub use experiment::{Design, Experiment, Progress, Scatter};
+pub use experiment::{Aim, Design, Experiment, Progress, Scatter, Watched};
 pub use histogram::Histogram;
 pub use knob::{Knob, KnobKind, KnobValue};
 pub use machine::{Clock, Costs, Machine};
 pub use measure_key::{MeasureKey, Statistic};
 pub use metric::{Measure, Metric};
-pub use read_fault::{Position, ReadFault};
 pub use record::{ActiveScheduler, Measured, Outcome, Provenance, Record};
 pub use seed::Seed;
 pub use series::Series;
 pub use tape::{Recorded, Tape, TapeOp};
+pub use text::{Position, ReadFault};
 pub use trace::{Trace, TraceEvent};
 pub use trial::Trial;
 pub use workload::{Channel, Program, Step, TaskGroup, Total, Workload};

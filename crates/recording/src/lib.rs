@@ -16,8 +16,6 @@
 
 mod collect;
 pub mod event;
-pub mod export;
-pub mod graph;
 pub mod groups;
 pub mod perfetto;
 pub mod tapes;

@@ -4,11 +4,11 @@
 //!
 //! Only headline measures count here, and only an interval makes a claim.
 
-use stats::compare::margin::log_ratio as log_ratio_of;
+use stats::compare::verdict::log_ratio as log_ratio_of;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 use crate::cells::{counted, is_elsewhere};
-use crate::gains::{log_ratio, shift_words};
+use crate::leaders::{log_ratio, shift_words};
 use crate::leaders::{most_often, undecided};
 use crate::reading::Reading;
 use crate::sentence::Sentence;

@@ -2,7 +2,9 @@
 //! Cells: which of them are the same on different backends, and which contestants each has.
 
 use model::Record;
-use stats::{Cell, Comparison, Entry, Row};
+use stats::compare::verdict::MARGIN_PERCENT;
+use stats::rank::holm::ALPHA;
+use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 /// Groups of cells that differ only in the backend, in the comparison's order: one or more each,
 /// real kernels before the simulator.
@@ -74,4 +76,22 @@ pub(crate) fn most_decided(comparison: &Comparison) -> usize {
     };
     let cells = comparison.cells.iter().enumerate();
     cells.max_by_key(|(_, cell)| claims(cell)).map_or(0, |(index, _)| index)
+}
+
+/// The verdict on a contestant: `not distinguishable, p 0.06` or `…, 1 % or less` if only this
+/// prevents a claim. If the baseline lacks a number, the text says so.
+pub(crate) fn verdict_words(entry: &Entry, baseline: &str) -> String {
+    let words = entry.verdict.words();
+    let interval = entry.shift.and_then(|shift| shift.shown_interval());
+    let without_zero = interval.is_some_and(|ends| ends.low > 0.0 || ends.high < 0.0);
+    match (entry.verdict, entry.p_value) {
+        (Verdict::NotMeasured, _) if entry.median.is_some() => format!("{baseline} has no number"),
+        (Verdict::NotDistinguishable, Some(p)) if without_zero && p.adjusted > ALPHA => {
+            format!("{words}, p {:.2}", p.adjusted)
+        }
+        (Verdict::NotDistinguishable, Some(_)) if without_zero => {
+            format!("{words}, {MARGIN_PERCENT} % or less")
+        }
+        _ => words.into(),
+    }
 }

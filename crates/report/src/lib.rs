@@ -5,7 +5,7 @@
 //! What several forms of a report share:
 //! [`units`] formats numbers, [`sentence`] marks the names in a sentence, `cells` finds the cells
 //! that differ only in the backend, `leaders` names the best contestants under each workload,
-//! `verdict_text` has a verdict with its reason, `reading` has what all forms read from a
+//! `reading` has what all forms read from a
 //! comparison, `table` writes one table in each form, [`answer`] states the result in sentences,
 //! `advice` states a recommendation, [`agreement`] states how near the simulator is to a
 //! kernel, [`explain`] states why tasks waited, [`replication`] states which published findings
@@ -24,8 +24,6 @@ pub mod answer;
 mod cells;
 pub mod effects_markdown;
 pub mod explain;
-mod gains;
-mod headlines;
 pub mod html;
 mod leaders;
 pub mod markdown;
@@ -37,4 +35,3 @@ pub mod switching;
 mod table;
 pub mod terminal;
 pub mod units;
-mod verdict_text;

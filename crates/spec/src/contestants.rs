@@ -2,6 +2,7 @@
 //! The contestants of an experiment together: none twice, each with a name that tells it from the
 //! others.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use model::{Contestant, SchedulerChoice};
@@ -10,6 +11,7 @@ use super::contestant::{self, Entry, OPTION};
 use super::source::Places;
 use super::{Host, Overrides, SpecError, knobs};
 use crate::assets;
+use crate::source::unknown_name;
 
 /// How the name of a scheduler's file ends.
 const ENDING: &str = ".bpf.c";
@@ -177,4 +179,37 @@ fn unique(all: &[Entrant]) -> Result<(), SpecError> {
         }
     }
     Ok(())
+}
+
+/// Which contestants belong together, by their names. `fidelity --counterparts` compares them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Relations {
+    /// For each contestant that is a file written after a kernel's own scheduler: the contestant
+    /// that is this scheduler.
+    pub counterparts: BTreeMap<String, String>,
+    /// For each contestant that changes another: that other one.
+    pub bases: BTreeMap<String, String>,
+}
+
+impl Relations {
+    /// Both of a pair must be contestants.
+    pub(crate) fn check(
+        &self,
+        contestants: &[Contestant],
+        places: &Places,
+    ) -> Result<(), SpecError> {
+        let names: Vec<&str> =
+            contestants.iter().map(|contestant| contestant.name.as_str()).collect();
+        for (table, pairs) in [("pairs", &self.counterparts), ("bases", &self.bases)] {
+            for (changed, base) in pairs {
+                let unknown =
+                    [changed, base].into_iter().find(|name| !names.contains(&name.as_str()));
+                if let Some(name) = unknown {
+                    let path = format!("{table}.{changed}");
+                    return Err(unknown_name(places, &path, "scheduler", name, &names));
+                }
+            }
+        }
+        Ok(())
+    }
 }

@@ -9,9 +9,9 @@ use serde::Deserialize;
 
 use super::cells::{self, Cells, Choice};
 use super::contestants::Entrant;
+use super::contestants::Relations;
 use super::live::{self, Admitted};
 use super::near::advice;
-use super::relations::Relations;
 use super::source::{Document, Places, unknown_name};
 use super::{Host, Overrides, SpecError, contestant, contestants, machine};
 use crate::assets::{self, Kind};

@@ -32,7 +32,6 @@ pub mod mentions;
 pub mod near;
 pub mod plan;
 pub mod policy;
-pub mod relations;
 pub mod rtapp;
 pub mod source;
 pub mod tapes;

@@ -5,9 +5,9 @@ use std::fs::OpenOptions;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use live::active::active;
 use live::facts;
 use live::facts::Context;
+use live::facts::active;
 use live::topology::topology;
 use model::{ActiveScheduler, Backend, Machine};
 

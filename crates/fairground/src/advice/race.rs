@@ -207,7 +207,7 @@ fn of_workload(workload: &Workload) -> Result<Aim> {
     })?;
     Ok(Aim {
         name: workload.cell(),
-        decides: watched(first, stats::compare::margin::MARGIN_PERCENT),
+        decides: watched(first, stats::compare::verdict::MARGIN_PERCENT),
         keeps: keys.map(|key| watched(key, KEPT_PERCENT)).collect(),
     })
 }

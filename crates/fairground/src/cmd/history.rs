@@ -3,17 +3,23 @@
 //! session to session, and whether the newest session is worse. With `--gate` only the last two
 //! sessions are compared, for a change under review.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use model::Record;
 use stats::decide::gate::gate;
+use stats::records::merge::name_processors_if_several;
+use stats::view;
+use stats::view::history::History;
+use store::Session;
 
+use crate::dates;
 use crate::exit::{self, bad_input};
 use crate::output::{self, Format};
-use crate::past_campaigns;
 use crate::records::Selection;
+use crate::selected::StoreRecords;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -47,7 +53,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 }
 
 fn show_history(args: &Args) -> Result<bool> {
-    let mut campaigns = past_campaigns::campaigns(&args.selection.all_sessions()?);
+    let mut campaigns = past_campaigns(&args.selection.all_sessions()?);
     if let Some(last) = args.last {
         campaigns.drain(..campaigns.len().saturating_sub(last));
     }
@@ -55,7 +61,7 @@ fn show_history(args: &Args) -> Result<bool> {
     if campaigns.len() < 2 {
         output::tell("there is one session only: run it again after a change, or name more stores");
     }
-    let history = past_campaigns::history(&campaigns, args.margin);
+    let history = changes(&campaigns, args.margin);
     match args.format {
         Format::Json => output::print_json(&history)?,
         Format::Table => output::print(&report::terminal::history_text::history(&history))?,
@@ -91,4 +97,65 @@ fn show_gate(args: &Args) -> Result<bool> {
         Format::Table => output::print(&report::terminal::gate_text::gate(&gate))?,
     }
     Ok(gate.is_shut())
+}
+
+/// A campaign with its records, as a history has it.
+pub struct PastCampaign {
+    /// Its date, and which store and session have it.
+    pub label: String,
+    /// When it started, seconds since 1970.
+    started_unix_s: u64,
+    pub records: Vec<Record>,
+}
+
+/// The campaigns in some stores, oldest first. In a store with campaigns of its own, imported ones
+/// do not count; in a store with imports only they count.
+fn past_campaigns(stores: &[StoreRecords]) -> Vec<PastCampaign> {
+    let mut all: Vec<PastCampaign> = stores.iter().flat_map(of_store).collect();
+    all.sort_by_key(|campaign| campaign.started_unix_s);
+    all
+}
+
+/// The campaigns of one store, in the order of their first sessions.
+fn of_store(store: &StoreRecords) -> Vec<PastCampaign> {
+    let has_own = store.sessions.iter().any(|(session, _)| session.origin.is_none());
+    let mut campaigns: Vec<(i64, PastCampaign)> = Vec::new();
+    for (session, records) in &store.sessions {
+        if has_own && session.origin.is_some() {
+            continue;
+        }
+        let first = session.first();
+        match campaigns.iter_mut().find(|(known, _)| *known == first) {
+            Some((_, campaign)) => campaign.records.extend(records.iter().cloned()),
+            None => campaigns.push((first, begun(store, session, records))),
+        }
+    }
+    campaigns.into_iter().map(|(_, campaign)| campaign).collect()
+}
+
+/// A campaign with the records of its first session.
+fn begun(store: &StoreRecords, session: &Session, records: &[Record]) -> PastCampaign {
+    let date = dates::date(session.started_unix_s);
+    let (store, id, version) = (&store.label, session.id, &session.fairground);
+    let kernels: BTreeSet<&str> =
+        records.iter().map(|record| record.provenance.kernel_release.as_str()).collect();
+    let kernels = kernels.into_iter().collect::<Vec<_>>().join(", ");
+    PastCampaign {
+        label: format!("{date}, {store} session {id}, Fairground {version}, kernels {kernels}"),
+        started_unix_s: session.started_unix_s,
+        records: records.to_vec(),
+    }
+}
+
+/// How the numbers have changed. Under a real clock another processor is another machine, whose
+/// numbers are not compared.
+fn changes(campaigns: &[PastCampaign], margin_percent: f64) -> History {
+    let mut records: Vec<Vec<Record>> =
+        campaigns.iter().map(|campaign| campaign.records.clone()).collect();
+    name_processors_if_several(&mut records);
+    let labelled = campaigns.iter().zip(&records);
+    let sessions: Vec<view::history::Session> = labelled
+        .map(|(campaign, records)| view::history::Session { label: &campaign.label, records })
+        .collect();
+    view::history::history(&sessions, margin_percent)
 }

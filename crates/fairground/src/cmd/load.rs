@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::Result;
-use live::active::active;
+use live::facts::active;
 use live::loader::{self, ExitInfo, LoadError};
 use model::SchedulerChoice;
 

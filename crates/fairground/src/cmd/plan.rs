@@ -11,8 +11,8 @@ use model::Trial;
 
 use crate::execution::objects;
 use crate::exit::bad_input;
-use crate::experiment_options::ExperimentOptions;
 use crate::measure::claimable::ClaimableComparisons;
+use crate::planned_experiment::ExperimentOptions;
 use crate::planned_experiment::PlannedExperiment;
 use crate::{command_line, output};
 

@@ -11,8 +11,8 @@ use model::Record;
 use stats::Comparison;
 
 use super::measured;
-use crate::experiment_options::ExperimentOptions;
 use crate::measure::{Blocks, Campaign, Comparing, Execution, JudgedBy};
+use crate::planned_experiment::ExperimentOptions;
 use crate::planned_experiment::PlannedExperiment;
 use crate::{command_line, comparison, duration, exit, output};
 

@@ -9,15 +9,13 @@
 //! Read in this order: [`present`] refuses what cannot run here; [`claimable`] counts comparisons
 //! as `stats::compare` will; [`aa`] has the A/A trials and [`detectable`] what follows from them;
 //! [`budget`] and [`precision`] decide the number of blocks; [`session`] runs trials and keeps
-//! their records, unless [`changed_recordings`] finds that a recording is another one than before;
-//! [`on_slurm`] has them run on a cluster.
+//! their records; [`on_slurm`] has them run on a cluster.
 //!
 //! What is not here: the command line, and printing. The number of blocks never depends on which
 //! contestant is better.
 
 pub mod aa;
 pub mod budget;
-pub mod changed_recordings;
 pub mod claimable;
 pub mod detectable;
 pub mod expected;

@@ -7,21 +7,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use fleet::slurm::SlurmOptions;
-use model::{Backend, Progress, Trial};
+use model::{Backend, Experiment, Progress, Recorded, Trial, Workload};
 use store::{Filter, PlanLock, Session, Store};
 
 use super::claimable::ClaimableComparisons;
 use super::expected::expected;
-use super::{Ended, Execution, changed_recordings, on_slurm};
+use super::{Ended, Execution, on_slurm};
 use crate::command_line;
 use crate::duration::words;
-use crate::execution::boots;
-use crate::execution::emulators;
-use crate::execution::locations;
 use crate::execution::objects::{self, Prepared};
 use crate::execution::repeated::Earlier;
 use crate::execution::sink::{Hear, Sink};
-use crate::execution::{Settings, interrupt};
+use crate::execution::{Settings, boots, emulators, interrupt, locations};
+use crate::exit::bad_input;
 use crate::planned_experiment::PlannedExperiment;
 use crate::records::Selection;
 use crate::selected::Selected;
@@ -149,7 +147,7 @@ impl<'a> CampaignRunner<'a> {
             Continues::AsAsked | Continues::Earlier => earlier(store, &plan)?,
         };
         if campaign.is_none() && self.execution.resume {
-            changed_recordings::refuse_others(store, &planned.experiment)?;
+            refuse_other_recordings(store, &planned.experiment)?;
         }
         let session = command_line::session(planned.experiment.clone(), plan, planned.seed);
         Ok(Session { campaign, ..session })
@@ -238,4 +236,50 @@ fn left(store: &Store, planned: &PlannedExperiment, campaign: Option<i64>) -> Re
         None => BTreeSet::new(),
     };
     Ok(planned.trials.iter().filter(|trial| !done.contains(&trial.id())).cloned().collect())
+}
+
+/// Refuses to begin anew if the last campaign with a recording of the same name had other tapes, or
+/// had them in another file.
+fn refuse_other_recordings(store: &Store, experiment: &Experiment) -> Result<()> {
+    let sessions = store.sessions()?;
+    let own: Vec<&Session> = sessions.iter().filter(|session| session.origin.is_none()).collect();
+    for workload in &experiment.workloads {
+        let Some(now) = &workload.recording else { continue };
+        let earlier =
+            own.iter().rev().find_map(|session| Some((session.id, like(session, workload)?)));
+        if let Some((session, then)) = earlier
+            && let Some(why) = difference(now, then, session)
+        {
+            let path = store.path().display();
+            return Err(bad_input(format!(
+                "--resume: {path}: {why}; bring the file back, or run without --resume to begin a \
+                 new campaign"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The recording of a session's workload with the same name and parameters.
+fn like<'a>(session: &'a Session, wanted: &Workload) -> Option<&'a Recorded> {
+    let same =
+        |known: &&Workload| known.name == wanted.name && known.parameters == wanted.parameters;
+    session.experiment.workloads.iter().find(same)?.recording.as_ref()
+}
+
+fn difference(now: &Recorded, then: &Recorded, session: i64) -> Option<String> {
+    let (file, sha256) = (&now.tapes, &now.sha256);
+    if then.sha256 != *sha256 {
+        return Some(format!(
+            "the SHA-256 of {file} is {sha256}, session {session} was planned with {} of {}",
+            then.sha256, then.tapes
+        ));
+    }
+    (then.tapes != *file).then(|| {
+        format!(
+            "session {session} has the tapes {sha256} from the file {}, now they are in {file}, \
+             and the identity of a trial has the name of the file",
+            then.tapes
+        )
+    })
 }

@@ -11,8 +11,8 @@ use libbpf_rs::btf::types::{Enum, Enum64};
 
 use super::variable::members;
 use super::{LoadError, unsupported};
-use crate::active::sched_ext;
 use crate::facts::is_root;
+use crate::facts::sched_ext;
 
 /// The kernel's side of the contract.
 pub struct KernelBtf {

@@ -20,7 +20,7 @@ pub(crate) mod log;
 mod tests;
 pub(crate) mod variable;
 
-use crate::active::sched_ext;
+use crate::facts::sched_ext;
 use crate::printed::{self, Printed};
 pub use exit::ExitInfo;
 use exit::{DUMP_BYTES, ExitVariables, KernelLog};

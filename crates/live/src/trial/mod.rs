@@ -8,9 +8,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use model::{Measured, Outcome, Program, Provenance, Record, SchedulerChoice, Trace, Trial};
 
-use crate::active::{active, sched_ext};
 use crate::facts;
 use crate::facts::Context;
+use crate::facts::{active, sched_ext};
 use crate::player::{self, BusyLoop, Options, Periodic, PlayError, Played, attributes, busy};
 use crate::probes::Probes;
 use crate::program;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use model::{ActiveScheduler, Histogram, Measured, Metric, Outcome, Policy, SchedulerChoice};
 use process::silence;
 
-use crate::active::{active, sched_ext};
+use crate::facts::{active, sched_ext};
 use crate::loader::{self, ExitInfo, LoadedScheduler};
 use crate::printed::LINES_MAX;
 use crate::program::Running;

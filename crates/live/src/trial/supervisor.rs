@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use model::{Outcome, Record, Trial};
 use process::{Pipe, Process, silence};
 
-use crate::active::active;
 use crate::facts::Context;
+use crate::facts::active;
 use crate::player::attributes::{Previous, rise_above, sink_below};
 use crate::player::busy;
 use crate::player::fork_isolation;

@@ -9,9 +9,9 @@ use stats::{Cell, Entry, Row, Verdict};
 use super::leaders_table;
 use super::markup::{anchor, class, joined, name};
 use crate::answer::{answer, standings};
-use crate::headlines::WorkloadHeadline;
 use crate::reading::Reading;
-use crate::{agreement, cells, units, verdict_text};
+use crate::reading::WorkloadHeadline;
+use crate::{agreement, cells, units};
 
 /// A larger table of all headline measures is folded.
 const FIELDS_OPEN: usize = 120;
@@ -169,7 +169,7 @@ fn field(cell: &Cell, row: &Row, entry: &Entry, baseline: &str) -> Markup {
     };
     let bad = bad_outcomes(cell, entry);
     let is_bad = bad.is_some();
-    let verdict = format!("{}: {}", entry.contestant, verdict_text::words(entry, baseline));
+    let verdict = format!("{}: {}", entry.contestant, cells::verdict_words(entry, baseline));
     let details = [Some(verdict), median, shift, interval, bad];
     let details = details.into_iter().flatten().collect::<Vec<_>>().join(", ");
     html! {

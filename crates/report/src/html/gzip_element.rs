@@ -3,6 +3,7 @@
 //! with `DecompressionStream`, which every browser has since 2023.
 
 use std::io::Write;
+use std::sync::LazyLock;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -37,6 +38,23 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
+/// The element that holds the library, the same in every page.
+pub fn plotly() -> &'static Markup {
+    static ELEMENT: LazyLock<Markup> = LazyLock::new(|| element("plotly", &plotly_source()));
+    &ELEMENT
+}
+
+/// plotly.js as the crate embeds it, without the element around it, and without the typesetting
+/// libraries.
+fn plotly_source() -> String {
+    let sources = plotly::Plot::offline_js_sources();
+    let scripts = sources.split_inclusive("</script>");
+    let is_plotly = |script: &&str| script.get(..2_000).unwrap_or(script).contains("plotly.js v");
+    let script = scripts.into_iter().find(is_plotly).unwrap_or_default().trim();
+    let code = script.split_once('>').map_or("", |(_, code)| code);
+    code.strip_suffix("</script>").unwrap_or(code).into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,5 +76,12 @@ mod tests {
             .expect("gzip");
         assert!(unpacked == nasty && packed.len() < nasty.len() / 3);
         assert_eq!(element("data", &nasty).into_string().matches('<').count(), 2);
+    }
+
+    #[test]
+    fn the_library_is_whole() {
+        let code = plotly_source();
+        assert!(code.len() > 3_000_000 && code.contains("plotly.js v"), "{}", code.len());
+        assert!(plotly().0.len() < code.len() / 2);
     }
 }

@@ -45,7 +45,7 @@ pub fn table(reading: &Reading) -> Markup {
         }
         p class="aside small" {
             "A contestant is distinguishable from the best if its median differs by more than "
-            (percent(stats::compare::margin::MARGIN_PERCENT / 100.0))
+            (percent(stats::compare::verdict::MARGIN_PERCENT / 100.0))
             " and an exact rank test at " (percent(stats::rank::holm::ALPHA))
             ", corrected for all such comparisons (Holm), confirms it; of the baseline \
              the verdicts below decide. “Not distinguishable” means that \

@@ -6,14 +6,13 @@ use std::collections::BTreeMap;
 use model::metric::{Direction, Unit, measure};
 use model::{Clock, Histogram, Record};
 use serde::{Serialize, Serializer};
-use stats::records::measures::values;
+use stats::records::columns::values;
 use stats::{Cell, Comparison, MeasureKey, Row};
 
 use super::detail_level::DetailLevel;
 use super::distributions::{BINS_PER_DECADE, Distribution, distributions};
 use super::provenance;
 use super::shift_functions::{self, Shifts};
-use super::short_number::Short;
 use super::timeline::{Timeline, timelines};
 use crate::{cells, units};
 
@@ -279,5 +278,21 @@ fn row_data(row: &Row, numbers: &[BTreeMap<MeasureKey, f64>], with_values: bool)
         headline: row.headline,
         entries: row.entries.iter().map(entry).collect(),
         values: with_values.then(|| numbers.iter().map(value).collect()),
+    }
+}
+
+/// A number with five significant digits, without a needless fraction.
+#[derive(Clone, Copy)]
+pub(super) struct Short(pub f64);
+
+impl Serialize for Short {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let rounded: f64 = format!("{:.4e}", self.0).parse().unwrap_or(self.0);
+        match rounded {
+            whole if whole.fract() == 0.0 && whole.abs() < 9e15 => {
+                serializer.serialize_i64(whole as i64)
+            }
+            fraction => serializer.serialize_f64(fraction),
+        }
     }
 }

@@ -16,7 +16,7 @@ use super::figure::px;
 use super::markup::{anchor, class, name, percent};
 use super::scaling_tables;
 use crate::reading::Reading;
-use crate::{cells, units, verdict_text};
+use crate::{cells, units};
 
 pub fn body(
     reading: &Reading,
@@ -236,7 +236,7 @@ fn line(row: &Row, entry: &Entry, (cell, baseline): (&Cell, &str), scale: RatioS
             td class="range" { (interval) }
             td class="bar" { (scale.bar(noise, entry.shift.as_ref())) }
             td class="verdict" {
-                (verdict_text::words(entry, baseline))
+                (cells::verdict_words(entry, baseline))
                 @for remark in remarks(entry, cell) { small { (remark) } }
             }
         }

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 use model::Record;
 use stats::Comparison;
-use stats::compare::margin::MARGIN_PERCENT;
+use stats::compare::verdict::MARGIN_PERCENT;
 use stats::decide::separation::{Separation, separations, trials_needed};
 use stats::rank::holm::ALPHA;
 

@@ -14,7 +14,7 @@ use stats::rank::holm;
 use stats::resample::bootstrap::Clusters;
 use stats::{Cell, Comparison, Interval};
 
-use super::short_number::Short;
+use super::page_data::Short;
 
 /// The quantiles of every trial; if a trial has too few samples for the last ones, the line ends
 /// earlier.

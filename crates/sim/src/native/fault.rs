@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::callbacks::CALLBACKS;
 #[cfg(target_arch = "x86_64")]
 use super::division;
-use super::registers::{machine, set_result, third_argument};
+use super::division::{machine, set_result, third_argument};
 
 pub static CALLBACK: AtomicU32 = AtomicU32::new(0);
 /// Number of callbacks so far.

@@ -31,7 +31,6 @@ mod isolate;
 mod kfuncs;
 mod maps;
 mod object;
-mod registers;
 mod scheduler;
 mod simulator;
 mod supervision;

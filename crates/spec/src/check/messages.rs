@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use model::play::Refusal;
 use model::{Channel, Step, TaskGroup, Workload};
 
-use super::ending::endless;
+use super::endless;
 use super::{Checked, every_step, fault};
 use crate::near::advice;
 

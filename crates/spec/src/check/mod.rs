@@ -5,20 +5,18 @@
 //! The rules are conservative: a refused workload cannot work. An accepted one may still deadlock,
 //! which the trial's time-out reports.
 
-mod ending;
-mod forks;
-mod headline;
-mod messages;
-mod numbers;
-mod waits;
-
 use model::play::{Refusal, Script, Setting};
 use model::{Policy, Seed, Step, TaskGroup, Workload};
 
 use super::SpecError;
 use super::source::Places;
 
-pub use ending::ends;
+mod forks;
+mod headline;
+mod messages;
+mod numbers;
+mod waits;
+
 pub use model::play::limits::ENDLESS;
 pub use numbers::{NAME_BYTES_MAX, TASKS_MAX};
 
@@ -47,7 +45,7 @@ fn rules(workload: &Workload, cpus: u32) -> Checked {
     playable(workload, cpus)?;
     waits::check_locks(workload)?;
     waits::check_wakers(workload)?;
-    ending::check(workload)?;
+    check_ending(workload)?;
     headline::check_totals(workload)?;
     headline::check_headlines(workload)
 }
@@ -102,4 +100,56 @@ fn every_step<'a>(
         each_step(index, group, &mut |path, step| visit(path, index, step))?;
     }
     Ok(())
+}
+
+fn check_ending(workload: &Workload) -> Checked {
+    for (index, group) in workload.tasks.iter().enumerate() {
+        if endless(group) && !group.template && !takes_time(&group.steps) {
+            let message = format!("the task '{}' repeats steps that take no time", group.name);
+            let hint = "add a step that runs or blocks, e.g. { sleep_us = 1000 }, or 'repeat = 1'";
+            return fault(task_path(index), message, hint);
+        }
+    }
+    if ends(workload) {
+        return Ok(());
+    }
+    let hint =
+        "add 'duration_us = …' (rt-app: \"duration\" in \"global\"), or 'repeat = …' to a task";
+    fault("", "the workload never ends", hint)
+}
+
+pub fn ends(workload: &Workload) -> bool {
+    let finite = |group: &TaskGroup| !group.template && group.count > 0 && !endless(group);
+    workload.duration_us.is_some()
+        || workload.program.is_some()
+        || workload.tasks.iter().any(finite)
+}
+
+/// Whether a task plays until it is told to stop.
+pub fn endless(group: &TaskGroup) -> bool {
+    let exits = group.steps.contains(&Step::Exit);
+    !exits && (group.repeat.is_none() && !group.template || has_endless_loop(&group.steps))
+}
+
+fn has_endless_loop(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Loop { count, .. } if *count == ENDLESS => true,
+        other => has_endless_loop(other.inner()),
+    })
+}
+
+/// Whether one pass over the steps uses the CPU or blocks at least once.
+fn takes_time(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match step {
+        Step::RunUs(us) | Step::RunUntilUs(us) | Step::SleepUs(us) => *us > 0,
+        Step::RunBetweenUs { most, .. } => *most > 0,
+        Step::Frame => false,
+        Step::Lock(_) | Step::Unlock(_) | Step::Signal(_) | Step::Broadcast(_) => false,
+        Step::Resume(_) | Step::SemaphorePost(_) => false,
+        Step::Nice(_) | Step::Policy(_) | Step::Affinity(_) | Step::WaitChildren => false,
+        Step::Fork { count, .. } => *count > 0,
+        Step::Loop { count, steps } => *count > 0 && takes_time(steps),
+        Step::Within { steps, .. } => takes_time(steps),
+        _ => true,
+    })
 }

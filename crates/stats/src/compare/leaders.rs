@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::comparison::Entry;
 use crate::compare::evidence::Evidence;
-use crate::compare::margin::differ;
 use crate::compare::verdict::Verdict;
+use crate::compare::verdict::differ;
 use crate::number::interval::TRIALS_NEEDED;
 use crate::number::median::median;
 use crate::rank::holm;

@@ -5,7 +5,6 @@ pub mod comparison;
 pub mod evidence;
 pub mod family;
 pub mod leaders;
-pub mod margin;
 pub mod noise_floor;
 mod notes;
 pub mod shift;

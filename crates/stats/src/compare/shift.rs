@@ -5,12 +5,12 @@ use model::Seed;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::evidence::{Evidence, PValue};
-use crate::compare::margin::{is_beyond, log_ratio, log_ratio_of_percent};
+use crate::compare::verdict::{is_beyond, log_ratio, log_ratio_of_percent};
 use crate::number::interval::{Interval, expanded_percentile};
 use crate::number::median::weighted;
 use crate::rank::hodges_lehmann::Differences;
 use crate::rank::walsh::Averages;
-use crate::records::columns::{Column, Sample, boots, values};
+use crate::records::columns::{Column, Sample, boots, sample_values};
 use crate::records::pairing::MatchedPairs;
 use crate::resample::Resampling;
 use crate::resample::batched_medians::{LANES, MOST_WEIGHT, medians};
@@ -196,7 +196,7 @@ fn shift_of_pairs(pairs: &MatchedPairs, resamples: u32, seed: Seed) -> Option<Sh
 }
 
 fn shift_of_all(ours: &[Sample], baseline: &[Sample], resamples: u32, seed: Seed) -> Option<Shift> {
-    let (our_values, base_values) = (values(ours), values(baseline));
+    let (our_values, base_values) = (sample_values(ours), sample_values(baseline));
     let differences = Differences::new(&our_values, &base_values);
     let order = Ascending::new(&base_values);
     let ones = |trials: usize| vec![1; trials];
@@ -251,7 +251,7 @@ pub(crate) fn p_value(
     baseline: &[Sample],
     pairs: Option<&MatchedPairs>,
 ) -> Option<PValue> {
-    let units = |trials: &[Sample]| boots(trials).unit_values(&values(trials));
+    let units = |trials: &[Sample]| boots(trials).unit_values(&sample_values(trials));
     let (ours, baseline) = (units(ours), units(baseline));
     let evidence = Evidence::from_samples(&ours, &baseline, pairs)?;
     let raw = evidence.p(1);

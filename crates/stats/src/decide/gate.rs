@@ -20,8 +20,8 @@ use model::metric::{Direction, Unit};
 use model::{Clock, Record};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::margin::{is_beyond, log_ratio, log_ratio_of_percent};
 use crate::compare::verdict::{Verdict, towards};
+use crate::compare::verdict::{is_beyond, log_ratio, log_ratio_of_percent};
 use crate::number::interval::{Interval, TRIALS_NEEDED};
 use crate::number::median::median;
 use crate::rank::holm::{ALPHA, adjust};

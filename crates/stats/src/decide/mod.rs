@@ -13,7 +13,7 @@
 //!
 //! All use the same level, 5 % in a family (`holm::ALPHA`), the same least number of trials
 //! (`interval::TRIALS_NEEDED`) except replication (four suffice for an interval), and the margins
-//! of [`margin`](crate::compare::margin) where the user does not set one.
+//! of [`MARGIN_PERCENT`](crate::compare::verdict::MARGIN_PERCENT) where the user does not set one.
 //!
 //! The gate and the verdict share [`Verdict`](crate::Verdict). A [`replication::Reproduction`]
 //! compares a direction and a size with published ones, so "worse" has no meaning in it. A

@@ -14,7 +14,7 @@ use model::{Clock, Record};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::comparison::{Cell, Comparison};
-use crate::compare::margin::differ;
+use crate::compare::verdict::differ;
 use crate::number::median::median;
 use crate::rank::holm::ALPHA;
 use crate::rank::rank_sum::smallest;

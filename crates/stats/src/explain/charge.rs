@@ -88,7 +88,7 @@ pub fn tasks(timeline: &Timeline, charges: &[Vec<u64>], idle: &Idle) -> Vec<Spen
     tasks
 }
 
-fn spent(timeline: &Timeline, past: &super::names::Past) -> Spent {
+fn spent(timeline: &Timeline, past: &super::Past) -> Spent {
     let idle_ns = past.sleeping_ns + past.blocked_ns;
     Spent {
         name: past.name.clone(),

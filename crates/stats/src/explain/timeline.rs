@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use model::Trace;
 use model::trace::{Preemption, TraceEvent, What};
 
-use super::names::{Past, named};
 use super::{About, Ended};
+use super::{Past, named};
 
 /// The past of all tasks and CPUs.
 pub struct Timeline {

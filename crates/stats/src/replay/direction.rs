@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::compare::margin::MARGIN_PERCENT;
+use crate::compare::verdict::MARGIN_PERCENT;
 use crate::number::median::median;
 use crate::replay::figures::{Figures, Kind};
 

@@ -17,7 +17,7 @@ use std::f64::consts::{PI, TAU};
 use model::Seed;
 
 use crate::compare::evidence::{ByPairs, Evidence, pairs_tell, smallest_of_pairs};
-use crate::compare::margin::MARGIN_PERCENT;
+use crate::compare::verdict::MARGIN_PERCENT;
 use crate::number::distributions::student_quantile;
 use crate::number::interval::{Interval, TRIALS_NEEDED};
 use crate::rank::holm::ALPHA;

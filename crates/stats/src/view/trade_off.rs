@@ -14,9 +14,9 @@ use model::metric::Direction;
 use model::{Backend, Record};
 
 use crate::compare::comparison::{Cell, Comparison, Row};
-use crate::compare::margin::{MARGIN_PERCENT, is_beyond, log_ratio_of_percent};
+use crate::compare::verdict::{MARGIN_PERCENT, is_beyond, log_ratio_of_percent};
 use crate::number::median::median;
-use crate::records::measures::values;
+use crate::records::columns::values;
 use model::{MeasureKey, Statistic};
 
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,7 @@
 use crate::common::{record, with};
 use model::{Clock, Record};
 use proptest::prelude::*;
-use stats::compare::margin::MARGIN_PERCENT;
+use stats::compare::verdict::MARGIN_PERCENT;
 use stats::decide::gate::gate;
 use stats::decide::recommend::{Advice, Effect, Recommendation, recommend};
 use stats::view::history::{Session, history};

@@ -9,7 +9,7 @@ use model::{Backend, Record};
 use report::agreement::{
     BACKENDS, COUNTERPARTS, claims_markdown, figures_markdown, summary_markdown,
 };
-use spec::relations::Relations;
+use spec::contestants::Relations;
 
 use super::Measured;
 use crate::exit::bad_input;

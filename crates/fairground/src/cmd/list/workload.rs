@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 use model::Recorded;
 use model::metric::Unit;
-use recording::graph::{self, Graph};
+use recording::groups::{self, Graph};
 use report::units::number;
 use serde::Serialize;
 use spec::assets::{self, Kind};
@@ -87,7 +87,7 @@ fn table<const N: usize>(headings: &[&str; N], rows: impl Iterator<Item = Vec<St
 }
 
 fn groups(graph: &Graph, recorded: &Recorded) -> String {
-    let row = |group: &graph::GroupUse| {
+    let row = |group: &groups::GroupUse| {
         vec![
             group.name.clone(),
             group.tasks.to_string(),
@@ -107,7 +107,7 @@ fn edges(graph: &Graph) -> String {
     if graph.edges.is_empty() {
         return "No task wakes another one.\n".into();
     }
-    let row = |edge: &graph::Edge| vec![edge.from.clone(), edge.to.clone(), count(edge.wakes)];
+    let row = |edge: &groups::Edge| vec![edge.from.clone(), edge.to.clone(), count(edge.wakes)];
     let mut text = table(&["waker", "wakes", "times"], graph.edges.iter().take(EDGES_MAX).map(row));
     if let Some(more) = graph.edges.len().checked_sub(EDGES_MAX).filter(|more| *more > 0) {
         text += &format!("and {more} pairs of groups that wake less often\n");

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use model::{Record, SchedulerChoice};
 use report::html::gallery::{Gallery, SharedFile, page};
-use stats::records::processor::name_processor;
+use stats::records::merge::name_processor;
 use stats::view::consensus::{Contribution, definitions, questions};
 use store::Session;
 

@@ -31,10 +31,10 @@ fn in_a_guest(kernel: &str) {
 cd /tmp
 export CI=true FAIRGROUND_TESTS=all
 {tests} known:: --test-threads=1 > said 2>&1 || fail "known cases" said
-{held} record --only sh -o load.trace -- sh -c 'for i in 1 2 3; do sleep 0.01; done' > said 2>&1 ||
+{held} record --only sh -- sh -c 'for i in 1 2 3; do sleep 0.01; done' > said 2>&1 ||
     fail "a command" said
 has said "0 events lost"
-[ "$(grep -c 'sched_process_fork: comm=sh' load.trace)" = 3 ] || fail "three children" load.trace
+[ "$(grep -c '^task [0-9]* sleep' load.tapes)" = 3 ] || fail "three children" load.tapes
 "#,
         held = folder.path("held").display(),
     );
@@ -90,6 +90,7 @@ fn bad_options_are_refused_before_anything_runs() {
         (&["--buffer", "5GB"], "write a size from 60kB to 1GB"),
         (&["--only", "4294967295"], "there is no process 4294967295"),
         (&["--only", "/no/such/group"], ""),
+        (&["-o", "load.trace"], ""),
     ] {
         let refused = bench.run(&[&["record"], words, &["--", "touch", "ran"]].concat()).code(2);
         assert_eq!(stdout(&refused), "", "{words:?}");
@@ -106,13 +107,12 @@ fn a_command_is_recorded_to_its_end_and_its_failure_is_told() {
     testing::beyond_cargo_test!("records this kernel");
     need!(known::can_record());
     let bench = Bench::new();
-    let recorded =
-        bench.run(&["record", "-o", "load.trace", "--", "sh", "-c", "sleep 0.05; exit 7"]).code(1);
+    let recorded = bench.run(&["record", "--", "sh", "-c", "sleep 0.05; exit 7"]).code(1);
     let said = stderr(&recorded);
     assert!(said.contains("ended with exit code 7; the recording is written"), "{said}");
     assert!(said.contains(" wake-ups, 0 events lost") && said.contains("cost: "), "{said}");
-    let text = fs::read_to_string(bench.path("load.trace")).expect("the recording");
-    assert!(text.contains("next_comm=sleep"), "the command's child ran");
+    let text = fs::read_to_string(bench.path("load.tapes")).expect("the recording");
+    assert!(text.contains(" sleep\n"), "the command's child ran");
     let missing = bench.run(&["record", "--", "no-such-program"]).code(2);
     assert!(stderr(&missing).contains("no-such-program: cannot be run"), "{missing}");
 }
@@ -137,18 +137,15 @@ fn a_recording_is_a_workload_that_the_simulator_plays() {
 fn an_interrupt_ends_it_and_keeps_what_was_recorded() {
     testing::beyond_cargo_test!("records this kernel");
     need!(known::can_record());
-    for (words, code) in [
-        (&["record", "-o", "load.trace"][..], 0),
-        (&["record", "-o", "load.trace", "--for", "1h"], 130),
-    ] {
+    for (words, code) in [(&["record"][..], 0), (&["record", "--for", "1h"], 130)] {
         let bench = Bench::new();
         let mut begun = Begun::new(bench.process(words));
         std::thread::sleep(Duration::from_millis(200));
         begun.signal(Signal::SIGINT);
         let (ended, said) = begun.end();
         assert_eq!(ended, Some(code), "{said}");
-        let text = fs::read_to_string(bench.path("load.trace")).expect("the recording");
-        assert!(text.contains("sched_switch"), "{words:?}");
+        let text = fs::read_to_string(bench.path("load.tapes")).expect("the recording");
+        assert!(text.starts_with("task 0 "), "{words:?}");
     }
 }
 
@@ -186,10 +183,10 @@ fn a_full_memory_ends_it() {
     testing::beyond_cargo_test!("records this kernel");
     need!(known::can_record());
     let bench = Bench::new();
-    let short = ["record", "-o", "load.trace", "--limit", "100kB", "--for", "60s", "--"];
+    let short = ["record", "--limit", "100kB", "--for", "60s", "--"];
     let said = stderr(&bench.run(&[&short[..], &BUSY].concat()).success());
     assert!(said.contains("the limit of 100 kB was reached; --limit sets another one"), "{said}");
-    assert!(bench.path("load.trace").exists());
+    assert!(bench.path("load.tapes").exists());
 }
 
 #[test]

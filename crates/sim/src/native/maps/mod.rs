@@ -4,15 +4,14 @@
 
 mod hash;
 mod queue;
-mod ring;
 mod storage;
 mod values;
 
 use compile::native::Map as Fact;
 
 use hash::Hash;
+use queue::Ring;
 use queue::ValueQueue;
-use ring::Ring;
 use storage::Storage;
 use values::Values;
 

@@ -24,15 +24,12 @@ mod leaders_table;
 mod markup;
 mod method_section;
 mod page_data;
-mod plotly_library;
 mod provenance;
 mod recommendation_section;
 mod results_section;
 mod scaling_tables;
 mod separation_section;
 mod shift_functions;
-mod short_number;
-mod starvation;
 mod time_series_section;
 mod timeline;
 mod trade_off_section;
@@ -73,25 +70,25 @@ impl About {
 }
 
 const STYLE: &str = concat!(
-    include_str!("../assets/page.css"),
-    include_str!("../assets/tables.css"),
-    include_str!("../assets/charts.css"),
-    include_str!("../assets/why.css"),
+    include_str!("../../assets/page.css"),
+    include_str!("../../assets/tables.css"),
+    include_str!("../../assets/charts.css"),
+    include_str!("../../assets/why.css"),
 );
 
 /// The scripts, in the order of use.
 const SCRIPT: &str = concat!(
-    include_str!("../assets/base.js"),
-    include_str!("../assets/copy.js"),
-    include_str!("../assets/sight.js"),
-    include_str!("../assets/plots.js"),
-    include_str!("../assets/distribution.js"),
-    include_str!("../assets/shifts.js"),
-    include_str!("../assets/effects.js"),
-    include_str!("../assets/timeline.js"),
-    include_str!("../assets/trials.js"),
-    include_str!("../assets/save.js"),
-    include_str!("../assets/report.js"),
+    include_str!("../../assets/base.js"),
+    include_str!("../../assets/copy.js"),
+    include_str!("../../assets/sight.js"),
+    include_str!("../../assets/plots.js"),
+    include_str!("../../assets/distribution.js"),
+    include_str!("../../assets/shifts.js"),
+    include_str!("../../assets/effects.js"),
+    include_str!("../../assets/timeline.js"),
+    include_str!("../../assets/trials.js"),
+    include_str!("../../assets/save.js"),
+    include_str!("../../assets/report.js"),
 );
 
 /// The size limit of a page, so that it opens quickly and can be sent by mail.
@@ -127,7 +124,7 @@ fn page_with(
         main { @for section in &sections { (section) } }
         (footer(about))
         (gzip_element::element("data", &data))
-        (plotly_library::element())
+        (gzip_element::plotly())
         script { (PreEscaped(SCRIPT)) }
     };
     document(about.heading(), STYLE, &body)

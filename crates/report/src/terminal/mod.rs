@@ -13,7 +13,7 @@ use crate::answer::answer;
 use crate::reading::Reading;
 use crate::table::Align::{Left, Right};
 use crate::table::{Field, Table};
-use crate::{agreement, units, verdict_text};
+use crate::{agreement, cells, units};
 use layout::{Paint, fit, wrapped};
 
 mod backends_text;
@@ -154,7 +154,7 @@ fn fields(row: &Row, entry: &Entry, baseline: &str) -> [Field; 6] {
         units::number_or_dash(entry.median, row.unit).into(),
         range.into(),
         shift(row, entry).into(),
-        Field::judged(verdict_text::words(entry, baseline), entry.verdict),
+        Field::judged(cells::verdict_words(entry, baseline), entry.verdict),
     ]
 }
 

@@ -19,8 +19,8 @@ use stats::Comparison;
 
 use super::measured;
 use crate::exit::{self, bad_input};
-use crate::experiment_options::ExperimentOptions;
 use crate::measure::{Campaign, Execution};
+use crate::planned_experiment::ExperimentOptions;
 use crate::{comparison, output};
 use counterparts::Counterparts;
 

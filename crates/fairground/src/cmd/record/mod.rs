@@ -16,7 +16,6 @@ use anyhow::{Context, Result, bail};
 use live::recorder::{Cost, Only, Progress, Recorder, Settings, needs};
 use recording::event::{Recording, What};
 use recording::workload::Choice;
-use store::exchange::formats::ftrace;
 
 mod command;
 mod line;
@@ -41,9 +40,8 @@ pub struct Args {
     /// How long; otherwise until the command ends, or until Ctrl-C
     #[arg(long = "for", value_name = "TIME", value_parser = duration::parse)]
     length: Option<Duration>,
-    /// Where the recording goes: FILE.toml is a workload, with its tapes in FILE.tapes; any other
-    /// name is the kernel's trace text
-    #[arg(short = 'o', long = "output", value_name = "FILE", default_value = "load.toml")]
+    /// Where the recording goes: a workload, with its tapes in FILE.tapes
+    #[arg(short = 'o', long = "output", value_name = "FILE.toml", default_value = "load.toml")]
     output: PathBuf,
     /// The workload plays kernel threads too, instead of sleeping while they ran
     #[arg(long)]
@@ -107,11 +105,16 @@ fn refuse(args: &Args) -> Result<()> {
     if !obstacles.is_empty() {
         return Err(bad_input(obstacles.join("\n")));
     }
-    refuse_file(&args.output)?;
-    if is_workload(&args.output) {
-        refuse_file(&recordings::tapes_file(&args.output))?;
+    let file = &args.output;
+    if file.extension().is_none_or(|ending| ending != "toml") {
+        return Err(bad_input(format!(
+            "-o {}: a recording becomes a workload; name it {}",
+            file.display(),
+            file.with_extension("toml").display()
+        )));
     }
-    Ok(())
+    refuse_file(file)?;
+    refuse_file(&recordings::tapes_file(file))
 }
 
 /// Refuses to write what is there already, a device such as `/dev/stdout` above all.
@@ -209,22 +212,12 @@ fn make_anonymous(recording: &mut Recording) {
     }
 }
 
-/// Whether the file is a workload, which is found by its ending.
-fn is_workload(file: &Path) -> bool {
-    file.extension().is_some_and(|ending| ending == "toml")
-}
-
 /// Writes the recording. The tapes are there before the workload that names them.
 fn write_all(recording: &Recording, args: &Args) -> Result<()> {
-    if is_workload(&args.output) {
-        let choice = Choice { kernel_threads: args.kernel_threads, ..Choice::default() };
-        let files = recordings::files(recording, &choice, &args.output)?;
-        write(files.tapes.as_bytes(), &recordings::tapes_file(&args.output))?;
-        return write(files.workload.as_bytes(), &args.output);
-    }
-    let mut text = Vec::new();
-    ftrace::write(&recording::export::trace(recording), &mut text)?;
-    write(&text, &args.output)
+    let choice = Choice { kernel_threads: args.kernel_threads, ..Choice::default() };
+    let files = recordings::files(recording, &choice, &args.output)?;
+    write(files.tapes.as_bytes(), &recordings::tapes_file(&args.output))?;
+    write(files.workload.as_bytes(), &args.output)
 }
 
 /// Writes the file in one step: one of that name is never half of a recording. What came there
@@ -264,9 +257,7 @@ fn tell(args: &Args, recording: &Recording, cost: &Cost, ended: &RecordingEnd) {
         recording.lost_events,
     ));
     output::tell(line::cost(cost, COST_GOAL_PERCENT));
-    if is_workload(&args.output) {
-        recordings::tell_next_steps(&args.output, recording.cpus);
-    }
+    recordings::tell_next_steps(&args.output, recording.cpus);
 }
 
 #[cfg(test)]
