@@ -4,7 +4,8 @@
 //!
 //! What several forms of a report share:
 //! [`units`] formats numbers, [`sentence`] marks the names in a sentence, `cells` finds the cells
-//! that differ only in the backend, `leaders` names the best contestants under each workload,
+//! that differ only in the backend, `backends` sets two of
+//! these side by side, `leaders` names the best contestants under each workload,
 //! `reading` has what all forms read from a
 //! comparison, `table` writes one table in each form, [`answer`] states the result in sentences,
 //! `advice` states a recommendation, [`agreement`] states how near the simulator is to a
@@ -21,6 +22,7 @@ mod advice;
 pub mod advice_markdown;
 pub mod agreement;
 pub mod answer;
+mod backends;
 mod cells;
 pub mod effects_markdown;
 pub mod explain;

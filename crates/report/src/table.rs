@@ -4,8 +4,9 @@
 use maud::{Markup, Render, html};
 use stats::Verdict;
 
+use crate::html::markup::class;
 use crate::markdown::clean;
-use crate::terminal::layout::{Paint, pad, pad_left};
+use crate::terminal::layout::{Paint, fit, pad, pad_left};
 
 /// On which side the fields of a column are aligned: numbers are on the right.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,6 +59,16 @@ impl Table {
         self.rows.is_empty()
     }
 
+    /// The same with headings and texts that are no longer than these widths.
+    pub fn fitted(mut self, widths: &[usize]) -> Table {
+        for (at, &width) in widths.iter().enumerate() {
+            let heading = &mut self.columns[at].0;
+            *heading = fit(heading, width);
+            self.rows.iter_mut().for_each(|row| row[at].text = fit(&row[at].text, width));
+        }
+        self
+    }
+
     pub fn markdown(&self) -> String {
         let line = |fields: &mut dyn Iterator<Item = String>| {
             let fields: String = fields
@@ -99,25 +110,25 @@ impl Table {
 /// The first column names its row.
 impl Render for Table {
     fn render(&self) -> Markup {
-        let class = |at: usize| (self.columns[at].1 == Align::Right).then_some("n");
+        let side = |at: usize| (self.columns[at].1 == Align::Right).then_some("n");
         html! {
             div class="scroll" {
                 table class="data" {
                     thead {
                         tr {
                             @for (at, (heading, _)) in self.columns.iter().enumerate() {
-                                th scope="col" class=[class(at)] { (heading) }
+                                th scope="col" class=[side(at)] { (heading) }
                             }
                         }
                     }
                     tbody {
                         @for row in &self.rows {
                             tr {
-                                @for (at, Field { text, .. }) in row.iter().enumerate() {
+                                @for (at, Field { text, verdict, .. }) in row.iter().enumerate() {
                                     @if at == 0 {
                                         th scope="row" { (text) }
                                     } @else {
-                                        td class=[class(at)] { (text) }
+                                        td class=[side(at).or(verdict.map(class))] { (text) }
                                     }
                                 }
                             }

@@ -11,7 +11,6 @@
 
 mod agreement_section;
 mod answer_section;
-mod backends_table;
 mod charts_section;
 mod detail_level;
 mod distributions;
@@ -21,7 +20,7 @@ mod frame;
 pub mod gallery;
 mod gzip_element;
 mod leaders_table;
-mod markup;
+pub(crate) mod markup;
 mod method_section;
 mod page_data;
 mod provenance;

@@ -10,13 +10,12 @@ use model::metric::measure;
 use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Interval, Row, SeedCounts, Shift, Verdict};
 
-use super::backends_table;
 use super::detail_level::{DetailLevel, shows};
 use super::figure::px;
 use super::markup::{anchor, class, name, percent};
 use super::scaling_tables;
 use crate::reading::Reading;
-use crate::{cells, units};
+use crate::{backends, cells, units};
 
 pub fn body(
     reading: &Reading,
@@ -78,7 +77,7 @@ fn both(
                 span class="where" { (first.machine) " · " (backends.join(" and ")) }
             }
             p class="aside" { (first.about) }
-            (backends_table::tables(comparison, cells, agreement))
+            (backends::markup(comparison, cells, agreement))
             @for cell in cells {
                 details class="more" id=(anchor(&cell.label())) {
                     summary {

@@ -13,10 +13,9 @@ use crate::answer::answer;
 use crate::reading::Reading;
 use crate::table::Align::{Left, Right};
 use crate::table::{Field, Table};
-use crate::{agreement, cells, units};
+use crate::{agreement, backends, cells, units};
 use layout::{Paint, fit, wrapped};
 
-mod backends_text;
 pub mod consensus_text;
 pub mod gate_text;
 pub mod history_text;
@@ -39,7 +38,7 @@ pub fn table(comparison: &Comparison, agreement: Option<&Agreement>, colour: boo
     for cells in &reading.questions {
         match (cells.as_slice(), agreement) {
             ([_, _], Some(agreement)) => {
-                text += &backends_text::tables(comparison, cells, agreement, paint);
+                text += &backends::text(comparison, cells, agreement, paint);
             }
             _ => text.extend(cells.iter().map(table)),
         }
@@ -48,7 +47,7 @@ pub fn table(comparison: &Comparison, agreement: Option<&Agreement>, colour: boo
         text += &wrapped(&format!("note: {note}"), "      ");
     }
     if agreement.is_some() {
-        text += &wrapped(backends_text::LEGEND, "");
+        text += &wrapped(backends::LEGEND, "");
     }
     if !comparison.notes.is_empty() || agreement.is_some() {
         text.push('\n');
@@ -66,7 +65,7 @@ pub fn table(comparison: &Comparison, agreement: Option<&Agreement>, colour: boo
 }
 
 /// The trials of a cell that did not end well.
-fn bad_outcomes(cell: &Cell, place: &str, paint: Paint) -> String {
+pub(crate) fn bad_outcomes(cell: &Cell, place: &str, paint: Paint) -> String {
     let bad = cell.outcomes.iter().filter(|count| count.outcome != "ok");
     let line = |count: &OutcomeCount| {
         let outcome = format!("{} {}", count.trials, count.outcome);

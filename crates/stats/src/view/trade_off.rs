@@ -82,7 +82,7 @@ fn trade_off(
     let rows = cells.iter().flat_map(|cell| cell.headline().map(move |row| (*cell, row)));
     let rows: Vec<(&Cell, &Row, Axis)> =
         rows.filter_map(|(cell, row)| Some((cell, row, axis(row)?))).collect();
-    let rows = without_holes(rows, comparison);
+    let rows = that_count(rows);
     let measures_of = |axis: Axis| {
         let rows = rows.iter().filter(move |(.., other)| *other == axis);
         rows.map(|(cell, row, _)| format!("{}: {}", cell.name, row.measure)).collect::<Vec<_>>()
@@ -117,50 +117,18 @@ fn trade_off(
 
 /// The measures that the baseline has and some contestant changes, without those that most
 /// contestants lack.
-fn without_holes<'a>(
-    rows: Vec<(&'a Cell, &'a Row, Axis)>,
-    comparison: &Comparison,
-) -> Vec<(&'a Cell, &'a Row, Axis)> {
+fn that_count<'a>(rows: Vec<(&'a Cell, &'a Row, Axis)>) -> Vec<(&'a Cell, &'a Row, Axis)> {
     let base = |row: &Row| row.entries.first().and_then(|entry| entry.median);
     let moves = |row: &Row| {
         let shifts = row.entries.iter().filter_map(|entry| entry.shift?.percent);
         shifts.into_iter().any(|percent| is_beyond(log_ratio_of_percent(percent), MARGIN_PERCENT))
     };
-    let rows: Vec<_> =
-        rows.into_iter().filter(|(_, row, _)| base(row).is_some() && moves(row)).collect();
-    let has = |row: usize, at: usize| rows[row].1.entries[at].median.is_some();
-    let (kept, _) = complete(rows.len(), comparison.contestants.len(), has);
-    kept.into_iter().map(|row| rows[row]).collect()
-}
-
-/// The rows and the columns of a table without holes; `has` says where it has a number. The row or
-/// column with the largest part of holes is removed first, to keep as much as possible.
-fn complete(
-    rows: usize,
-    columns: usize,
-    has: impl Fn(usize, usize) -> bool,
-) -> (Vec<usize>, Vec<usize>) {
-    let mut rows: Vec<usize> = (0..rows).collect();
-    let mut columns: Vec<usize> = (0..columns).collect();
-    loop {
-        let in_column = |column: usize| rows.iter().filter(|&&row| !has(row, column)).count();
-        let in_row = |row: usize| columns.iter().filter(|&&column| !has(row, column)).count();
-        let worst = |places: &[usize], holes: &dyn Fn(usize) -> usize| {
-            let worst = places.iter().map(|&at| (holes(at), at));
-            worst.max_by_key(|&(holes, at)| (holes, std::cmp::Reverse(at))).unwrap_or_default()
-        };
-        let (column_holes, column) = worst(&columns, &in_column);
-        let (row_holes, row) = worst(&rows, &in_row);
-        if column_holes == 0 || row_holes == 0 {
-            return (rows, columns);
-        }
-        // As parts of the whole: holes / rows against holes / columns.
-        if column_holes * columns.len() < row_holes * rows.len() {
-            rows.retain(|&kept| kept != row);
-        } else {
-            columns.retain(|&kept| kept != column);
-        }
-    }
+    let most_have_it = |row: &Row| {
+        let known = row.entries.iter().filter(|entry| entry.median.is_some());
+        2 * known.count() > row.entries.len()
+    };
+    let counts = |row: &Row| base(row).is_some() && moves(row) && most_have_it(row);
+    rows.into_iter().filter(|(_, row, _)| counts(row)).collect()
 }
 
 /// Rates and times to completion are throughput; upper quantiles of times and the longest response
@@ -293,31 +261,6 @@ mod tests {
             let points = points(&places);
             let most = points.iter().map(|p| p.throughput.ratio).fold(0.0, f64::max);
             prop_assert!(points.iter().any(|p| p.on_front && p.throughput.ratio == most));
-        }
-    }
-
-    #[test]
-    fn what_misses_most_goes_first() {
-        // Column 2 lacks two of three, then row 0 lacks nothing.
-        let has = |row: usize, column: usize| !(column == 2 && row > 0);
-        assert_eq!(complete(3, 4, has), (vec![0, 1, 2], vec![0, 1, 3]));
-        // Row 1 lacks three of four.
-        let has = |row: usize, column: usize| !(row == 1 && column > 0);
-        assert_eq!(complete(3, 4, has), (vec![0, 2], vec![0, 1, 2, 3]));
-    }
-
-    proptest! {
-        #[test]
-        fn nothing_that_stays_has_holes(
-            holes in prop::collection::btree_set((0usize..6, 0usize..5), 0..20),
-        ) {
-            let (rows, columns) = complete(6, 5, |row, column| !holes.contains(&(row, column)));
-            for &row in &rows {
-                prop_assert!(columns.iter().all(|&column| !holes.contains(&(row, column))));
-            }
-            if holes.is_empty() {
-                prop_assert_eq!((rows.len(), columns.len()), (6, 5));
-            }
         }
     }
 }

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One cell on two backends: both medians in one table, each with its shift against the baseline.
+//! One cell on two backends: both medians in one table, each with its shift against the baseline;
+//! `cells` are the same on a real kernel and in the simulator.
 
 use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
-use super::bad_outcomes;
-use super::layout::{COLUMNS, Paint, fit};
+use maud::{Markup, html};
+
 use crate::table::Align::{Left, Right};
 use crate::table::{Field, Table};
+use crate::terminal::bad_outcomes;
+use crate::terminal::layout::{COLUMNS, Paint, fit};
 use crate::{agreement, cells, units};
 
-/// Characters of a contestant's name that fit next to two backends.
+/// Characters of a contestant's name that fit next to two backends on a terminal.
 const NAME: usize = 17;
 
 const MEDIAN: usize = 9;
@@ -25,8 +28,8 @@ const ERROR: usize = 12;
 pub const LEGEND: &str = "+ better and − worse than the baseline; ✓ within the tolerance, (✓) only \
                           by its allowance for small numbers, ✗ outside";
 
-/// A block per headline measure, then what did not end well.
-pub fn tables(
+/// For a terminal: a block per headline measure, then what did not end well.
+pub fn text(
     comparison: &Comparison,
     cells: &[&Cell],
     agreement: &Agreement,
@@ -36,7 +39,7 @@ pub fn tables(
     let title = format!("{} on {} ({})", cells[0].name, cells[0].machine, words.join(" and "));
     let mut text = format!("{}\n", paint.bold(&fit(&title, COLUMNS)));
     for row in cells[0].headline() {
-        text += &table(comparison, cells, row, agreement, paint);
+        text += &row_text(comparison, cells, row, agreement, paint);
     }
     for cell in cells {
         text += &bad_outcomes(cell, &format!("{}: ", cell.backend.word()), paint);
@@ -44,7 +47,22 @@ pub fn tables(
     text + "\n"
 }
 
-fn table(
+/// For a page: a table per headline measure.
+pub fn markup(comparison: &Comparison, cells: &[&Cell], agreement: &Agreement) -> Markup {
+    html! {
+        @for row in cells[0].headline() {
+            p {
+                b { (units::measure(&row.measure)) } " "
+                small { (units::direction(row.direction).unwrap_or("neither is better")) }
+                @if !cells::is_measured(cells, row) { ": no trial has enough samples." }
+            }
+            @if cells::is_measured(cells, row) { (table(comparison, cells, row, agreement)) }
+        }
+        p class="aside small" { (LEGEND) "." }
+    }
+}
+
+fn row_text(
     comparison: &Comparison,
     cells: &[&Cell],
     row: &Row,
@@ -56,7 +74,15 @@ fn table(
     if !cells::is_measured(cells, row) {
         return text + "    no trial has enough samples\n";
     }
-    let against = format!("against {}", fit(&comparison.baseline, NAME));
+    let any = usize::MAX;
+    let table = table(comparison, cells, row, agreement);
+    let table = table.fitted(&[NAME, any, SHIFT, any, SHIFT, any]);
+    let widths = [NAME, MEDIAN, SHIFT, MEDIAN, SHIFT, ERROR];
+    text + &table.terminal("    ", &widths, paint).concat()
+}
+
+fn table(comparison: &Comparison, cells: &[&Cell], row: &Row, agreement: &Agreement) -> Table {
+    let against = format!("against {}", comparison.baseline);
     let error = format!("sim − {}", agreement.reference.word());
     let sides = cells.iter().flat_map(|cell| [(cell.backend.word(), Right), (&against, Left)]);
     let columns = [("contestant", Left)].into_iter().chain(sides).chain([(error.as_str(), Right)]);
@@ -74,12 +100,10 @@ fn table(
         let error = figure.map_or(String::new(), |figure| {
             format!("{} {}", agreement::error(figure), agreement::mark(figure.within))
         });
-        let name = Field::from(fit(name, NAME));
+        let name = Field::from(name.clone());
         table.add([name].into_iter().chain(sides).chain([error.into()]));
     }
-    let sides = cells.iter().flat_map(|_| [MEDIAN, SHIFT]);
-    let widths: Vec<usize> = [NAME].into_iter().chain(sides).chain([ERROR]).collect();
-    text + &table.terminal("    ", &widths, paint).concat()
+    table
 }
 
 /// A backend's median, and its shift with the interval and a sign for the verdict.
@@ -94,5 +118,5 @@ fn side(row: &Row, entry: Option<&Entry>) -> [Field; 2] {
         verdict => verdict.words().into(),
     };
     let median = units::number_or_dash(entry.median, row.unit);
-    [median.into(), Field::judged(fit(&words, SHIFT), entry.verdict)]
+    [median.into(), Field::judged(words, entry.verdict)]
 }
