@@ -219,6 +219,17 @@ fn a_module_has_the_name_of_its_file_or_folder() {
     assert_eq!(name("crates/sim/tests/it/steps.rs"), None);
 }
 
+#[test]
+fn a_module_with_parts_is_in_its_folder() {
+    let files = files();
+    let has_parts = |path: &str| {
+        let folder = format!("{}/", path.trim_end_matches(".rs"));
+        path.contains("/src/") && files.iter().any(|other| other.path.starts_with(&folder))
+    };
+    let beside = files.iter().filter(|file| file.is(&[".rs"]) && has_parts(&file.path));
+    expect_none(beside.map(|file| format!("{}: write it as mod.rs", file.path)).collect());
+}
+
 /// `cargo test` alone runs what needs no machine: what is below a module `full`, which
 /// `make test-all` runs, begins by asking whether it was called for.
 #[test]

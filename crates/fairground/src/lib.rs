@@ -10,8 +10,7 @@
 //! that measures, and [`execution`] executes trials on the backends. [`records`], [`selected`],
 //! [`recordings`] and [`comparison`] are what the reading verbs share. [`claims`] tests what others
 //! have published, [`advice`] finds the scheduler for a user, [`abilities`] what this machine can
-//! do; [`smallest_experiment`] is the one that shows whether something works at
-//! all. [`build_progress`], [`command_line`], [`dates`], [`duration`], [`exit`], [`output`] and
+//! do. [`build_progress`], [`command_line`], [`dates`], [`duration`], [`exit`], [`output`] and
 //! [`ui`] are small things that many verbs need. Other tools' files, and files for other people,
 //! are in `store::exchange`.
 
@@ -33,7 +32,6 @@ pub mod recordings;
 pub mod records;
 pub mod selected;
 pub mod size;
-pub mod smallest_experiment;
 pub mod ui;
 
 use std::panic;

@@ -11,11 +11,15 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use anyhow::Result;
-use model::{Backend, Contestant, Experiment, Seed, Trial};
+use compile::Source;
+use model::{
+    Backend, Contestant, Experiment, SchedulerChoice, Seed, Step, TaskGroup, Trial, Workload,
+};
 use spec::contestants::Relations;
 use spec::experiment::ResolvedExperiment;
 use spec::live::RunningKernel;
 use spec::{Host, Overrides, SpecError, plan};
+use vm::kernels::Kernel;
 
 use crate::advice::host;
 use crate::command_line;
@@ -190,4 +194,36 @@ impl ExperimentOptions {
         let overrides = Overrides { on, workloads, ..self.overrides.clone() };
         ExperimentOptions { overrides, ..self.clone() }.plan()
     }
+}
+
+/// The experiment with these schedulers on one CPU; on the newest kernel if none is named.
+pub fn smallest_experiment(
+    sources: &[Source],
+    backend: Backend,
+    kernel: Option<&Kernel>,
+) -> Result<Experiment> {
+    let task = TaskGroup::once("task", vec![Step::RunUs(1000)]);
+    let workload = Workload { name: "load".into(), tasks: vec![task], ..Workload::default() };
+    let contestant = |source: &Source| Contestant {
+        name: source.name.clone(),
+        kernel: kernel.map(|kernel| kernel.name.clone()),
+        scheduler: SchedulerChoice::File {
+            file: source.path.clone(),
+            sha256: source.sha256.clone(),
+            knobs: BTreeMap::new(),
+        },
+    };
+    Ok(Experiment {
+        name: "check".into(),
+        question: "Does every scheduler load?".into(),
+        backends: vec![backend],
+        contestants: sources.iter().map(contestant).collect(),
+        workloads: vec![workload],
+        machines: vec![spec::machine::load("uniprocessor", Path::new(""), host_cpus())?],
+        blocks: 1,
+        trials_per_boot: 1,
+        timeout_ms: 60_000,
+        probes: true,
+        ..Experiment::default()
+    })
 }

@@ -38,7 +38,7 @@ pub fn fetch(trial: &mut Trial, store: &Path) -> Result<(), spec::SpecError> {
             recorded.tapes = beside.display().to_string();
         }
     }
-    spec::tapes::fetch(std::slice::from_mut(trial))
+    spec::workload::fetch(std::slice::from_mut(trial))
 }
 
 /// What the tapes of a workload show, which are at hand.

@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::SpecError;
-use crate::near::{near, quoted};
+use crate::source::{near, quoted};
 
 /// Every embedded file: `folder/file` and its text.
 const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));

@@ -11,7 +11,7 @@ use super::cells::{self, Cells, Choice};
 use super::contestants::Entrant;
 use super::contestants::Relations;
 use super::live::{self, Admitted};
-use super::near::advice;
+use super::source::advice;
 use super::source::{Document, Places, unknown_name};
 use super::{Host, Overrides, SpecError, contestant, contestants, machine};
 use crate::assets::{self, Kind};

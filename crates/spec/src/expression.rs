@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use super::near::advice;
+use super::source::advice;
 
 pub type Names = BTreeMap<String, i64>;
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use model::{Knob, KnobValue};
 
 use super::Host;
-use super::near::advice;
+use super::source::advice;
 
 /// How a knob is set, for messages.
 const USAGE: &str = "write knob=value, the value a whole number, true or false";

@@ -29,12 +29,10 @@ pub mod knobs;
 pub mod live;
 pub mod machine;
 pub mod mentions;
-pub mod near;
 pub mod plan;
 pub mod policy;
 pub mod rtapp;
 pub mod source;
-pub mod tapes;
 #[cfg(test)]
 mod tests;
 pub mod workload;
@@ -46,7 +44,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use model::{Backend, Knob, Machine};
 
 pub use experiment::{adhoc, experiment};
-pub use near::near;
+pub use source::near;
 
 /// A mistake in a file or an option. The program ends with exit code 2.
 #[derive(Clone, Debug, PartialEq, Eq)]

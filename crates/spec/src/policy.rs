@@ -5,7 +5,7 @@ use model::play::policy::CLASSES;
 pub use model::play::policy::class_name;
 use model::{Policy, PolicyClass};
 
-use super::near::advice;
+use super::source::advice;
 
 /// What is wrong, and what to write instead.
 pub type Advice = (String, Option<String>);

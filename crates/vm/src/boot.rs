@@ -11,12 +11,11 @@ use process::silence::Silence;
 
 use crate::arguments;
 use crate::channel::FrameKind;
-use crate::console;
-use crate::qemu::{Accelerator, Output, Qemu};
+use crate::qemu::{self, Accelerator, Output, Qemu};
 use crate::request::{Event, Resume, Setup};
 use crate::start::{self, Parts, Way};
 
-/// See [`console::is_stale_code`].
+/// See [`qemu::is_stale_code`].
 const STALE_CODE: &str = "QEMU ran code that the guest's kernel had already replaced, on several \
                           emulated CPUs; newer versions of QEMU, or KVM, do not";
 
@@ -278,7 +277,7 @@ impl<'a> BootRun<'a> {
     fn hung(&mut self, on_event: &mut dyn FnMut(Event)) -> End {
         let silence_s = self.patience().as_secs();
         self.qemu.kill();
-        let console = console::tail(&self.qemu.console());
+        let console = qemu::tail(&self.qemu.console());
         if self.way.is_open() {
             return self.stuck("the guest said nothing");
         }
@@ -312,16 +311,16 @@ impl<'a> BootRun<'a> {
         let status = self.qemu.wait();
         let lines = self.qemu.console();
         if self.way.is_open() {
-            return Ok(self.stuck(&console::tail(&lines)));
+            return Ok(self.stuck(&qemu::tail(&lines)));
         }
         if status.is_none_or(|status| !status.success()) {
             let status = status.map_or("an unknown status".into(), |status| status.to_string());
-            bail!("QEMU itself ended with {status}\n{}", console::tail(&lines));
+            bail!("QEMU itself ended with {status}\n{}", qemu::tail(&lines));
         }
-        if self.is_emulated_in_parallel() && console::is_stale_code(&lines) {
+        if self.is_emulated_in_parallel() && qemu::is_stale_code(&lines) {
             return Ok(End::Emulator(STALE_CODE.into()));
         }
-        let mut text = console::crash(&lines);
+        let mut text = qemu::crash(&lines);
         if let Some(damage) = damage {
             text = format!("{text}\n{damage}");
         }

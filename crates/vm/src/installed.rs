@@ -2,13 +2,14 @@
 //! Programs of the host that trials need: as contestants and as workloads.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
+use std::path::PathBuf;
 use std::process::Command;
+use std::{env, fs, io};
 
 use model::{Program, SchedulerChoice, Trial};
-pub use process::installed::{find, matches};
 use process::installed::{folders, is_executable};
+
+pub use process::installed::{find, matches};
 
 /// The programs of a trial, by name or path.
 pub fn programs_of(trial: &Trial) -> Vec<&str> {
@@ -57,4 +58,14 @@ pub fn sched_ext() -> Vec<String> {
     names.sort();
     names.dedup();
     names
+}
+
+/// `$FAIRGROUND_HOME`, else `$XDG_DATA_HOME/fairground`, else `~/.local/share/fairground`; `None`
+/// if none of the three variables is set.
+pub fn data_folder() -> Option<PathBuf> {
+    let folder =
+        |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    folder("FAIRGROUND_HOME")
+        .or_else(|| folder("XDG_DATA_HOME").map(|data| data.join("fairground")))
+        .or_else(|| folder("HOME").map(|home| home.join(".local/share/fairground")))
 }

@@ -7,12 +7,12 @@
 //!                           saved
 //! ```
 //!
-//! [`kernels`] finds the image, [`installed`] programs of the host, [`packing`] finds what the
+//! [`kernels`] finds the image, [`installed`] programs of the host and the
+//! folder where what is expensive to get is kept, [`packing`] finds what the
 //! trials' workloads need, [`initramfs`] packs it with the running program as `/init`, `arguments`
 //! describes the machine, `start` starts it in one of two ways, [`saved`] keeps the states of
 //! guests that are ready, `control` tells QEMU to save and to go on, [`orders`] are what a ready
-//! guest is told, [`qemu`] is the process, [`emulator`] is the QEMU of virtual time, [`home`] is
-//! where what is expensive to get is kept, [`guest`] runs inside it, [`channel`] carries records
+//! guest is told, [`qemu`] is the process, [`emulator`] is the QEMU of virtual time, [`guest`] runs inside it, [`channel`] carries records
 //! out of it, and [`run_trials`] makes sure that every trial gets exactly one record.
 //!
 //! What is not here: how a trial is run (the caller passes that to [`guest::run`]), and printing.
@@ -20,11 +20,9 @@
 mod arguments;
 mod boot;
 pub mod channel;
-mod console;
 mod control;
 pub mod emulator;
 pub mod guest;
-pub mod home;
 pub mod initramfs;
 pub mod installed;
 pub mod kernels;

@@ -15,7 +15,7 @@ use model::Clock;
 
 use crate::arguments;
 use crate::control::{Control, Ends};
-use crate::guest::pause;
+use crate::guest::idle;
 use crate::initramfs::{self, Boot, Contents, Image};
 use crate::orders::{self, Orders};
 use crate::qemu::{self, Qemu, memory_file, path_of};
@@ -185,7 +185,7 @@ pub(crate) fn start(parts: &mut Parts, stop: &AtomicBool) -> Result<(Qemu, Way)>
     if let Some(qemu) = restored(parts, &mut way, stop) {
         return Ok((qemu, Way { is_saved: true, lock: None, ..way }));
     }
-    let (mut control, ends) = Control::new(pause::ADDRESS)?;
+    let (mut control, ends) = Control::new(idle::ADDRESS)?;
     let qemu = parts.boot(Some(&ends))?;
     drop(ends);
     control.greet()?;

@@ -25,7 +25,7 @@ const PROBE_MAX: Duration = Duration::from_secs(20);
 /// Boots in a row that may end without a single record.
 const FRUITLESS_BOOTS_MAX: u32 = 2;
 /// Boots in a row that may end because of QEMU's own fault, see
-/// [`crate::console::is_stale_code`].
+/// [`crate::qemu::is_stale_code`].
 const EMULATOR_FAULTS_MAX: u32 = 5;
 
 /// Runs all trials of a boot. After a crash or a hang, the remaining trials run in a fresh boot.

@@ -18,8 +18,8 @@ use vm::{NoKvm, emulator, installed, qemu};
 
 use crate::execution::locations::data_folder;
 use crate::execution::{self, Settings};
+use crate::planned_experiment;
 use crate::planned_experiment::host_cpus;
-use crate::smallest_experiment;
 
 /// What was seen of a machine. An `Err` is what the probe said.
 #[derive(Clone, Debug)]
@@ -119,7 +119,7 @@ fn simulator() -> Result<(), String> {
     let sources = compile::builtin();
     let source = sources.first().ok_or("no scheduler is built in")?;
     let experiment =
-        smallest_experiment::experiment(std::slice::from_ref(source), Backend::MODEL, None);
+        planned_experiment::smallest_experiment(std::slice::from_ref(source), Backend::MODEL, None);
     let trial = plan::plan(&experiment.map_err(words)?, Seed(1)).swap_remove(0);
     let sources = [(source.sha256.clone(), source.clone())].into();
     let settings = Settings { sources, ..Settings::default() };

@@ -10,7 +10,7 @@ use stats::Recommendation;
 use stats::decide::recommend::{Advice, Candidate, Standing};
 
 use super::race::Race;
-use crate::measure::expected::host_s_per_virtual_s;
+use crate::measure::detectable::host_s_per_virtual_s;
 
 /// CPU seconds to continue a kept boot, to load a scheduler and to read the answer; see
 /// docs/src/method/several_cpus.md.

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which claims are tested, by which of their tests, and the experiments that this needs.
+//! Which claims are tested, by which of their tests, the experiments that this needs, and the
+//! verdict that their records give.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use model::claim::Test;
-use model::{Backend, Claim, Seed};
+use model::{Backend, Claim, Expectation, Record, Seed};
+use report::replication::{Judged, Tested};
+use spec::assets::{self, Kind};
+use spec::{Overrides, near};
+use stats::decide::replication::{Finding, Reproduction, beside, judge, of_test};
 
 use super::definition;
 use crate::command_line::quoted;
 use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
 use crate::planned_experiment::{PlannedExperiment, experiment_on};
-use spec::assets::{self, Kind};
-use spec::{Overrides, near};
-use vm::kernels;
 
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Wanted {
@@ -185,12 +187,12 @@ fn kernels_to_build(experiment: &TestedExperiment) -> Option<String> {
     let experiment = experiment_on(&experiment.name, experiment.on).ok()?;
     let contestants = experiment.contestants.iter();
     let named = contestants.filter_map(|contestant| contestant.kernel.as_deref());
-    let own: BTreeSet<&str> = named.filter(|kernel| kernels::is_usable_name(kernel)).collect();
+    let own: BTreeSet<&str> = named.filter(|kernel| vm::kernels::is_usable_name(kernel)).collect();
     if own.is_empty() {
         return None;
     }
     let built = match data_folder() {
-        Ok(home) => kernels::list(&home).ok()?,
+        Ok(home) => vm::kernels::list(&home).ok()?,
         Err(_) => Vec::new(),
     };
     let is_here = |name: &&str| built.iter().any(|kernel| kernel.is_named && kernel.name == *name);
@@ -198,4 +200,63 @@ fn kernels_to_build(experiment: &TestedExperiment) -> Option<String> {
     let first = missing.first()?;
     let noun = report::units::plural(missing.len() as u64, "kernel");
     Some(format!("needs {noun} {}: fairground kernel build {first}", missing.join(", ")))
+}
+
+/// The records of each experiment, or why there are none.
+pub type Answers = BTreeMap<TestedExperiment, Result<Vec<Record>, String>>;
+
+pub fn judged(chosen: Chosen, answers: &Answers) -> Judged {
+    let Chosen { name, claim, tests: choices } = chosen;
+    let tests = claim.tests.iter().zip(choices);
+    let tests = tests.map(|(test, choice)| tested(&name, test, choice, answers)).collect();
+    Judged::new(claim, tests)
+}
+
+fn tested(name: &str, test: &Test, choice: Choice, answers: &Answers) -> Tested {
+    let mut tested = Tested {
+        test: test.clone(),
+        verdict: Reproduction::Untested,
+        expect: Vec::new(),
+        because: Vec::new(),
+        beside: Vec::new(),
+        why: test.not_testable.clone(),
+        command: None,
+        is_unwanted: matches!(choice, Choice::Unwanted(_)),
+    };
+    let experiment = match choice {
+        Choice::Leave(why, command) => return Tested { why: Some(why), command, ..tested },
+        Choice::Unwanted(why) => {
+            let command = Some(command(name, test));
+            return Tested { why: Some(why), command, ..tested };
+        }
+        Choice::Run(experiment) => experiment,
+    };
+    let records = match &answers[&experiment] {
+        Ok(records) => records,
+        Err(why) => {
+            return Tested { verdict: Reproduction::NoData, why: Some(why.clone()), ..tested };
+        }
+    };
+    let judged = |expectations: &[Expectation]| -> Vec<Finding> {
+        expectations.iter().map(|expectation| judge(expectation, test.on, records)).collect()
+    };
+    tested.expect = judged(&test.expect);
+    tested.because = judged(&test.because);
+    tested.beside = test.beside.iter().map(|row| beside(row, test.on, records)).collect();
+    tested.verdict = of_test(&tested.expect);
+    if tested.verdict == Reproduction::Untested && !records.is_empty() {
+        // This machine cannot run it; another one may.
+        tested.command = Some(command(name, test));
+    }
+    tested
+}
+
+/// The releases of the kernels that the records are from.
+pub fn kernels<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
+    let records = records.filter(|record| !record.trial.backend.is_model());
+    let releases = records.map(|record| record.provenance.kernel_release.clone());
+    let mut releases: Vec<String> = releases.filter(|release| !release.is_empty()).collect();
+    releases.sort();
+    releases.dedup();
+    releases
 }

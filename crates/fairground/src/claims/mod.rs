@@ -2,7 +2,7 @@
 //! What others have published, tested again: claims' files to verdicts.
 //!
 //! ```text
-//! claims/x.toml ─► definition ─► choose (claims, tests) ─► experiments ─► judge ─► report
+//! claims/x.toml ─► definition ─► choose (claims, tests) ─► experiments ─► judged ─► report
 //! ```
 //!
 //! Mistakes in the files are found before anything runs: an expectation names a measure, a
@@ -10,7 +10,6 @@
 
 pub mod choose;
 mod definition;
-pub mod judge;
 #[cfg(test)]
 #[rustfmt::skip]
 mod tests;

@@ -20,7 +20,6 @@ use crate::execution::{self, Settings};
 use crate::exit;
 use crate::output;
 use crate::planned_experiment::{self, host_cpus};
-use crate::smallest_experiment;
 use crate::ui;
 use spec::assets::{self, Kind};
 use spec::mentions::{self, Missing};
@@ -208,7 +207,8 @@ fn load_all(sources: &[Source]) -> Result<Vec<Checked>> {
 }
 
 fn load(sources: &[Source], backend: Backend, kernel: Option<&Kernel>) -> Result<Vec<Record>> {
-    let trials = plan::plan(&smallest_experiment::experiment(sources, backend, kernel)?, Seed(1));
+    let trials =
+        plan::plan(&planned_experiment::smallest_experiment(sources, backend, kernel)?, Seed(1));
     let by_hash = |source: &Source| (source.sha256.clone(), source.clone());
     let sources = sources.iter().map(by_hash).collect();
     let prepared = objects::prepare(&trials, &sources)?;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The verbs: one file each, with the same two parts in the same order: `Args`, `run`.
 //!
-//! Help, completions and the manual page are generated from this table and the `Args`. [`groups`]
-//! sorts the verbs for help.
+//! Help, completions and the manual page are generated from this table and the `Args`. Help
+//! has the verbs in groups.
 
 pub mod check;
 pub mod compare;
@@ -10,7 +10,6 @@ pub mod doctor;
 pub mod explain;
 pub mod export;
 pub mod fidelity;
-pub mod groups;
 pub mod history;
 pub mod import;
 pub mod kernel;
@@ -156,16 +155,80 @@ fn measured(campaign: Campaign) -> Result<Option<Selection>> {
 /// The definition of the command line, from which everything else is generated.
 pub fn command() -> Command {
     let command = Cli::command();
-    let template = groups::help_template(&command);
+    let template = help_template(&command);
     command.help_template(template)
 }
 
 fn show_verbs() -> Result<ExitCode> {
     let command = Cli::command();
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-    let (verbs, examples) = (groups::table(&command), groups::EXAMPLES);
+    let (verbs, examples) = (table(&command), EXAMPLES);
     output::print(&format!(
         "{about}\n\n{verbs}\n{examples}\n`fairground VERB --help` says more.\n"
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What to try first.
+pub const EXAMPLES: &str = "\
+Examples:
+  fairground recommend                             which scheduler suits you
+  fairground run quick                             race schedulers, simulated and on real kernels
+  fairground run quick --scheduler ./mine.bpf.c    add your own to the race
+";
+
+/// The headings and their verbs. Every verb that help shows is in one group.
+pub const GROUPS: [(&str, &[&str]); 5] = [
+    ("Ask", &["recommend", "run", "load", "record"]),
+    ("Read", &["list", "compare", "report", "explain", "history"]),
+    ("Exchange", &["import", "share", "export"]),
+    ("Trust", &["check", "doctor", "fidelity", "soak", "replicate"]),
+    ("Plumbing", &["plan", "trial", "kernel"]),
+];
+
+/// The verbs with what they do, one a line, below the headings of their groups.
+pub fn table(command: &Command) -> String {
+    let row = |name: &&str| {
+        let verb = command.find_subcommand(name);
+        let about = verb.and_then(Command::get_about).map(ToString::to_string);
+        vec![format!("  {name}"), about.unwrap_or_default()]
+    };
+    let rows: Vec<Vec<String>> =
+        GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().map(row)).collect();
+    let lines = output::table(&rows);
+    let mut lines = lines.lines();
+    let mut text = String::new();
+    for (heading, verbs) in GROUPS {
+        text += &format!("{heading}:\n");
+        for line in lines.by_ref().take(verbs.len()) {
+            text += &format!("{line}\n");
+        }
+    }
+    text
+}
+
+/// `--help` with the groups instead of one long list.
+pub fn help_template(command: &Command) -> String {
+    format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}\nOptions:\n{{options}}\n\n\
+         {EXAMPLES}\n",
+        table(command)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cmd;
+
+    #[test]
+    fn every_verb_that_is_shown_is_in_one_group() {
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| verbs.to_vec()).collect();
+        grouped.sort_unstable();
+        let command = cmd::command();
+        let shown = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+        let mut shown: Vec<&str> = shown.map(Command::get_name).collect();
+        shown.sort_unstable();
+        assert_eq!(grouped, shown);
+    }
 }

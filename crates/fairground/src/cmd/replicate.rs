@@ -11,8 +11,8 @@ use report::units;
 use stats::decide::replication::Reproduction;
 
 use super::measured;
+use crate::claims::choose::Answers;
 use crate::claims::choose::{self, TestedExperiment, Wanted};
-use crate::claims::judge::{self, Answers};
 use crate::exit;
 use crate::measure::{Campaign, Execution};
 use crate::planned_experiment::PlannedExperiment;
@@ -73,11 +73,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
         };
         answers.insert(experiment, answer);
     }
-    let claims = chosen.into_iter().map(|chosen| judge::claim(chosen, &answers)).collect();
+    let claims = chosen.into_iter().map(|chosen| choose::judged(chosen, &answers)).collect();
     let replication = Replication {
         claims,
         command: command_line::command(),
-        kernels: judge::kernels(answers.values().flatten().flatten()),
+        kernels: choose::kernels(answers.values().flatten().flatten()),
         trials: answers.values().flatten().flatten().count(),
         generated: dates::today(),
     };

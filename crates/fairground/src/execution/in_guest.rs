@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use live::facts::Context;
 use model::{Clock, Record, Trial};
 use vm::guest::GuestFacts;
-use vm::packing::source_tree;
+use vm::packing;
 
 use super::{VERSION, objects, tapes};
 
@@ -27,7 +27,7 @@ fn answer(trial: &Trial, facts: GuestFacts) -> Record {
         virtual_clock: trial.machine.clock == Clock::Virtual,
         calibration_rounds_per_ms: None,
         fairground: VERSION.into(),
-        sources: Some(source_tree::GUEST_FOLDER.into()),
+        sources: Some(packing::GUEST_FOLDER.into()),
         ..Context::default()
     };
     // There is no Ctrl-C in a guest: the host ends the whole machine.

@@ -11,9 +11,9 @@ use crate::exit::bad_input;
 /// The default of `--store`, in the current folder.
 pub const STORE: &str = "fairground.db";
 
-/// See [`vm::home::data_folder`].
+/// See [`vm::installed::data_folder`].
 pub fn data_folder() -> Result<PathBuf> {
-    vm::home::data_folder()
+    vm::installed::data_folder()
         .ok_or_else(|| bad_input("neither FAIRGROUND_HOME nor HOME is set; set FAIRGROUND_HOME"))
 }
 

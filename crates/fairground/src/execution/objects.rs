@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use compile::native::Native;
 use compile::{Compiled, Source};
 use model::{SchedulerChoice, Trial};
-use spec::near::{near, quoted};
+use spec::source::{near, quoted};
 use store::SchedulerSource;
 
 use crate::exit::bad_input;

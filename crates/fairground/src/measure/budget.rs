@@ -10,7 +10,8 @@ use anyhow::Result;
 use model::{Clock, Trial};
 use spec::plan;
 use stats::sample_size::power::BLOCKS_MAX;
-use store::Store;
+use stats::sample_size::power::{Next, next};
+use store::{Session, Store};
 
 use super::session::{CampaignRunner, Continues, Remarks};
 use super::{Ended, claimable, detectable};
@@ -150,4 +151,30 @@ fn resumed(store: &Path, planned: &PlannedExperiment) -> Result<Option<(u32, i64
             && session.plan == planned.clone().with_blocks(earlier.blocks).plan_id()
     });
     Ok(interrupted.map(|session| (session.experiment.blocks, session.first())))
+}
+
+/// Measures until every interval of a headline measure is at most ± `percent` wide, or it is clear
+/// that it never will be.
+pub fn run_until_precise(
+    percent: f64,
+    planned: PlannedExperiment,
+    sessions: &mut CampaignRunner<'_>,
+) -> Result<Ended> {
+    let blocks = claimable::fewest_blocks(&planned);
+    let (mut planned, mut continues) = (planned.with_blocks(blocks), Continues::AsAsked);
+    loop {
+        let Ended::Complete(id) = sessions.run(&planned, continues, Remarks::All)? else {
+            return Ok(Ended::Interrupted);
+        };
+        let measured = sessions.measured(id)?;
+        continues = Continues::Campaign(measured.sessions.first().map_or(id, Session::first));
+        let comparison = measured.compare(None)?;
+        let blocks = planned.experiment.blocks;
+        let next = next(&comparison, blocks, percent);
+        sessions.tell(&next.words(blocks, percent));
+        match next {
+            Next::Blocks { blocks, .. } => planned = planned.with_blocks(blocks),
+            Next::Enough { .. } | Next::Never { .. } => return Ok(Ended::Complete(id)),
+        }
+    }
 }

@@ -8,7 +8,7 @@
 //!
 //! Read in this order: [`present`] refuses what cannot run here; [`claimable`] counts comparisons
 //! as `stats::compare` will; [`aa`] has the A/A trials and [`detectable`] what follows from them;
-//! [`budget`] and [`precision`] decide the number of blocks; [`session`] runs trials and keeps
+//! [`budget`] decides the number of blocks; [`session`] runs trials and keeps
 //! their records; [`on_slurm`] has them run on a cluster.
 //!
 //! What is not here: the command line, and printing. The number of blocks never depends on which
@@ -18,9 +18,7 @@ pub mod aa;
 pub mod budget;
 pub mod claimable;
 pub mod detectable;
-pub mod expected;
 pub mod on_slurm;
-pub mod precision;
 pub mod present;
 pub mod session;
 
@@ -160,7 +158,7 @@ fn compare(
             let budget = Budget { time, limits, began };
             budget.run(planned, comparing.effect_percent, sessions)
         }
-        Blocks::Until { percent } => precision::run(percent, planned, sessions),
+        Blocks::Until { percent } => budget::run_until_precise(percent, planned, sessions),
     }
 }
 

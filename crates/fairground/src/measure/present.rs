@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use model::{Backend, Contestant, SchedulerChoice};
 use spec::SpecError;
-use spec::near::advice;
+use spec::source::advice;
 use vm::{installed, kernels};
 
 use crate::execution::{locations, objects};

@@ -11,7 +11,7 @@ use model::{Backend, Experiment, Progress, Recorded, Trial, Workload};
 use store::{Filter, PlanLock, Session, Store};
 
 use super::claimable::ClaimableComparisons;
-use super::expected::expected;
+use super::detectable::expected;
 use super::{Ended, Execution, on_slurm};
 use crate::command_line;
 use crate::duration::words;

@@ -17,8 +17,8 @@ use crate::custody;
 use crate::player::attributes::{self, Errno, check, errno};
 use crate::player::clock::{now_ns, usage};
 use crate::player::run_state::{Fault, RunState};
-use crate::player::stacks::{GUARD_BYTES, MadeThread, STACK_BYTES};
 use crate::player::task::{End, Flow, Task};
+use crate::player::threads::{GUARD_BYTES, MadeThread, STACK_BYTES};
 
 /// The first argument that makes this program end at once: what `exec` starts.
 pub const EXIT_NOW: &str = "--exit-now";

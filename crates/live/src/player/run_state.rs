@@ -14,10 +14,10 @@ use process::Pipe;
 use crate::player::attributes::{Errno, cpu_set};
 use crate::player::busy::BusyLoop;
 use crate::player::clock::own_cpu_ns;
-use crate::player::descriptors;
 use crate::player::futex::{Barrier, Condition, Lock, Semaphore};
+use crate::player::input_output;
 use crate::player::shared_memory::{Shareable, Shared, SharedHistogram};
-use crate::player::stacks::MadeThreads;
+use crate::player::threads::MadeThreads;
 use crate::probes::Announcer;
 
 /// Communication between the main thread and all tasks. One exists.
@@ -171,7 +171,7 @@ pub struct RunState {
 impl RunState {
     /// The state before the common start. Fails when the kernel refuses memory, pipes or files.
     pub fn new(script: Script, busy: BusyLoop, made_main: MadeMain) -> io::Result<RunState> {
-        let pipes = descriptors::pipes(script.pipes())?;
+        let pipes = input_output::pipes(script.pipes())?;
         let directory = std::env::temp_dir();
         let run = RunState {
             busy,
@@ -184,7 +184,7 @@ impl RunState {
             barriers: Shared::new(script.barriers.len())?,
             releases: Shared::new(script.timers)?,
             pipes,
-            mailboxes: descriptors::mailboxes(&script)?,
+            mailboxes: input_output::mailboxes(&script)?,
             made_threads: MadeThreads::new(&script).map_err(io::Error::from_raw_os_error)?,
             made_main,
             affinities: script
@@ -193,7 +193,7 @@ impl RunState {
                 .map(|cpus| kernel_set(cpus))
                 .collect::<io::Result<_>>()?,
             announcer: OnceLock::new(),
-            bell: descriptors::bell()?,
+            bell: input_output::bell()?,
             directory: CString::new(directory.as_os_str().as_bytes())?,
             children: AtomicI32::new(0),
             script,

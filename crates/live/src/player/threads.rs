@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One thread for each task that starts by itself.
 
+use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 use std::thread::{self, Builder, JoinHandle};
 use std::time::Duration;
-use std::{fs, io};
+use std::{fs, io, ptr};
 
-use model::play::TimerState;
 use model::play::limits::MAX_TIMERS;
+use model::play::{Script, TimerState};
 
 use crate::custody;
-use crate::player::attributes;
+use crate::player::attributes::Errno;
 use crate::player::clock::{now_ns, usage};
-use crate::player::futex;
+use crate::player::mapping::Memory;
 use crate::player::run_state::{Fault, RunState, TaskSlot, UNKNOWN};
-use crate::player::stacks::STACK_BYTES;
+use crate::player::shared_memory::populate;
 use crate::player::task::{End, Flow, Task};
-use crate::player::{children, input_output, memory, steps};
+use crate::player::{attributes, children, futex, input_output, memory, steps};
 
 /// The threads' timer slack: the smallest that the kernel accepts. Recorded with every trial.
 pub const TIMER_SLACK_NS: u64 = 1;
@@ -261,6 +263,79 @@ impl Drop for Leave<'_> {
             futex::wake(&self.run.control().alive, 1);
         }
     }
+}
+
+/// Small, so that thousands of tasks fit; nothing that they do is deep.
+pub const STACK_BYTES: usize = 128 * 1024;
+/// The largest page that the kernels of x86-64 and arm64 have.
+pub const GUARD_BYTES: usize = 64 * 1024;
+/// As much of a stack as is used.
+const USED_BYTES: usize = 32 * 1024;
+/// A stack and what keeps it from growing into the next one.
+const PIECE_BYTES: usize = GUARD_BYTES + STACK_BYTES;
+
+/// All threads that are made during a trial.
+pub struct MadeThreads {
+    /// By the tapes' numbers.
+    pub threads: Vec<MadeThread>,
+    _stacks: Memory,
+}
+
+pub struct MadeThread {
+    pub tape: u32,
+    /// The lowest byte of the guard below its stack; null: no tape makes it.
+    pub stack: *mut u8,
+    /// Its maker's group.
+    pub maker: AtomicUsize,
+    /// The state of its trial, from when it is made.
+    pub run: AtomicPtr<c_void>,
+    /// The C library's name of it; 0: it has not been made.
+    pub thread: AtomicU64,
+}
+
+// SAFETY: a stack belongs to the one thread that is made with it; all else is atomic.
+unsafe impl Send for MadeThreads {}
+// SAFETY: as above.
+unsafe impl Sync for MadeThreads {}
+
+impl MadeThreads {
+    /// Room for all threads that the tapes of a script make.
+    pub fn new(script: &Script) -> Result<MadeThreads, Errno> {
+        let made = script.made.iter().filter(|made| **made).count();
+        if made > 0 {
+            share_arena();
+        }
+        let stacks = Memory::map_lazily((made * PIECE_BYTES) as u64)?;
+        let mut left = stacks.pieces(PIECE_BYTES);
+        let thread = |(tape, made): (u32, &bool)| MadeThread {
+            tape,
+            stack: made.then(|| left.next()).flatten().map_or(ptr::null_mut(), guarded),
+            maker: AtomicUsize::new(0),
+            run: AtomicPtr::new(ptr::null_mut()),
+            thread: AtomicU64::new(0),
+        };
+        let threads = (0..).zip(&script.made).map(thread).collect();
+        Ok(MadeThreads { threads, _stacks: stacks })
+    }
+}
+
+/// Keeps the allocator from mapping a region for each thread that makes another one.
+fn share_arena() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: no pointers.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
+/// A stack that cannot grow into the next one. The pages of its upper end are there.
+fn guarded(stack: *mut u8) -> *mut u8 {
+    // SAFETY: the ranges are ours, and nothing uses them yet. Without a guard it works as well.
+    unsafe {
+        libc::mprotect(stack.cast(), GUARD_BYTES, libc::PROT_NONE);
+        populate(stack.add(PIECE_BYTES - USED_BYTES), USED_BYTES);
+    }
+    stack
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject, ProgramMut};
 
 use super::shared::SharedMap;
 use crate::loader::variable::{self, Variable};
-use crate::recorder::wire::CpuState;
+use crate::recorder::object::CpuState;
 
 pub const MAX_GROUPS: usize = probe_size::MAX_GROUPS as usize;
 /// Of one histogram: [`model::histogram::bucket`] of waits up to 2^40 ns.

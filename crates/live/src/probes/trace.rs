@@ -10,8 +10,8 @@ use model::{Trace, TraceEvent};
 use recording::event::{Reason, TaskIndex, Waker};
 
 use super::maps::{PREEMPTED, ProbeEvent, event_kind};
+use crate::recorder::object::{leaves, waker};
 use crate::recorder::reason::{Sleep, decided, sleep};
-use crate::recorder::wire::{leaves, waker};
 
 /// Reads every event that is in the ring now.
 pub fn drain(ring: &dyn MapCore) -> Result<Vec<ProbeEvent>, String> {
@@ -177,7 +177,7 @@ fn state(detail: u32, exit_state: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorder::wire::file;
+    use crate::recorder::object::file;
 
     fn event(time_ns: u64, kind: u32, prev: u32, next: u32, detail: u32) -> ProbeEvent {
         let mut comm = [0; 16];

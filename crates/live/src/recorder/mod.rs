@@ -15,18 +15,17 @@ use recording::event::Recording;
 mod convert;
 mod cost;
 pub mod needs;
-mod object;
+pub(crate) mod object;
 mod only;
 pub(crate) mod reason;
 mod task_facts;
-pub(crate) mod wire;
 
 use crate::probes::{maps, monotonic_ns, shared::SharedMap};
 use convert::Frame;
 pub use cost::Cost;
 use cost::Meter;
+use object::Kept;
 pub use only::Only;
-use wire::Kept;
 
 /// What a recording is asked to be.
 #[derive(Clone, Debug)]
@@ -55,7 +54,7 @@ pub struct Recorder {
 
 /// Where the programs' variables are.
 #[derive(Clone, Copy)]
-struct Offsets {
+pub(crate) struct Offsets {
     recording: usize,
     lost_events: usize,
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
 
-use super::wire::only;
+use super::object::only;
 
 /// Tasks that are recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]

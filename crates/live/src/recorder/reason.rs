@@ -4,7 +4,7 @@
 use libc::c_long;
 use recording::event::{Reason, Waker};
 
-use super::wire::{NO_SYSCALL, SYSCALLS, file, leaves};
+use super::object::{NO_SYSCALL, SYSCALLS, file, leaves};
 
 /// What is known of a sleep when it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use model::{Policy, PolicyClass};
 use recording::event::Attributes;
 
-use super::wire::{CPU_WORDS, TaskFacts};
+use super::object::{CPU_WORDS, TaskFacts};
 
 /// Nice 0.
 const DEFAULT_PRIO: i32 = 120;

@@ -3,14 +3,13 @@
 //!
 //! A task's time on CPUs, preempted or not, is what it computes. Where it slept, its wake-up says
 //! what it waited for: another task, whose tape gets a post at the very point of its own computing;
-//! a timer, which is absolute unless the task's sleeps show otherwise ([`timers`]), because a
+//! a timer, which is absolute unless the task's sleeps show otherwise (`are_relative`), because a
 //! program that is late does not get more time; or a device, which takes as long again. Events are
 //! handled in order of time, so each wait follows its post, and the tapes can be played to their
 //! ends under every scheduler.
 
 mod messages;
 mod task;
-mod timers;
 
 use std::collections::BTreeMap;
 
@@ -19,8 +18,8 @@ use model::tape::Stream;
 
 use crate::event::{Event, Leaves, Reason, Recording, TaskIndex, Waker, What};
 use messages::{Delivery, Queue};
+use task::TimerSleep;
 use task::{EarlyWake, State, TaskWriter};
-use timers::TimerSleep;
 
 /// What the tasks of a recording did, by their places in the recording. Operations name tasks by
 /// these places too.

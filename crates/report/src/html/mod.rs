@@ -19,7 +19,6 @@ mod figure;
 mod frame;
 pub mod gallery;
 mod gzip_element;
-mod leaders_table;
 pub(crate) mod markup;
 mod method_section;
 mod page_data;

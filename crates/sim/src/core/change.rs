@@ -5,7 +5,7 @@
 use model::Policy;
 use model::trace::Preemption;
 
-use super::bandwidth::Reservation;
+use super::deadline::Reservation;
 use super::task::{Class, State, class_of};
 use super::{Core, TaskId};
 use crate::flags::*;

@@ -5,8 +5,8 @@
 
 use model::{Costs, Trial};
 
-use super::bandwidth;
 use super::cpu::Cpu;
+use super::deadline;
 use super::events::Events;
 use super::mask::CpuMask;
 use super::memory::{Arena, TaskLayout};
@@ -66,7 +66,7 @@ impl MachineState {
             tick_phase: trial.seed.derive("tick phase").below(tick_ns),
             nr_real_time: 0,
             dl_bandwidth: 0,
-            dl_limit: bandwidth::limit(trial.machine.rt_runtime_us),
+            dl_limit: deadline::limit(trial.machine.rt_runtime_us),
             yielding: false,
             in_timer: false,
             speeds: Speeds::new(&trial.machine, &topology),

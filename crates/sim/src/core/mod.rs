@@ -12,7 +12,6 @@
 //! DIVERGES: the machine has no kernel threads, device interrupts or daemons; a real machine has
 //! about eighty threads, which wake now and then.
 
-pub(crate) mod bandwidth;
 pub(crate) mod change;
 pub(crate) mod cpu;
 pub(crate) mod cpu_work;

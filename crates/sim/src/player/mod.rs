@@ -10,7 +10,6 @@
 pub(crate) mod lifecycle;
 pub(crate) mod main_task;
 pub(crate) mod objects;
-mod outlast;
 pub(crate) mod play_loop;
 pub(crate) mod progress;
 pub(crate) mod start_up;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Step, TaskGroup, Workload};
 
 use super::{Checked, ENDLESS, TASKS_MAX, each_step, every_step, fault, task_path};
-use crate::near::advice;
+use crate::source::advice;
 
 pub fn check(workload: &Workload) -> Checked {
     let mut forked: BTreeMap<&str, String> = BTreeMap::new();

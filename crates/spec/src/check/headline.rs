@@ -6,7 +6,7 @@ use model::Workload;
 use model::metric::{MEASURES, PROGRAM, measure};
 
 use super::{Checked, fault};
-use crate::near::advice;
+use crate::source::advice;
 
 const STATISTICS: [&str; 5] = ["p50", "p90", "p99", "p999", "max"];
 

@@ -9,7 +9,7 @@ use model::{Channel, Step, TaskGroup, Workload};
 
 use super::endless;
 use super::{Checked, every_step, fault};
-use crate::near::advice;
+use crate::source::advice;
 
 /// The messages of one channel.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use model::play::limits;
 use model::{Step, Workload};
 
 use super::{Checked, each_step, fault, task_path};
-use crate::near::advice;
+use crate::source::advice;
 
 /// The kernel keeps this many bytes of a thread's name.
 pub const NAME_BYTES_MAX: usize = 15;

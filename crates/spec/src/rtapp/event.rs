@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! rt-app's events → steps.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jsonc_parser::ast::Value;
 use jsonc_parser::common::Ranged;
@@ -10,9 +10,11 @@ use model::workload::Timer;
 
 use super::Global;
 use super::json::Fields;
+use super::phase::Phase;
+use super::task::Task;
 use crate::SpecError;
 use crate::check::ENDLESS;
-use crate::near::advice;
+use crate::source::advice;
 
 /// The events. `sem_post` and `sem_wait` are ours.
 pub const EVENTS: [&str; 20] = [
@@ -238,4 +240,56 @@ fn waiting(
         events.push(Step::Unlock(lock), at);
     }
     Ok(())
+}
+
+/// A timer: a name that begins with `unique` is one for each task that uses it.
+type Key = (Option<usize>, String);
+
+/// What all uses of a timer say together.
+#[derive(Default)]
+struct Uses {
+    threads: u64,
+    absolute: bool,
+}
+
+/// Gives every use of a timer what all of them say; `forked` are the tasks that others fork.
+pub fn settle_timers(tasks: &mut [Task], forked: &[usize]) {
+    let mut all: BTreeMap<Key, Uses> = BTreeMap::new();
+    for (index, task) in tasks.iter().enumerate() {
+        let mut named = BTreeSet::new();
+        for timer in task.phases.iter().flat_map(Phase::steps).filter_map(timer_of) {
+            let uses = all.entry(key(index, timer)).or_default();
+            uses.absolute |= !timer.relative;
+            if named.insert(&timer.name) {
+                // How often it will be forked is not known.
+                let forked = 2 * u64::from(forked.contains(&index));
+                uses.threads = uses.threads.saturating_add(task.instances).saturating_add(forked);
+            }
+        }
+    }
+    for (index, task) in tasks.iter_mut().enumerate() {
+        for step in task.phases.iter_mut().flat_map(Phase::steps_mut) {
+            if let Step::Timer(timer) = step
+                && let Some(uses) = all.get(&key(index, timer))
+            {
+                timer.relative = !uses.absolute;
+                timer.shared = uses.threads > 1 && !is_unique(timer);
+            }
+        }
+    }
+}
+
+fn key(task: usize, timer: &Timer) -> Key {
+    (is_unique(timer).then_some(task), timer.name.clone())
+}
+
+fn is_unique(timer: &Timer) -> bool {
+    timer.name.starts_with("unique")
+}
+
+fn timer_of(step: &Step) -> Option<&Timer> {
+    match step {
+        Step::Timer(timer) => Some(timer),
+        _ => None,
+    }
 }

@@ -10,8 +10,8 @@ use jsonc_parser::{
 
 use super::bare::Completed;
 use crate::SpecError;
-use crate::near::advice;
 use crate::source::Places;
+use crate::source::advice;
 
 /// A file's text.
 #[derive(Clone, Copy)]

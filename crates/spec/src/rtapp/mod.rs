@@ -16,11 +16,9 @@
 mod bare;
 mod event;
 mod json;
-mod names;
 mod phase;
 mod scheduling;
 mod task;
-mod timers;
 
 use model::{PolicyClass, Workload};
 
@@ -187,7 +185,7 @@ fn resources(fields: &mut Fields) -> Result<(), SpecError> {
             && !RESOURCES.contains(&kind)
         {
             let message = format!("unknown resource type '{kind}'");
-            let hint = super::near::advice(kind, RESOURCES);
+            let hint = super::source::advice(kind, RESOURCES);
             return Err(resource.error_at(at, message).maybe_hint(hint));
         }
         resource.take("target")?;

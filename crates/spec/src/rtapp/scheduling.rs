@@ -8,8 +8,8 @@ use model::{Policy, PolicyClass};
 
 use super::json::Fields;
 use crate::SpecError;
-use crate::near::advice;
 use crate::policy;
+use crate::source::advice;
 
 /// rt-app's names of the policies.
 const CLASSES: [(&str, PolicyClass); 6] = [

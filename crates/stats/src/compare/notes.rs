@@ -8,7 +8,7 @@ use model::{Clock, Histogram, Record};
 use crate::compare::comparison::Cell;
 use crate::compare::family::powerless;
 use crate::number::interval::TRIALS_NEEDED;
-use crate::number::outliers::outliers;
+use crate::number::median::outliers;
 use crate::records::columns::{self as samples, Column, columns};
 use crate::series::change_points::level_changes;
 use model::MeasureKey;

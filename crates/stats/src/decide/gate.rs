@@ -25,7 +25,7 @@ use crate::compare::verdict::{is_beyond, log_ratio, log_ratio_of_percent};
 use crate::number::interval::{Interval, TRIALS_NEEDED};
 use crate::number::median::median;
 use crate::rank::holm::{ALPHA, adjust};
-use crate::rank::rank_interval;
+use crate::rank::rank_sum;
 use crate::rank::rank_sum::rank_sum;
 use crate::records::columns::{Column, Columns, cells, columns, contestants, headlines};
 use crate::records::pairing::by_seed;
@@ -240,13 +240,13 @@ fn noisy(line: Line, before: &Column, now: &Column) -> Line {
     let positive = before.iter().chain(&now).all(|value| *value > 0.0);
     let (percent, interval) = if positive {
         let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
-        let shift = rank_interval::shift(&logarithms(&now), &logarithms(&before));
+        let shift = rank_sum::shift(&logarithms(&now), &logarithms(&before));
         let percents =
             |ends: Interval| Interval { low: as_percent(ends.low), high: as_percent(ends.high) };
         (shift.map(|(value, _)| as_percent(value)), shift.map(|(_, ends)| percents(ends)))
     } else {
         // There is no ratio to 0, so every significant difference counts.
-        let shift = rank_interval::shift(&now, &before).map_or(0.0, |(value, _)| value);
+        let shift = rank_sum::shift(&now, &before).map_or(0.0, |(value, _)| value);
         (Some(if shift == 0.0 { 0.0 } else { f64::INFINITY.copysign(shift) }), None)
     };
     Line { percent, interval, p_value, trials, change: Verdict::Unchanged, ..line }

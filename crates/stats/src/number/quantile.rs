@@ -9,6 +9,8 @@
 
 use model::Histogram;
 
+use crate::number::distributions::binomial;
+
 /// The number of samples that a quantile (0 < q < 1) needs, see the module's text.
 pub fn samples_needed(quantile: f64) -> u64 {
     let outer = quantile.max(1.0 - quantile);
@@ -23,6 +25,36 @@ pub fn quantile(histogram: &Histogram, quantile: f64) -> Result<f64, String> {
         return Err(format!("too few samples in the trial for p{percent} (it needs {needed})"));
     }
     histogram.quantile(quantile).map(|value| value as f64).ok_or_else(|| "no samples".into())
+}
+
+/// The probability that is left out on each side.
+const TAIL: f64 = 0.025;
+
+/// The two ranks, counted from 1, whose samples bound the quantile (0 < q < 1) with 95 %
+/// confidence.
+///
+/// # Errors
+/// The number of samples that it needs, if there are fewer.
+pub fn ranks(count: u64, quantile: f64) -> Result<(u64, u64), u64> {
+    let needed = samples_needed(quantile);
+    if count < needed {
+        return Err(needed);
+    }
+    let (first, terms) = binomial(count, quantile);
+    let below = steps_within(terms.iter());
+    let above = steps_within(terms.iter().rev());
+    let last = first + terms.len() as u64 - 1;
+    Ok(((first + below).max(1), (last + 1 - above).min(count)))
+}
+
+/// The number of probabilities, from an end on, whose sum is at most [`TAIL`].
+fn steps_within<'a>(terms: impl Iterator<Item = &'a f64>) -> u64 {
+    let mut sum = 0.0;
+    let within = terms.take_while(|&&term| {
+        sum += term;
+        sum <= TAIL
+    });
+    within.count() as u64
 }
 
 #[cfg(test)]
@@ -60,6 +92,34 @@ mod tests {
         ) {
             let histogram = uniform(count);
             prop_assert!(quantile(&histogram, low).unwrap() <= quantile(&histogram, high).unwrap());
+        }
+    }
+
+    /// By the printed binomial table: of 10 samples the second and the ninth (P(B ≤ 1) = 0.011, P(B
+    /// ≤ 2) = 0.055), of 20 the sixth and the fifteenth (0.021 and 0.058).
+    #[test]
+    fn the_medians_printed_ranks() {
+        assert_eq!(
+            (ranks(6, 0.5), ranks(10, 0.5), ranks(20, 0.5)),
+            (Ok((1, 6)), Ok((2, 9)), Ok((6, 15)))
+        );
+    }
+
+    #[test]
+    fn tails_are_refused_without_the_samples_for_them() {
+        assert_eq!((ranks(367, 0.99), ranks(3_687, 0.999)), (Err(368), Err(3_688)));
+        assert_eq!(ranks(368, 0.99).map(|(_, high)| high), Ok(368));
+        assert_eq!(ranks(3_688, 0.999).map(|(_, high)| high), Ok(3_688));
+        assert_eq!(ranks(5, 0.5), Err(6));
+    }
+
+    proptest! {
+        #[test]
+        fn the_quantile_lies_between_the_ranks(n in 6u64..20_000, q in 0.02..0.98f64) {
+            if let Ok((low, high)) = ranks(n, q) {
+                prop_assert!(low as f64 <= n as f64 * q + 1.0 && n as f64 * q <= high as f64);
+                prop_assert!(1 <= low && low < high && high <= n);
+            }
         }
     }
 }

@@ -2,13 +2,11 @@
 //! Statistics by ranks: tests of two samples, estimates of the shift between them, and the
 //! correction for many tests.
 //!
-//! Two independent samples: [`rank_sum`] (test), [`hodges_lehmann`] (estimate) with
-//! [`rank_interval`]. Matched pairs: [`signed_rank`] (test), [`walsh`] (estimate and interval).
+//! Two independent samples: [`rank_sum`] (test and interval), [`hodges_lehmann`] (estimate). Matched pairs: [`signed_rank`] (test), [`walsh`] (estimate and interval).
 //! Many tests: [`holm`].
 
 pub mod hodges_lehmann;
 pub mod holm;
-pub mod rank_interval;
 pub mod rank_sum;
 pub mod signed_rank;
 pub mod walsh;

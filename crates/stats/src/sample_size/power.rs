@@ -16,8 +16,9 @@ use std::f64::consts::{PI, TAU};
 
 use model::Seed;
 
+use crate::compare::comparison::Comparison;
 use crate::compare::evidence::{ByPairs, Evidence, pairs_tell, smallest_of_pairs};
-use crate::compare::verdict::MARGIN_PERCENT;
+use crate::compare::verdict::{MARGIN_PERCENT, Verdict};
 use crate::number::distributions::student_quantile;
 use crate::number::interval::{Interval, TRIALS_NEEDED};
 use crate::rank::holm::ALPHA;
@@ -140,6 +141,81 @@ pub(crate) fn normal(seed: &mut Seed) -> f64 {
     let mut uniform = || ((seed.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
     let (radius, angle) = (uniform(), uniform());
     (-2.0 * radius.ln()).sqrt() * (TAU * angle).cos()
+}
+
+/// A step enlarges a plan by at most half: widths shrink with the square root of the blocks, and
+/// superfluous blocks are wasted.
+const STEP: f64 = 1.5;
+
+/// The decision from the widths of the intervals.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next {
+    /// All intervals are narrow enough; the widest is ± this many percent.
+    Enough {
+        /// Half of the widest interval, in percent.
+        half_width: f64,
+    },
+    Blocks {
+        /// Half of the widest interval, in percent.
+        half_width: f64,
+        /// Its measure.
+        of: String,
+        /// The plan's new number of blocks.
+        blocks: u32,
+    },
+    /// The precision cannot be reached.
+    Never { why: String },
+}
+
+impl Next {
+    /// The sentence for the user, after this many blocks with ± `percent` wanted.
+    pub fn words(&self, blocks: u32, percent: f64) -> String {
+        match self {
+            Next::Enough { half_width } => format!(
+                "{blocks} blocks: every shift is known to ±{half_width:.2} % ({percent} % wanted)"
+            ),
+            Next::Blocks { half_width, of, blocks: more } => format!(
+                "{blocks} blocks: {of} is known to ±{half_width:.2} % only; going on to {more}"
+            ),
+            Next::Never { why } => format!("{blocks} blocks, and no more: {why}"),
+        }
+    }
+}
+
+/// What to do after this many blocks.
+pub fn next(comparison: &Comparison, blocks: u32, percent: f64) -> Next {
+    let Some((half_width, of)) = widest(comparison) else {
+        return Next::Never { why: "no shift has an interval in percent".into() };
+    };
+    if half_width <= percent {
+        return Next::Enough { half_width };
+    }
+    if blocks as usize >= BLOCKS_MAX {
+        let why = format!("{of} is known to ±{half_width:.2} % only, {percent} % was wanted");
+        return Next::Never { why };
+    }
+    let ratio = (half_width / percent).powi(2).min(STEP);
+    let more = (f64::from(blocks) * ratio).ceil() as u32;
+    Next::Blocks { half_width, of, blocks: more.clamp(blocks + 1, BLOCKS_MAX as u32) }
+}
+
+/// Half of the widest interval of a shift, among headline measures that judge.
+fn widest(comparison: &Comparison) -> Option<(f64, String)> {
+    let mut widest: Option<(f64, String)> = None;
+    for cell in &comparison.cells {
+        for row in cell.headline().filter(|row| row.judges()) {
+            for entry in row.entries.iter().filter(|entry| entry.verdict != Verdict::Baseline) {
+                let interval = entry.shift.and_then(|shift| shift.percent_interval);
+                let Some(interval) = interval else { continue };
+                let half = interval.width() / 2.0;
+                if widest.as_ref().is_none_or(|(most, _)| half > *most) {
+                    let of = format!("{} of {} in {}", row.measure, entry.contestant, cell.name);
+                    widest = Some((half, of));
+                }
+            }
+        }
+    }
+    widest
 }
 
 #[cfg(test)]

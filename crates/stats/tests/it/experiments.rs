@@ -4,7 +4,7 @@
 
 use model::{Record, Seed};
 use stats::sample_size::power::BLOCKS_MAX;
-use stats::sample_size::precision::{Next, next};
+use stats::sample_size::power::{Next, next};
 use stats::{Comparison, Entry, Options, Verdict, compare};
 
 use crate::common::{record, with};

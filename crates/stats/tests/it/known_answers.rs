@@ -5,10 +5,10 @@
 use serde_json::Value;
 
 use stats::number::distributions::{binomial, normal_below, student_quantile, student_within};
-use stats::number::order_statistic::ranks;
-use stats::number::outliers::median_absolute_deviation;
+use stats::number::median::median_absolute_deviation;
+use stats::number::quantile::ranks;
 use stats::number::{interval, median, quantile};
-use stats::rank::{hodges_lehmann, holm, rank_interval, rank_sum, signed_rank, walsh};
+use stats::rank::{hodges_lehmann, holm, rank_sum, signed_rank, walsh};
 use stats::series::change_points::pelt;
 
 const ANSWERS: &str = include_str!("../data/known_answers.json");
@@ -139,7 +139,7 @@ fn segments() {
 fn rank_intervals_and_quantiles() {
     for case in cases("intervals") {
         let (ours, base) = (numbers(&case["ours"]), numbers(&case["baseline"]));
-        let found = rank_interval::shift(&ours, &base);
+        let found = rank_sum::shift(&ours, &base);
         assert_eq!(found.is_none(), case["ends"].is_null(), "{case}");
         let Some((value, ends)) = found else { continue };
         near(value, &case["shift"], "shift");

@@ -6,8 +6,7 @@
 //! each trial: waits until the machine is idle, announces the trial, executes it, sends the record
 //! to the host, and kills remaining processes.
 
-mod idle;
-pub(crate) mod pause;
+pub(crate) mod idle;
 mod port;
 mod setup;
 
@@ -86,7 +85,7 @@ fn stop_when_ready() -> Result<()> {
     idle::await_clock();
     idle::wait();
     port::write(&channel::encode(FrameKind::Ready, b""));
-    pause::pause()
+    idle::pause()
 }
 
 /// The orders. Where boots go on from the same state, random numbers follow from them.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use model::{Backend, Clock, Machine, Outcome, Record, Seed, Trial, Workload};
 use testing::need;
 use vm::emulator::{self, Emulator};
-use vm::{BootRequest, Event, Kernel, Resume, home, kernels, qemu, run_trials};
+use vm::{BootRequest, Event, Kernel, Resume, installed, kernels, qemu, run_trials};
 
 mod full;
 
@@ -50,7 +50,8 @@ fn prepare() -> anyhow::Result<PathBuf> {
 /// nearly always, the emulator always.
 fn emulator() -> Result<&'static Emulator, String> {
     static FOUND: OnceLock<Option<Emulator>> = OnceLock::new();
-    let find = || emulator::find(&home::data_folder()?).expect("an emulator that is as it was");
+    let find =
+        || emulator::find(&installed::data_folder()?).expect("an emulator that is as it was");
     let found = FOUND.get_or_init(find).as_ref();
     found.ok_or_else(|| format!("there is no emulator (`{}`)", emulator::COMMAND))
 }

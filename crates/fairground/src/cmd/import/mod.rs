@@ -15,7 +15,7 @@ use store::{Filter, Session, Store};
 use crate::exit::bad_input;
 use crate::{command_line, output};
 use fleet::campaign_folder::{self, CampaignFolder};
-use spec::near::advice;
+use spec::source::advice;
 use store::exchange::imports::{self, Format, ImportedFile, Labels};
 use store::exchange::share::{self, Shared};
 

@@ -60,7 +60,7 @@ fn read(file: &Path) -> Result<Chunk> {
     };
     let mut chunk =
         Chunk::read(&text.map_err(|fault| bad_input(format!("{name}: {fault}")))?, &name)?;
-    spec::tapes::fetch(&mut chunk.trials)?;
+    spec::workload::fetch(&mut chunk.trials)?;
     Ok(chunk)
 }
 

@@ -62,6 +62,6 @@ fn read() -> Result<Trial> {
         .map_err(|fault| bad_input(format!("standard input: {fault}")))?;
     let mut trial =
         fleet::chunk::trial(&text).map_err(|why| bad_input(format!("standard input: {why}")))?;
-    spec::tapes::fetch(std::slice::from_mut(&mut trial))?;
+    spec::workload::fetch(std::slice::from_mut(&mut trial))?;
     Ok(trial)
 }

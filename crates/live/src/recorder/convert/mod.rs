@@ -9,9 +9,9 @@ use std::collections::HashMap;
 
 use recording::event::{Event, Leaves, Reason, Recording, Task, TaskIndex, Waker, What};
 
+use super::object::{Kept, RawEvent, TaskFacts, kind, leaves, waker};
 use super::reason::{self, Sleep};
 use super::task_facts::{attributes, difference, name};
-use super::wire::{Kept, RawEvent, TaskFacts, kind, leaves, waker};
 
 /// What the events themselves do not tell.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-use super::super::wire::file;
+use super::super::object::file;
 use super::*;
 
 const READ: u32 = (libc::SYS_read as u32) << 16;

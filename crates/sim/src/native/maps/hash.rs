@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! HASH and LRU_HASH, also per CPU.
 
-use super::values::Values;
+use super::storage::Values;
 use super::{EXIST, NOEXIST, errno};
 
 const NONE: u32 = u32::MAX;

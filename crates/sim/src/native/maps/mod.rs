@@ -5,7 +5,6 @@
 mod hash;
 mod queue;
 mod storage;
-mod values;
 
 use compile::native::Map as Fact;
 
@@ -13,7 +12,7 @@ use hash::Hash;
 use queue::Ring;
 use queue::ValueQueue;
 use storage::Storage;
-use values::Values;
+use storage::Values;
 
 /// `EINVAL`, `ENOENT`, … as kfuncs return them.
 pub mod errno {

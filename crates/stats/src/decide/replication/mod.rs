@@ -10,7 +10,7 @@
 //! virtual clock, a boot (the median of its trials) under a real one. The estimate is the
 //! Hodges–Lehmann shift, of logarithms where a ratio is asked for, with its exact
 //! [`rank_interval`]; of one side alone it is the median, with its
-//! [`order_statistic`](crate::number::order_statistic) interval. Trials that did not end well have
+//! [`quantile`](crate::number::quantile) interval. Trials that did not end well have
 //! no number; they are counted and reported.
 
 mod side;
@@ -20,8 +20,8 @@ use model::{Backend, Record};
 
 use crate::number::interval::Interval;
 use crate::number::median::median;
-use crate::number::order_statistic;
-use crate::rank::rank_interval;
+use crate::number::quantile;
+use crate::rank::rank_sum;
 
 pub use side::{Side, beside};
 
@@ -136,7 +136,7 @@ pub fn alone(of: &Side) -> Result<Estimate, Absence> {
     let mut sorted = of.units.clone();
     sorted.sort_unstable_by(f64::total_cmp);
     let trials = sorted.len();
-    match (median(&sorted), order_statistic::ranks(trials as u64, 0.5)) {
+    match (median(&sorted), quantile::ranks(trials as u64, 0.5)) {
         (Some(value), Ok((low, high))) => {
             let at = |rank: u64| sorted[rank as usize - 1];
             Ok(Estimate { value, interval: Interval { low: at(low), high: at(high) } })
@@ -149,7 +149,7 @@ pub fn alone(of: &Side) -> Result<Estimate, Absence> {
 }
 
 fn difference(of: &[f64], over: &[f64]) -> Result<Estimate, Absence> {
-    let Some((value, interval)) = rank_interval::shift(of, over) else {
+    let Some((value, interval)) = rank_sum::shift(of, over) else {
         return no_data(format!(
             "{} and {} independent trials are too few for an interval; it needs 4 and 4",
             of.len(),
