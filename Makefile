@@ -150,7 +150,6 @@ bench: build
 	cargo bench -p fairground-sim --bench speed
 	cargo bench -p fairground-report --bench page
 	$(FAIRGROUND) kernel pull
-	cargo bench -p fairground --bench records
 	cargo bench -p fairground --bench instructions -- $(SCHEDULERS)
 
 # Damaged files for each reader until the time is over; MINUTES=60 SEED=7.

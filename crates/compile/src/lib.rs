@@ -13,7 +13,6 @@ mod clang;
 mod guarded;
 mod header;
 mod identity;
-mod licence;
 pub mod native;
 mod object;
 mod refusal;
@@ -115,7 +114,7 @@ fn run_clang(source: &Source) -> Result<Vec<u8>, CompileError> {
     let (object, read) = clang::compile(&clang, &headers, &text)
         .map_err(|complaint| CompileError::of(source, complaint))?;
     refusal::check_read(source, &headers, &read)?;
-    licence::check(source, &object)?;
+    refusal::check_licence(source, &object)?;
     Ok(object)
 }
 

@@ -72,7 +72,7 @@ impl BuildScreen {
 
 fn progress(done: u64, about: u64, elapsed: Duration) -> String {
     let left = elapsed.mul_f64((about - done) as f64 / done.max(1) as f64);
-    format!("{done} of about {about} files, {} left", crate::duration::words(left))
+    format!("{done} of about {about} files, {} left", crate::times::words(left))
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use model::{Experiment, Seed};
 use store::Session;
 pub use store::exchange::shell::quoted;
 
-use crate::dates;
 use crate::execution::VERSION;
+use crate::times;
 
 /// A session that this command begins now.
 pub fn session(experiment: Experiment, plan: String, seed: Seed) -> Session {
@@ -17,7 +17,7 @@ pub fn session(experiment: Experiment, plan: String, seed: Seed) -> Session {
         plan,
         seed,
         command: command(),
-        started_unix_s: dates::now(),
+        started_unix_s: times::now(),
         fairground: VERSION.into(),
         origin: None,
     }

@@ -12,7 +12,7 @@ use store::Session;
 
 use crate::exit::bad_input;
 use crate::ui;
-use crate::{command_line, duration};
+use crate::{command_line, times};
 
 /// How many misbehaving trials are listed one by one.
 const LISTED: usize = 10;
@@ -73,7 +73,7 @@ fn declared(design: &Design) -> Vec<String> {
         notes.push(format!(
             "There are as many blocks as fit into {}; their number was fixed before any result was \
              looked at.",
-            duration::words(Duration::from_secs(seconds))
+            times::words(Duration::from_secs(seconds))
         ));
     }
     notes

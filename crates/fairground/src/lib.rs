@@ -10,8 +10,8 @@
 //! that measures, and [`execution`] executes trials on the backends. [`records`], [`selected`],
 //! [`recordings`] and [`comparison`] are what the reading verbs share. [`claims`] tests what others
 //! have published, [`advice`] finds the scheduler for a user, [`abilities`] what this machine can
-//! do. [`build_progress`], [`command_line`], [`dates`], [`duration`], [`exit`], [`output`] and
-//! [`ui`] are small things that many verbs need. Other tools' files, and files for other people,
+//! do. [`build_progress`], [`command_line`], [`exit`], [`output`], [`times`] and [`ui`]
+//! are small things that many verbs need. Other tools' files, and files for other people,
 //! are in `store::exchange`.
 
 pub mod abilities;
@@ -21,8 +21,6 @@ pub mod claims;
 pub mod cmd;
 pub mod command_line;
 pub mod comparison;
-pub mod dates;
-pub mod duration;
 pub mod execution;
 pub mod exit;
 pub mod measure;
@@ -32,6 +30,7 @@ pub mod recordings;
 pub mod records;
 pub mod selected;
 pub mod size;
+pub mod times;
 pub mod ui;
 
 use std::panic;

@@ -11,7 +11,7 @@ use stats::view::consensus::{Contribution, Question, definitions, questions};
 use stats::{Comparison, Recommendation};
 use store::Session;
 
-use crate::{comparison, dates, exit};
+use crate::{comparison, exit, times};
 
 pub struct StoreRecords {
     /// What tables call the store.
@@ -44,7 +44,7 @@ impl StoreRecords {
             let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
             facts.join(", ")
         };
-        let dates = self.sessions.iter().map(|(session, _)| dates::date(session.started_unix_s));
+        let dates = self.sessions.iter().map(|(session, _)| times::date(session.started_unix_s));
         let kernels = records.iter().map(|record| record.provenance.kernel_release.clone());
         let processors = records.iter().map(|record| record.provenance.cpu_model.clone());
         format!(

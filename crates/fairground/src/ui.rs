@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Outcome, Progress, Trial, text};
 
-use crate::duration::words;
 use crate::execution::sink::Hear;
 use crate::output;
+use crate::times::words;
 
 /// Without a terminal, a line tells how far the plan is, this often.
 const PLAIN_LINES: Duration = Duration::from_secs(15);

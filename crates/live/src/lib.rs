@@ -21,5 +21,4 @@ pub mod probes;
 pub mod program;
 pub mod recorder;
 pub mod sharing;
-pub mod topology;
 pub mod trial;

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use live::facts;
 use live::facts::Context;
 use live::facts::active;
-use live::topology::topology;
+use live::facts::topology;
 use model::{ActiveScheduler, Backend, Machine};
 
 use super::core_sharing;

@@ -15,11 +15,11 @@ use stats::view;
 use stats::view::history::History;
 use store::Session;
 
-use crate::dates;
 use crate::exit::{self, bad_input};
 use crate::output::{self, Format};
 use crate::records::Selection;
 use crate::selected::StoreRecords;
+use crate::times;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -135,7 +135,7 @@ fn of_store(store: &StoreRecords) -> Vec<PastCampaign> {
 
 /// A campaign with the records of its first session.
 fn begun(store: &StoreRecords, session: &Session, records: &[Record]) -> PastCampaign {
-    let date = dates::date(session.started_unix_s);
+    let date = times::date(session.started_unix_s);
     let (store, id, version) = (&store.label, session.id, &session.fairground);
     let kernels: BTreeSet<&str> =
         records.iter().map(|record| record.provenance.kernel_release.as_str()).collect();

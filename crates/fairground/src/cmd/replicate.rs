@@ -16,7 +16,7 @@ use crate::claims::choose::{self, TestedExperiment, Wanted};
 use crate::exit;
 use crate::measure::{Campaign, Execution};
 use crate::planned_experiment::PlannedExperiment;
-use crate::{command_line, comparison, dates, output};
+use crate::{command_line, comparison, output, times};
 use spec::Overrides;
 
 /// The fewest independent replicates that give an interval of a median.
@@ -79,7 +79,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         command: command_line::command(),
         kernels: choose::kernels(answers.values().flatten().flatten()),
         trials: answers.values().flatten().flatten().count(),
-        generated: dates::today(),
+        generated: times::today(),
     };
     show(&args, &replication)?;
     Ok(failed.map_or_else(|| code(&replication), |error| ExitCode::from(exit::code(&error))))

@@ -14,7 +14,7 @@ use super::measured;
 use crate::measure::{Blocks, Campaign, Comparing, Execution, JudgedBy};
 use crate::planned_experiment::ExperimentOptions;
 use crate::planned_experiment::PlannedExperiment;
-use crate::{command_line, comparison, duration, exit, output};
+use crate::{command_line, comparison, exit, output, times};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -24,15 +24,15 @@ pub struct Args {
     execution: Execution,
     /// Run as many blocks as fit into this time: 90s, 10m, 2h. The first block shows how long a
     /// block takes; the number is fixed before any measured value is looked at
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = times::parse)]
     #[arg(conflicts_with_all = ["blocks", "until"])]
     budget: Option<Duration>,
     /// Add blocks until every shift of a headline measure is known to ± this many percent
-    #[arg(long, value_name = "PERCENT", value_parser = duration::percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = times::percent)]
     #[arg(conflicts_with = "blocks")]
     until: Option<f64>,
     /// Refuse a plan that cannot detect a difference of this many percent, judged by A/A trials
-    #[arg(long, value_name = "PERCENT", value_parser = duration::percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = times::percent)]
     #[arg(conflicts_with = "until")]
     effect: Option<f64>,
     /// Let a cluster run the trials: slurm, or slurm:chunk=TRIALS

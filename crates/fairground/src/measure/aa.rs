@@ -12,8 +12,8 @@ use store::{Filter, Store};
 use super::Ended;
 use super::claimable::ClaimableComparisons;
 use super::session::{CampaignRunner, Continues, Remarks};
-use crate::dates;
 use crate::planned_experiment::PlannedExperiment;
+use crate::times;
 use spec::plan;
 
 /// Replicates of each of the two.
@@ -94,7 +94,7 @@ fn known(path: &Path, trials: &PlannedExperiment) -> Result<Option<Vec<Record>>>
     }
     let store = Store::open(path)?;
     let plan = trials.plan_id();
-    let recent = dates::now().saturating_sub(DAY_S);
+    let recent = times::now().saturating_sub(DAY_S);
     let session = store.sessions()?.into_iter().rev().find(|session| {
         session.plan == plan && session.origin.is_none() && session.started_unix_s >= recent
     });

@@ -15,10 +15,10 @@ use store::{Session, Store};
 
 use super::session::{CampaignRunner, Continues, Remarks};
 use super::{Ended, claimable, detectable};
-use crate::duration::words;
 use crate::execution::boots;
 use crate::exit::bad_input;
 use crate::planned_experiment::PlannedExperiment;
+use crate::times::words;
 
 /// A time, and since when it runs.
 pub struct Budget {

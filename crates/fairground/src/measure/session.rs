@@ -14,7 +14,6 @@ use super::claimable::ClaimableComparisons;
 use super::detectable::expected;
 use super::{Ended, Execution, on_slurm};
 use crate::command_line;
-use crate::duration::words;
 use crate::execution::objects::{self, Prepared};
 use crate::execution::repeated::Earlier;
 use crate::execution::sink::{Hear, Sink};
@@ -23,6 +22,7 @@ use crate::exit::bad_input;
 use crate::planned_experiment::PlannedExperiment;
 use crate::records::Selection;
 use crate::selected::Selected;
+use crate::times::words;
 
 /// What is said about a plan before its trials run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How fast the simulator is, how that grows with the machine, and where the time goes.
+//! How fast the simulator is, and how that grows with the machine.
 //!
 //! `cargo bench -p fairground-sim`. Every measurement has a process of its own; times are CPU time
 //! of one thread, with tracing off and the default costs. Every task runs 200 µs and sleeps 1 ms.
@@ -7,7 +7,6 @@
 use std::process::{Command, Stdio};
 
 mod one;
-mod profile;
 
 use one::{Answer, Load};
 
@@ -50,11 +49,6 @@ fn all() {
     println!();
     start_and_memory();
     start_in_a_large_process();
-    println!();
-    profile::print(
-        "vtime",
-        &[Load { duration_us: 200_000, ..SMALL }, Load { duration_us: 10_000, ..LARGE }],
-    );
 }
 
 fn speed(scheduler: &str) {
@@ -105,7 +99,7 @@ fn start_in_a_large_process() {
 
 /// A measurement in a process of its own.
 fn measured(scheduler: &str, load: &Load) -> Answer {
-    let arguments = one::arguments("one", scheduler, load);
+    let arguments = one::arguments(scheduler, load);
     Answer::parse(&itself(&arguments.each_ref().map(String::as_str)))
 }
 

@@ -29,12 +29,12 @@ impl Load {
     }
 }
 
-/// The command line that makes this program measure: `one` for times, `switches` for counting.
-pub fn arguments(what: &str, scheduler: &str, load: &Load) -> [String; 5] {
+/// The command line that makes this program measure.
+pub fn arguments(scheduler: &str, load: &Load) -> [String; 5] {
     let numbers =
         [load.cpus.into(), load.tasks.into(), load.duration_us].map(|n: u64| n.to_string());
     let [cpus, tasks, duration_us] = numbers;
-    [what.into(), scheduler.into(), cpus, tasks, duration_us]
+    ["one".into(), scheduler.into(), cpus, tasks, duration_us]
 }
 
 /// What was measured.

@@ -39,4 +39,4 @@ pub use cell::parts as sandbox_parts;
 pub use fork_server::start_fork_server;
 pub use object::knobs;
 pub use scheduler::{Host, NativeScheduler};
-pub use supervision::{LabFault, run, supervise, supervise_unconfined};
+pub use supervision::{LabFault, run, supervise};

@@ -114,20 +114,6 @@ pub fn supervise(
     record(ending, trial, scheduler, timeout)
 }
 
-/// Like [`supervise`], but without the sandbox. Benchmarks subtract one from the other.
-///
-/// # Errors
-/// As for [`supervise`].
-pub fn supervise_unconfined(
-    trial: &Trial,
-    scheduler: Option<&Native>,
-    timeout: Duration,
-    stop: &AtomicBool,
-) -> Result<Record, LabFault> {
-    let ending = isolated(timeout, stop, None, || answer(trial, scheduler));
-    record(ending, trial, scheduler, timeout)
-}
-
 /// What a trial's process sends.
 pub(super) fn answer(trial: &Trial, scheduler: Option<&Native>) -> Vec<u8> {
     serde_json::to_vec(&Answer::of(run(trial, scheduler))).unwrap_or_default()

@@ -23,7 +23,7 @@ use crate::advice::told::{self, Place};
 use crate::cmd::measured;
 use crate::execution::locations::data_folder;
 use crate::measure::{Blocks, Campaign, Comparing, Execution, JudgedBy};
-use crate::{command_line, duration, exit, output};
+use crate::{command_line, exit, output, times};
 use spec::machine::HERE;
 
 /// The time for the simulator, which needs only a few seconds.
@@ -159,7 +159,7 @@ impl Asked<'_> {
         format!(
             "no kernel confirms the prediction: that takes about {least} min, and the budget is \
              {}; write --budget {}m",
-            duration::words(self.budget()),
+            times::words(self.budget()),
             least + 1
         )
     }
@@ -181,7 +181,7 @@ impl Asked<'_> {
              prediction",
             finalists.options.join(", "),
             wish.in_use.options.join(" and "),
-            duration::words(finalists.takes(self.budget(), most)),
+            times::words(finalists.takes(self.budget(), most)),
         )
     }
 
@@ -287,7 +287,7 @@ impl Asked<'_> {
         let question = format!(
             "Step 2 loads one scheduler after the other on this kernel, and keeps all CPUs busy \
              for {}. Now? (No: in virtual machines)",
-            duration::words(self.budget())
+            times::words(self.budget())
         );
         ask::agrees(&mut io::stdin().lock(), &mut io::stderr(), &question)
     }
@@ -365,7 +365,7 @@ fn campaign(execution: &Execution, race: &Race, budget: Duration) -> Campaign {
     }
 }
 
-/// The shortest text that [`duration::parse`] reads back.
+/// The shortest text that [`times::parse`] reads back.
 fn time_words(time: Duration) -> String {
     match time.as_secs() {
         hours if hours % 3600 == 0 => format!("{}h", hours / 3600),

@@ -11,9 +11,9 @@ use anyhow::Result;
 use model::Backend;
 
 use crate::advice::{ask, host};
-use crate::duration;
 use crate::exit::{self, bad_input};
 use crate::measure::Execution;
+use crate::times;
 use asked::Asked;
 
 #[derive(clap::Args)]
@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long = "scheduler", value_name = "SCHEDULER")]
     schedulers: Vec<String>,
     /// How long it may take: 90s, 10m, 2h [default: 15m on kernels, 3m in the simulator alone]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = times::parse)]
     budget: Option<Duration>,
     /// The only source of randomness
     #[arg(long, value_name = "N", default_value_t = 1)]

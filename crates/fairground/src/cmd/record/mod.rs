@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `fairground record`: what the tasks of this machine do, as a file.
 
+mod command;
+
 use std::ffi::OsString;
 use std::fs::Permissions;
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,18 +15,15 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use command::Command;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use live::recorder::{Cost, Only, Progress, Recorder, Settings, needs};
 use recording::event::{Recording, What};
 use recording::workload::Choice;
 
-mod command;
-mod line;
-
 use crate::execution::interrupt;
 use crate::exit::{self, bad_input};
-use crate::{duration, output, recordings, size};
-use command::Command;
-use line::Line;
+use crate::{output, recordings, size, times};
 
 /// How often the events are read.
 const LOOK: Duration = Duration::from_millis(50);
@@ -38,7 +37,7 @@ const BUFFER_BYTES: std::ops::RangeInclusive<u64> = 1 << 16..=1 << 30;
 #[derive(clap::Args)]
 pub struct Args {
     /// How long; otherwise until the command ends, or until Ctrl-C
-    #[arg(long = "for", value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long = "for", value_name = "TIME", value_parser = times::parse)]
     length: Option<Duration>,
     /// Where the recording goes: a workload, with its tapes in FILE.tapes
     #[arg(short = 'o', long = "output", value_name = "FILE.toml", default_value = "load.toml")]
@@ -249,16 +248,84 @@ fn tell(args: &Args, recording: &Recording, cost: &Cost, ended: &RecordingEnd) {
     }
     output::tell(format_args!(
         "{file}: {} on {} CPUs: {} tasks, {} switches, {} wake-ups, {} events lost",
-        duration::words(Duration::from_nanos(recording.length_ns)),
+        times::words(Duration::from_nanos(recording.length_ns)),
         recording.cpus,
         recording.tasks.len(),
         count(&|what| matches!(what, What::Switch { .. })),
         count(&|what| matches!(what, What::Wake { .. })),
         recording.lost_events,
     ));
-    output::tell(line::cost(cost, COST_GOAL_PERCENT));
+    output::tell(cost_line(cost, COST_GOAL_PERCENT));
     recordings::tell_next_steps(&args.output, recording.cpus);
 }
 
 #[cfg(test)]
 mod tests;
+
+/// One line on standard error that changes; elsewhere than on a terminal, one that does not.
+pub struct Line(Option<ProgressBar>);
+
+impl Line {
+    /// Says that the recording has begun.
+    pub fn new(is_open: bool) -> Line {
+        let bar = io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            match ProgressStyle::with_template("{spinner} {wide_msg}") {
+                Ok(style) => bar.with_style(style),
+                Err(_) => bar,
+            }
+        });
+        if bar.is_none() {
+            output::tell(if is_open { "recording until Ctrl-C" } else { "recording" });
+        }
+        Line(bar)
+    }
+
+    pub fn show(&self, elapsed: Duration, seen: &Progress, limit: u64) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(progress(elapsed, seen, limit));
+            bar.tick();
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn progress(elapsed: Duration, seen: &Progress, limit: u64) -> String {
+    let (bytes, limit) = (size::words(seen.bytes), size::words(limit));
+    let lost = match seen.lost_events {
+        0 => String::new(),
+        lost => format!(", {lost} lost"),
+    };
+    let time = times::words(elapsed);
+    format!("recording for {time}: {} events, {bytes} of {limit}{lost}", seen.events)
+}
+
+/// What the recording took from the machine, and what helps if that is too much.
+fn cost_line(cost: &Cost, goal_percent: f64) -> String {
+    let machine_ns = cost.length_ns as f64 * f64::from(cost.cpus);
+    let share = |ns: u64| 100.0 * ns as f64 / machine_ns.max(1.0);
+    let own = share(cost.own_ns);
+    let Some((all, programs)) = cost.percent().zip(cost.programs_ns) else {
+        return format!(
+            "cost: {own:.2} % of the machine's CPU time in fairground; what its programs in the \
+             kernel took is only counted for CAP_SYS_ADMIN"
+        );
+    };
+    let advice = if all > goal_percent {
+        "; tasks may behave otherwise than without it: record less with --only"
+    } else {
+        ""
+    };
+    let programs = share(programs);
+    format!(
+        "cost: {all:.2} % of the machine's CPU time ({programs:.2} in the kernel, {own:.2} in \
+         fairground){advice}"
+    )
+}

@@ -97,3 +97,29 @@ fn a_file_is_written_whole() {
     let refused = write(b"text", &folder.path().join("no/such/folder")).expect_err("none");
     assert!(refused.to_string().contains("name another file with -o"), "{refused}");
 }
+
+#[test]
+fn lost_events_show_at_once() {
+    let seen = Progress { events: 12, bytes: 3_000_000, lost_events: 0 };
+    let said = progress(Duration::from_secs(12), &seen, 200_000_000);
+    assert_eq!(said, "recording for 12 s: 12 events, 3.0 MB of 200 MB");
+    let seen = Progress { lost_events: 4, ..seen };
+    assert!(progress(Duration::from_secs(12), &seen, 1).ends_with(", 4 lost"));
+}
+
+#[test]
+fn a_high_cost_has_advice_and_an_unknown_one_a_reason() {
+    let low = Cost {
+        programs_ns: Some(20_000_000),
+        own_ns: 10_000_000,
+        length_ns: 1_000_000_000,
+        cpus: 2,
+    };
+    assert_eq!(
+        cost_line(&low, 3.0),
+        "cost: 1.50 % of the machine's CPU time (1.00 in the kernel, 0.50 in fairground)"
+    );
+    assert!(cost_line(&Cost { cpus: 1, ..low }, 2.9).contains("record less with --only"));
+    let unknown = cost_line(&Cost { programs_ns: None, ..low }, 3.0);
+    assert!(unknown.contains("0.50 %") && unknown.contains("CAP_SYS_ADMIN"), "{unknown}");
+}

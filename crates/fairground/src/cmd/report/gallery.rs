@@ -14,7 +14,7 @@ use store::Session;
 
 use crate::exit::bad_input;
 use crate::output::tell;
-use crate::{comparison, dates};
+use crate::{comparison, times};
 use store::exchange::share::{ENDING, Shared};
 
 /// How much of a source's SHA-256 is shown.
@@ -28,7 +28,7 @@ pub const FOLDER: &str = "gallery";
 pub fn run(folder: &Path, baseline: Option<&str>, output: &Path) -> Result<ExitCode> {
     let paths = files(folder)?;
     let mut gallery = Gallery {
-        generated: format!("{}, Fairground {}", dates::today(), crate::execution::VERSION),
+        generated: format!("{}, Fairground {}", times::today(), crate::execution::VERSION),
         ..Gallery::default()
     };
     let mut contributions: Vec<Contribution> = Vec::new();
@@ -100,7 +100,7 @@ fn facts(file: &str, shared: &Shared) -> SharedFile {
         by: shared.by(),
         seal: shared.seal.clone(),
         trials: shared.records().count(),
-        dates: listed(sessions.clone().map(|(session, _)| dates::date(session.started_unix_s))),
+        dates: listed(sessions.clone().map(|(session, _)| times::date(session.started_unix_s))),
         facts: vec![
             ("Note", shared.about.note.clone()),
             ("Experiments", listed(sessions.map(experiment))),

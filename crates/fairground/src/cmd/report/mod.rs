@@ -14,7 +14,7 @@ use store::Session;
 
 use crate::output;
 use crate::records::Selection;
-use crate::{command_line, dates};
+use crate::{command_line, times};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -60,7 +60,7 @@ fn about(sessions: &[Session]) -> About {
         question: experiment.map(|e| e.question.clone()).unwrap_or_default(),
         commands,
         advice: Vec::new(),
-        generated: dates::today(),
+        generated: times::today(),
         exploratory: experiment.is_some_and(|e| e.design.exploratory),
     }
 }
