@@ -33,6 +33,7 @@ mod reading;
 pub mod replay_markdown;
 pub mod replication;
 pub mod sentence;
+pub mod separation;
 pub mod switching;
 mod table;
 pub mod terminal;

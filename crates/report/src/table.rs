@@ -69,6 +69,13 @@ impl Table {
         self
     }
 
+    /// The widest heading or text of each column.
+    pub fn widths(&self) -> Vec<usize> {
+        let texts = |at: usize| self.rows.iter().map(move |row| row[at].text.chars().count());
+        let columns = self.columns.iter().enumerate();
+        columns.map(|(at, (name, _))| texts(at).fold(name.chars().count(), usize::max)).collect()
+    }
+
     pub fn markdown(&self) -> String {
         let line = |fields: &mut dyn Iterator<Item = String>| {
             let fields: String = fields

@@ -263,24 +263,4 @@ mod tests {
         assert_eq!(kernel_name("./bzImage"), "kernel-bzImage");
         assert_eq!(kernel_name("mine"), "kernel-mine");
     }
-
-    #[test]
-    fn wrong_options_say_what_to_write() {
-        let text = |option_text: &str| option(option_text).unwrap_err().to_string();
-        assert_eq!(text("vtme"), "--scheduler vtme: no scheduler 'vtme'; did you mean 'vtime'?");
-        assert_eq!(
-            text("vtime slice"),
-            "--scheduler vtime slice: 'slice' sets no knob; write knob=value, the value a whole \
-             number, true or false"
-        );
-        assert_eq!(
-            text("policy:rr"),
-            "--scheduler policy:rr: 'rr' has wrong numbers; write 'rr:50 (the priority)'"
-        );
-        assert_eq!(text("kernel:"), "--scheduler kernel:: which kernel?; write e.g. kernel:6.12");
-        assert_eq!(
-            text("program:"),
-            "--scheduler program:: which program?; write e.g. program:scx_bpfland"
-        );
-    }
 }

@@ -10,7 +10,7 @@ use stats::decide::recommend::Advice;
 
 use super::host::Host;
 use super::race::{Race, Wish};
-use crate::measure::{self, Campaign, Ended, Execution};
+use crate::measure::{self, Campaign, Ended, RunOptions};
 use crate::planned_experiment::PlannedExperiment;
 use crate::records::Selection;
 use spec::machine;
@@ -135,7 +135,7 @@ fn scale(steps: &mut [Step], percent: u64) {
 fn advice_of(race: &Race, jobs: Option<usize>) -> Result<Option<Advice>> {
     let folder = tempfile::tempdir().context("no temporary folder for a store")?;
     let store: PathBuf = folder.path().join("neighbour.db");
-    let execution = Execution { resume: false, store: store.clone(), jobs, offline: true };
+    let execution = RunOptions { resume: false, store: store.clone(), jobs, offline: true };
     let planned: PlannedExperiment = race.planned.clone().with_blocks(race.limits().0);
     let campaign = Campaign::with_own_rules(planned, &execution);
     let Ended::Complete(session) = measure::run(campaign, &mut |_| {})? else { return Ok(None) };

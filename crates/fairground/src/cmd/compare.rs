@@ -67,7 +67,7 @@ fn apart(comparison: &Comparison, records: &[Record], format: Format) -> Result<
     let pairs = stats::decide::separation::separations(records, comparison);
     match format {
         Format::Json => output::print_json(&pairs)?,
-        Format::Table => output::print(&report::terminal::separation_text::pairs(&pairs))?,
+        Format::Table => output::print(&report::separation::text(&pairs))?,
     }
     Ok(ExitCode::SUCCESS)
 }

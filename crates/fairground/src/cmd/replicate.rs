@@ -14,7 +14,7 @@ use super::measured;
 use crate::claims::choose::Answers;
 use crate::claims::choose::{self, TestedExperiment, Wanted};
 use crate::exit;
-use crate::measure::{Campaign, Execution};
+use crate::measure::{Campaign, RunOptions};
 use crate::planned_experiment::PlannedExperiment;
 use crate::{command_line, comparison, output, times};
 use spec::Overrides;
@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
-    execution: Execution,
+    execution: RunOptions,
     /// Write the verdicts to this file too, as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,

@@ -11,7 +11,7 @@ use model::Record;
 use stats::Comparison;
 
 use super::measured;
-use crate::measure::{Blocks, Campaign, Comparing, Execution, JudgedBy};
+use crate::measure::{Blocks, Campaign, Comparing, JudgedBy, RunOptions};
 use crate::planned_experiment::ExperimentOptions;
 use crate::planned_experiment::PlannedExperiment;
 use crate::{command_line, comparison, exit, output, times};
@@ -21,7 +21,7 @@ pub struct Args {
     #[command(flatten)]
     experiment: ExperimentOptions,
     #[command(flatten)]
-    execution: Execution,
+    execution: RunOptions,
     /// Run as many blocks as fit into this time: 90s, 10m, 2h. The first block shows how long a
     /// block takes; the number is fixed before any measured value is looked at
     #[arg(long, value_name = "TIME", value_parser = times::parse)]

@@ -11,7 +11,7 @@ use stats::view::survival;
 use super::measured;
 use crate::execution::locations::data_folder;
 use crate::exit;
-use crate::measure::{Campaign, Execution};
+use crate::measure::{Campaign, RunOptions};
 use crate::output;
 use crate::planned_experiment::ExperimentOptions;
 use crate::planned_experiment::PlannedExperiment;
@@ -29,7 +29,7 @@ pub struct Args {
     #[command(flatten)]
     experiment: ExperimentOptions,
     #[command(flatten)]
-    execution: Execution,
+    execution: RunOptions,
 }
 
 /// Runs the experiment under every scheduler of the project, or under those of `--scheduler`, on

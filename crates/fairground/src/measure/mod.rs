@@ -42,14 +42,14 @@ pub struct Campaign {
     pub planned: PlannedExperiment,
     /// How the records will be judged, and by what design.
     pub judged_by: JudgedBy,
-    pub execution: Execution,
+    pub execution: RunOptions,
     /// The cluster that runs the trials; `None`: this machine.
     pub fleet: Option<SlurmOptions>,
 }
 
 impl Campaign {
     /// A campaign that is judged by rules of the verb's own.
-    pub fn with_own_rules(planned: PlannedExperiment, execution: &Execution) -> Campaign {
+    pub fn with_own_rules(planned: PlannedExperiment, execution: &RunOptions) -> Campaign {
         let execution = execution.clone();
         Campaign { planned, judged_by: JudgedBy::OwnRules, execution, fleet: None }
     }
@@ -92,7 +92,7 @@ pub enum Blocks {
 
 /// The options that say where records go, and what running trials may use.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Execution {
+pub struct RunOptions {
     /// Run only the trials that the last campaign with the same plan did not finish
     #[arg(long)]
     pub resume: bool,

@@ -12,7 +12,7 @@ use store::{Filter, PlanLock, Session, Store};
 
 use super::claimable::ClaimableComparisons;
 use super::detectable::expected;
-use super::{Ended, Execution, on_slurm};
+use super::{Ended, RunOptions, on_slurm};
 use crate::command_line;
 use crate::execution::objects::{self, Prepared};
 use crate::execution::repeated::Earlier;
@@ -46,7 +46,7 @@ pub enum Continues {
 
 /// Runs one session after another for the same campaign.
 pub struct CampaignRunner<'a> {
-    pub execution: Execution,
+    pub execution: RunOptions,
     fleet: Option<SlurmOptions>,
     hear: &'a mut Hear<'a>,
     stop: Arc<AtomicBool>,
@@ -66,7 +66,7 @@ struct Task {
 impl<'a> CampaignRunner<'a> {
     /// Prepares for Ctrl-C, which ends the session that is running.
     pub fn new(
-        execution: Execution,
+        execution: RunOptions,
         fleet: Option<SlurmOptions>,
         hear: &'a mut Hear<'a>,
     ) -> Result<CampaignRunner<'a>> {
@@ -176,7 +176,7 @@ impl<'a> CampaignRunner<'a> {
             self.tell(&format!("this takes about {}", words(time)));
         }
         let sources = planned.sources.clone();
-        let Execution { jobs, offline, .. } = self.execution;
+        let RunOptions { jobs, offline, .. } = self.execution;
         let settings = Settings { sources, earlier, jobs, offline, ..Settings::default() };
         let path = store.path().to_owned();
         let mut keep = move |new: &[model::Record]| Ok(store.append_all(session, new)?);

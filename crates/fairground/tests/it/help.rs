@@ -60,65 +60,6 @@ fn help_has_the_verbs_in_groups() {
 }
 
 #[test]
-fn run_has_help() {
-    let shown = Bench::new().run(&["run", "--help"]).success();
-    expect![[r#"
-        Run an experiment; every trial leaves one record in the store
-
-        Usage: fairground run [OPTIONS] [EXPERIMENT]
-
-        Arguments:
-          [EXPERIMENT]  An experiment's name or file; without it --scheduler and
-                        --workload describe one
-
-        Options:
-              --seed <N>               The only source of randomness: order of trials,
-                                       start phases [default: 1]
-              --on <BACKEND>           Run only on this backend: sim, vm or live; or on
-                                       several: sim,vm
-              --scheduler <SCHEDULER>  Add a scheduler: NAME, FILE.bpf.c, 'NAME
-                                       knob=value', 'program:scx_lavd ARG', kernel:6.12,
-                                       policy:rr:50
-              --workload <WORKLOAD>    Use this workload instead of the experiment's:
-                                       NAME, FILE, 'NAME parameter=value'
-              --machine <MACHINE>      Use this machine instead of the experiment's:
-                                       NAME, FILE, or sim:NAME for the simulator alone
-              --baseline <NAME>        The contestant that the others are compared with
-              --blocks <N>             Number of blocks: a block runs every contestant
-                                       in every cell, with fresh boots
-              --trials-per-boot <N>    Trials of each cell inside one boot
-              --timeout <SECONDS>      Time limit of a trial, seconds
-              --trace[=<CELL>]         Keep an event trace of this cell's trials in the
-                                       first block; of every cell's without a value
-              --no-probes              Measure without probes, to see what the probes
-                                       cost
-              --exploratory            Run a plan that may be too short to prove
-                                       anything, without A/A trials; the report says so
-              --resume                 Run only the trials that the last campaign with
-                                       the same plan did not finish
-              --store <FILE>           Where the records go [default: fairground.db]
-              --jobs <N>               Trials at a time [default: as many as CPUs in the
-                                       simulator and where only instructions are
-                                       counted, else one]
-              --offline                Never download a kernel
-              --budget <TIME>          Run as many blocks as fit into this time: 90s,
-                                       10m, 2h. The first block shows how long a block
-                                       takes; the number is fixed before any measured
-                                       value is looked at
-              --until <PERCENT>        Add blocks until every shift of a headline
-                                       measure is known to ± this many percent
-              --effect <PERCENT>       Refuse a plan that cannot detect a difference of
-                                       this many percent, judged by A/A trials
-              --fleet <FLEET>          Let a cluster run the trials: slurm, or
-                                       slurm:chunk=TRIALS
-              --no-aa                  Run no A/A trials before measurements in real
-                                       time
-          -h, --help                   Print help
-    "#]]
-    .assert_eq(&stdout(&shown));
-}
-
-#[test]
 fn completions_and_the_manual_know_every_verb() {
     let bench = Bench::new();
     let verbs = stdout(&bench.run(&[]).success());

@@ -26,7 +26,6 @@ mod provenance;
 mod recommendation_section;
 mod results_section;
 mod scaling_tables;
-mod separation_section;
 mod shift_functions;
 mod time_series_section;
 mod timeline;
@@ -41,8 +40,8 @@ use detail_level::{DETAILS, DetailLevel};
 use frame::{document, fact, is_wide};
 use page_data::Resampled;
 
-use crate::agreement;
 use crate::reading::Reading;
+use crate::{agreement, separation};
 
 #[derive(Clone, Debug, Default)]
 pub struct About {
@@ -179,7 +178,7 @@ fn sections(
             "separation",
             "Pairs",
             "Which pairs are distinguishable",
-            separation_section::body(comparison, records),
+            separation::body(comparison, records),
         ),
         section("why", "Why", "Why tasks waited", why_section::body(comparison, records, detail)),
         section(

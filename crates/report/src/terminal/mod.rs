@@ -21,7 +21,6 @@ pub mod gate_text;
 pub mod history_text;
 pub(crate) mod layout;
 pub mod recommendation_text;
-pub mod separation_text;
 
 pub use layout::{COLUMNS, STYLES};
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Experiments and options that are refused, with their messages.
+//! Experiments that are refused, with their messages. Options are in the program's
+//! `exit_codes.txt`.
 
 use std::fs;
 
 use expect_test::{Expect, expect};
-use model::Backend;
 
-use super::{host, list, refused};
-use crate::{Overrides, SpecError, adhoc, experiment};
+use super::{host, refused};
+use crate::{Overrides, SpecError, experiment};
 
 /// A small good experiment; tests break one line of it.
 const GOOD: &str = "\
@@ -31,11 +31,11 @@ hogs = [0, 3]
 ";
 
 /// Reads an experiment file; the folder's name is cut out of messages.
-fn read(text: &str, over: &Overrides) -> Result<(), SpecError> {
+fn read(text: &str) -> Result<(), SpecError> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.toml");
     fs::write(&file, text).unwrap();
-    let result = experiment(&file.display().to_string(), over, &host());
+    let result = experiment(&file.display().to_string(), &Overrides::default(), &host());
     let folder = format!("{}/", folder.path().display());
     result.map(|_| ()).map_err(|error| SpecError { file: error.file.replace(&folder, ""), ..error })
 }
@@ -43,17 +43,12 @@ fn read(text: &str, over: &Overrides) -> Result<(), SpecError> {
 #[track_caller]
 fn bad(old: &str, new: &str, message: Expect) {
     assert!(GOOD.contains(old));
-    refused(read(&GOOD.replacen(old, new, 1), &Overrides::default()), &message);
-}
-
-#[track_caller]
-fn bad_options(over: Overrides, message: Expect) {
-    refused(read(GOOD, &over), &message);
+    refused(read(&GOOD.replacen(old, new, 1)), &message);
 }
 
 #[test]
 fn the_good_one_is_good() {
-    assert_eq!(read(GOOD, &Overrides::default()), Ok(()));
+    assert_eq!(read(GOOD), Ok(()));
 }
 
 #[test]
@@ -110,53 +105,7 @@ fn workloads() {
 }
 
 #[test]
-fn options() {
-    let none = Overrides::default;
-    bad_options(Overrides { workloads: list(&["hackbensh"]), ..none() },
-        expect!["--workload hackbensh: unknown workload 'hackbensh'; did you mean 'hackbench'? looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too"]);
-    bad_options(Overrides { workloads: list(&["hackbench groups"]), ..none() },
-        expect!["--workload hackbench groups: 'groups' is not a parameter with whole numbers; write param=3 or param=0,3,32"]);
-    bad_options(Overrides { workloads: list(&["hackbench group=1"]), ..none() },
-        expect!["--workload hackbench group=1: unknown parameter 'group' of 'hackbench'; its parameters are 'groups', 'loops'"]);
-    bad_options(Overrides { workloads: list(&["./nowhere.json"]), ..none() },
-        expect!["--workload ./nowhere.json: no such workload file './nowhere.json'; looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too"]);
-    bad_options(Overrides { schedulers: list(&["vtme"]), ..none() }, expect!["--scheduler vtme: there is no scheduler 'vtme'; built in are fifo, rr, vtime"]);
-    bad_options(Overrides { schedulers: list(&["vtime slice=5"]), ..none() }, expect!["--scheduler vtime slice=5: vtime has no knob 'slice'; did you mean 'slice_us'?"]);
-    bad_options(Overrides { schedulers: list(&["rr slice_us=-5"]), ..none() }, expect!["--scheduler rr slice_us=-5: slice_us = -5 is out of range: u64 holds 0 … 18446744073709551615; the default is 4000"]);
-    bad_options(Overrides { schedulers: list(&["rr slice_us=5 slice_us=6"]), ..none() }, expect!["--scheduler rr slice_us=5 slice_us=6: 'slice_us' is set twice; set it once"]);
-    bad_options(Overrides { schedulers: list(&["vtime"]), ..none() }, expect!["--scheduler vtime: this is the scheduler 'vtime' again; name each scheduler once"]);
-    bad_options(Overrides { schedulers: list(&["policy:rr:5", "policy:rr:5"]), ..none() }, expect!["--scheduler policy:rr:5: this is the scheduler 'rr-5' again; name each scheduler once"]);
-    bad_options(Overrides { machines: list(&["uniprocesor"]), ..none() },
-        expect!["uniprocesor: unknown machine; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones (`fairground list machines`); a path works too"]);
-    bad_options(Overrides { baseline: Some("vtim".into()), ..none() }, expect!["--baseline: unknown scheduler 'vtim'; did you mean 'vtime'?"]);
-    bad_options(Overrides { trace: list(&["hackbench"]), ..none() },
-        expect!["--trace: unknown cell 'hackbench'; known are 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"]);
-    bad_options(Overrides { on: vec![Backend::Live], machines: list(&["two_cpus"]), ..none() },
-        expect!["--on live: runs on the machine that it is on; leave --machine out, or write --machine here"]);
-}
-
-#[test]
-fn without_a_file() {
-    let only = |schedulers: &[&str], workloads: &[&str]| Overrides {
-        schedulers: list(schedulers),
-        workloads: list(workloads),
-        ..Overrides::default()
-    };
-    refused(adhoc(&only(&["vtime"], &[]), &host()), &expect![[r#"command line: no workload; add a [[workload]] with name = "…", or --workload NAME"#]]);
-    refused(adhoc(&only(&[], &["hackbench"]), &host()), &expect!["command line: no scheduler; add a [[scheduler]], or --scheduler NAME"]);
-    refused(experiment("quik", &Overrides::default(), &host()),
-        &expect!["quik: unknown experiment; did you mean 'quick'? looked in ./experiments/ and among the built-in ones (`fairground list experiments`); a path works too"]);
-}
-
-#[test]
 fn backends_that_do_not_exist_or_cannot_do_it() {
     bad("on = \"vm\"", "on = [\"vm\", \"xen\"]", expect!["x.toml:2:13: unknown value 'xen'; known are 'sim', 'vm', 'live', 'imported'"]);
     bad("on = \"vm\"", "on = [\"vm\", \"vm\"]", expect!["x.toml:2:6: each backend must stand there once, and at least one"]);
-    bad_options(Overrides { on: vec![Backend::Sim, Backend::Sim], ..Overrides::default() }, expect!["--on: the same backend twice; name each once"]);
-    let kernel = Overrides {
-        schedulers: list(&["kernel:7"]),
-        workloads: list(&["messaging"]),
-        ..Overrides::default()
-    };
-    refused(adhoc(&kernel, &host()).map(|_| ()), &expect![[r#"command line: nothing can be simulated: eevdf-7 is a kernel's own scheduler, which the simulator does not have; write on = "vm", or --on vm"#]]);
 }

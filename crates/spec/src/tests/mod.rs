@@ -12,7 +12,6 @@ mod good;
 mod good_rtapp;
 mod names;
 #[rustfmt::skip]
-mod rtapp_examples;
 
 use std::path::{Path, PathBuf};
 

@@ -46,25 +46,6 @@ fn a_machine_with_everything_lacks_nothing() {
 }
 
 #[test]
-fn without_clang_everything_but_own_files_works() {
-    let facts = MachineFacts { compiler: Err(NoCompiler::Missing), is_root: false, ..able() };
-    assert_eq!(broken(&facts), ["your own scheduler's file"]);
-    let said = ("no clang of version 16 or newer".into(), "sudo apt-get install clang-19".into());
-    assert_eq!(lacks(&facts), [said]);
-    let chosen = NoCompiler::Chosen("x, which is no clang".into());
-    let facts = MachineFacts { compiler: Err(chosen), ..able() };
-    assert_eq!(lacks(&facts)[0].1, "unset BPF_CLANG");
-}
-
-#[test]
-fn without_qemu_no_virtual_machine_works() {
-    let facts = MachineFacts { qemu: Err("not found".into()), has_apt: false, ..able() };
-    assert_eq!(broken(&facts), MACHINES);
-    let remedy = "with this system's package manager (Debian's names): qemu-system-x86";
-    assert!(lacks(&facts).iter().all(|(_, known)| known == remedy), "{:?}", lacks(&facts));
-}
-
-#[test]
 fn without_a_network_a_missing_kernel_is_copied_from_elsewhere() {
     let no_network = Some(Err("Temporary failure resolving".to_owned()));
     let facts = MachineFacts { mirror: no_network.clone(), ..able() };
@@ -77,14 +58,6 @@ fn without_a_network_a_missing_kernel_is_copied_from_elsewhere() {
         findings(&MachineFacts { mirror: None, ..able() }).len(),
         findings(&able()).len() - 1
     );
-}
-
-#[test]
-fn without_root_only_this_kernel_cannot_be_used() {
-    let facts = MachineFacts { obstacles: vec![Obstacle::NotRoot], is_root: false, ..able() };
-    assert_eq!(broken(&facts), ["this kernel"]);
-    let said = ("loading a scheduler needs root".into(), "sudo fairground …".into());
-    assert_eq!(lacks(&facts), [said]);
 }
 
 #[test]

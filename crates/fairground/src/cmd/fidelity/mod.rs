@@ -19,7 +19,7 @@ use stats::Comparison;
 
 use super::measured;
 use crate::exit::{self, bad_input};
-use crate::measure::{Campaign, Execution};
+use crate::measure::{Campaign, RunOptions};
 use crate::planned_experiment::ExperimentOptions;
 use crate::{comparison, output};
 use counterparts::Counterparts;
@@ -32,7 +32,7 @@ pub struct Args {
     #[command(flatten)]
     experiment: ExperimentOptions,
     #[command(flatten)]
-    execution: Execution,
+    execution: RunOptions,
     /// Compare schedulers' files with their counterparts, the kernels' own schedulers, instead of
     /// the simulator with a kernel
     #[arg(long)]

@@ -22,7 +22,7 @@ use crate::advice::race::{self, EXACT, Race, Wish};
 use crate::advice::told::{self, Place};
 use crate::cmd::measured;
 use crate::execution::locations::data_folder;
-use crate::measure::{Blocks, Campaign, Comparing, Execution, JudgedBy};
+use crate::measure::{Blocks, Campaign, Comparing, JudgedBy, RunOptions};
 use crate::{command_line, exit, output, times};
 use spec::machine::HERE;
 
@@ -354,7 +354,7 @@ fn agree(one: &Advice, other: &Advice) -> bool {
     }
 }
 
-fn campaign(execution: &Execution, race: &Race, budget: Duration) -> Campaign {
+fn campaign(execution: &RunOptions, race: &Race, budget: Duration) -> Campaign {
     let blocks = Blocks::Budget { time: budget, limits: Some(race.limits()) };
     let comparing = Comparing { blocks, aa_trials: true, effect_percent: None };
     Campaign {

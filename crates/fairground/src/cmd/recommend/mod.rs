@@ -12,7 +12,7 @@ use model::Backend;
 
 use crate::advice::{ask, host};
 use crate::exit::{self, bad_input};
-use crate::measure::Execution;
+use crate::measure::RunOptions;
 use crate::times;
 use asked::Asked;
 
@@ -50,7 +50,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
-    execution: Execution,
+    execution: RunOptions,
     /// Ask nothing, and use defaults for what no option says
     #[arg(long)]
     yes: bool,

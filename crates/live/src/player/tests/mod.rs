@@ -47,27 +47,6 @@ fn group<'a>(played: &'a Played, name: &str) -> &'a GroupPlayed {
 }
 
 #[test]
-fn ping_pong_passes_every_message() {
-    let played = play_tasks(
-        None,
-        json!([{"name": "there", "count": 1}, {"name": "back", "count": 1}]),
-        json!([
-            {"name": "ping", "repeat": 500, "steps": [
-                {"send": {"channel": "there", "bytes": 100}},
-                {"receive": {"channel": "back", "bytes": 100}}]},
-            {"name": "pong", "steps": [
-                {"receive": {"channel": "there", "bytes": 100}},
-                {"send": {"channel": "back", "bytes": 100}}]},
-        ]),
-    );
-    assert_eq!(group(&played, "ping").rounds, 500);
-    // The last repetition of pong may not be complete.
-    assert!((499..=500).contains(&group(&played, "pong").rounds));
-    assert!(played.completion_ns.is_some_and(|ns| ns <= played.run_ns));
-    assert_eq!(group(&played, "ping").turnaround.count, 1);
-}
-
-#[test]
 fn spans_hold_waiting_and_count_who_is_too_late() {
     let task = |name: &str, us: u64, limit_us: u64| {
         json!({"name": name, "repeat": 5, "steps": [
@@ -98,22 +77,6 @@ fn spans_that_the_end_finds_unfinished_count_if_they_are_too_old() {
 }
 
 #[test]
-fn fans_form_groups_as_hackbench_does() {
-    let played = play_tasks(
-        None,
-        json!([{"name": "work", "count": 6}]),
-        json!([
-            {"name": "sender", "count": 6, "repeat": 20, "steps": [
-                {"send": {"channel": "work", "bytes": 100, "fan": 3}}]},
-            {"name": "receiver", "count": 6, "repeat": 60, "steps": [
-                {"receive": {"channel": "work", "bytes": 100}}]},
-        ]),
-    );
-    // 6 senders × 20 rounds × 3 members, read by 6 receivers: it only ends if each gets its 60.
-    assert_eq!((group(&played, "sender").rounds, group(&played, "receiver").rounds), (120, 360));
-}
-
-#[test]
 fn large_messages_are_cut_and_joined() {
     let played = play_tasks(
         None,
@@ -124,16 +87,6 @@ fn large_messages_are_cut_and_joined() {
         ]),
     );
     assert_eq!(group(&played, "in").rounds, 3);
-}
-
-#[test]
-fn barriers_let_nobody_run_ahead() {
-    let played = finite(json!([
-        {"name": "few", "repeat": 7, "steps": [{"run_us": 100}, {"barrier": "b"}]},
-        {"name": "forever", "count": 3, "steps": [{"barrier": "b"}]},
-    ]));
-    // The last of the three may have been told to stop before it counted its last round.
-    assert!((18..=21).contains(&group(&played, "forever").rounds));
 }
 
 #[test]
@@ -184,23 +137,6 @@ fn running_uses_cpu_time_and_sleeping_does_not() {
     assert!(cpu_ns("runner") > 2 * cpu_ns("sleeper"), "{played:?}");
     assert!(group(&played, "sleeper").turnaround.min >= 20_000_000);
     assert!(group(&played, "until").turnaround.min >= 5_000_000);
-}
-
-#[test]
-fn delays_and_loops_are_kept() {
-    let played = finite(json!([
-        {"name": "late", "repeat": 1, "delay_us": 10_000, "steps": [{"run_us": 0}]},
-        {"name": "loop", "repeat": 2, "steps": [{"loop": {"count": 5, "steps": [
-            {"semaphore_post": "s"}, {"loop": {"count": 2, "steps": ["yield"]}}]}}]},
-        {"name": "taker", "repeat": 10, "steps": [{"semaphore_wait": "s"}]},
-        {"name": "leaver", "steps": [{"run_us": 10}, "exit"]},
-    ]));
-    assert!(played.completion_ns.unwrap() >= 10_000_000);
-    assert_eq!(group(&played, "taker").rounds, 10);
-    assert_eq!(
-        (group(&played, "leaver").rounds, group(&played, "leaver").turnaround.count),
-        (0, 1)
-    );
 }
 
 #[test]
