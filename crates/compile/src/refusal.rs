@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a scheduler's text must not ask the compiler for: files that are not its own. They would
 //! become part of an object, and of what `share` publishes.
+//!
+//! The licence of a scheduler: the kernel loads struct_ops programs only if it is compatible with
+//! the GPL.
 
 use std::path::{Component, Path, PathBuf};
 

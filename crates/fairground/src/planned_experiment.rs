@@ -4,6 +4,11 @@
 //! ```text
 //! PlannedExperiment::read(name, overrides, seed) ─► spec ─► plan ─► PlannedExperiment
 //! ```
+//!
+//! The options that name an experiment and change it; the same for every verb that plans trials.
+//!
+//! The smallest experiment: one task runs for a millisecond under each scheduler. It shows whether
+//! a scheduler, or a backend, works at all.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

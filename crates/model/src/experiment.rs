@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! An experiment: one question, resolved from one file; how it was planned, and its progress.
+//!
+//! What a user wants of a scheduler, as `recommend` judges by it. It is stored with the session, so
+//! that every form of the answer follows from the same rule.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Text of strangers: what a terminal would obey is shown instead, and what is too long is cut.
+//!
+//! [`ReadFault`] says why a file that another program has written cannot be read.
 
 use std::fmt::Display;
 

@@ -7,6 +7,9 @@
 //! object.
 //!
 //! What is not here: running the object. See the `sim` crate.
+//!
+//! Native objects in the binary and in folders: `<sha256>.so`, and `<sha256>.native.json` for the
+//! facts.
 
 mod facts;
 pub mod interface;

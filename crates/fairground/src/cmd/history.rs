@@ -2,6 +2,9 @@
 //! `fairground history [EXPERIMENT] [STORE …]`: how an experiment's numbers have changed from
 //! session to session, and whether the newest session is worse. With `--gate` only the last two
 //! sessions are compared, for a change under review.
+//!
+//! The past campaigns of one experiment, oldest first: sessions that resume each other are one
+//! campaign.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The verbs: one file each, with the same two parts in the same order: `Args`, `run`.
 //!
-//! Help, completions and the manual page are generated from this table and the `Args`. Help
-//! has the verbs in groups.
+//! Help, with the verbs in groups, completions and the manual page are generated from this table
+//! and the `Args`.
 
 pub mod check;
 pub mod compare;

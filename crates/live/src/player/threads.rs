@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One thread for each task that starts by itself.
+//!
+//! Places and stacks of the threads that tapes make.
+//!
+//! The stacks are mapped before the common start. Mapping one for each thread, as the standard
+//! library does, takes the lock of the process's mappings, and a maker would have to wait for it
+//! whenever another task is preempted in a page fault.
 
 use std::ffi::c_void;
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Loading the recorder's programs.
+//!
+//! Their structures are what they send, and what is kept of it.
 
 use std::mem::size_of;
 

@@ -4,12 +4,16 @@
 
 use maud::{Markup, html};
 use stats::view::agreement::Agreement;
-use stats::{Cell, Entry, Row, Verdict};
+use stats::{Cell, Entry, Recommendation, Row, Verdict};
 
-use super::markup::{anchor, class, heads, joined, name, percent};
+use super::markup::{anchor, class, fact_item, heads, joined, name, percent};
+use crate::advice::{Evidence, evidence, failures, headline, reasons};
+
 use crate::answer::{answer, standings};
 use crate::leaders::WorkloadLeaders;
 use crate::reading::{Reading, WorkloadHeadline};
+use crate::table::Align::{Left, Right};
+use crate::table::Table;
 use crate::{agreement, cells, units};
 
 /// A larger table of all headline measures is folded.
@@ -199,7 +203,7 @@ fn tally(reading: &Reading) -> Markup {
 }
 
 /// The table; empty where no headline measure has a direction.
-pub fn leaders_table(reading: &Reading) -> Markup {
+fn leaders_table(reading: &Reading) -> Markup {
     let (comparison, lines) = (reading.comparison, &reading.leaders);
     if lines.is_empty() || comparison.contestants.len() < 2 {
         return Markup::default();
@@ -260,5 +264,46 @@ fn fields(line: &WorkloadLeaders, both: bool) -> Markup {
                 Some(words) => { td class="sim" { (words) } }
             }
         }
+    }
+}
+
+/// The first answer, then those against other contestants that stand for the scheduler in use if
+/// they say something else; empty without any.
+pub fn recommendation(advice: &[Recommendation]) -> Markup {
+    let Some(first) = advice.first() else { return Markup::default() };
+    let others = advice[1..].iter().filter(|other| other.advice != first.advice);
+    html! {
+        (advised_answer(first))
+        @for other in others { (advised_answer(other)) }
+    }
+}
+
+fn advised_answer(advised: &Recommendation) -> Markup {
+    html! {
+        p class="lead" { strong { (headline(advised)) } }
+        dl class="facts" {
+            @for (label, sentence) in reasons(advised) { (fact_item(label, sentence)) }
+        }
+        @let failures = failures(advised);
+        @if !failures.is_empty() {
+            ul class="notes" { @for failure in failures { li { (failure) } } }
+        }
+        @for of_measure in evidence(advised) { (table(&of_measure)) }
+    }
+}
+
+fn table(of_measure: &Evidence) -> Markup {
+    let mut table = Table::new(&[
+        ("candidate", Left),
+        ("median", Right),
+        ("against what is used now", Left),
+        ("p value", Left),
+        ("", Left),
+    ]);
+    of_measure.rows.iter().for_each(|row| table.add(row.clone()));
+    html! {
+        h3 { (of_measure.title) }
+        p class="aside" { (of_measure.about) }
+        (table)
     }
 }

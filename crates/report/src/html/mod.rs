@@ -13,7 +13,6 @@ mod agreement_section;
 mod answer_section;
 mod charts_section;
 mod detail_level;
-mod distributions;
 mod failures_section;
 mod figure;
 mod frame;
@@ -23,7 +22,6 @@ pub(crate) mod markup;
 mod method_section;
 mod page_data;
 mod provenance;
-mod recommendation_section;
 mod results_section;
 mod scaling_tables;
 mod shift_functions;
@@ -148,7 +146,7 @@ fn sections(
             "recommendation",
             "Recommendation",
             "The recommendation",
-            recommendation_section::body(&about.advice),
+            answer_section::recommendation(&about.advice),
         ),
         section(
             "answer",

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How tasks begin and end: `fork`, `exit`, `wait`.
+//!
+//! After the measurement. On a real kernel each task must get a CPU once more to end, and the
+//! watchdog ejects a scheduler that never gives one to a waiting task, however short the workload
+//! was. Here virtual time passes until then. None of it is measured.
 
 use model::Policy;
 use model::play::{Op, TimerState};

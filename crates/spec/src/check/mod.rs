@@ -4,6 +4,8 @@
 //! for TOML and rt-app files.
 //! The rules are conservative: a refused workload cannot work. An accepted one may still deadlock,
 //! which the trial's time-out reports.
+//!
+//! The workload ends, and no task spins through its steps without using time.
 
 use model::play::{Refusal, Script, Setting};
 use model::{Policy, Seed, Step, TaskGroup, Workload};

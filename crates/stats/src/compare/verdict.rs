@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The verdict on a contestant compared with the baseline, in one measure of one cell.
+//!
+//! The margin: the smallest difference that matters, the same one in every rule.
+//!
+//! A smaller difference can be certain, as under a virtual clock, where rates differ in their sixth
+//! digit because trials end some nanoseconds apart. It is no claim, because no user notices it.
 
 use model::metric::Direction;
 use serde::{Deserialize, Serialize};

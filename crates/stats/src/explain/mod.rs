@@ -14,6 +14,9 @@
 //! meanwhile, idling included, sums to the wait.
 //!
 //! What is not here: wording for readers.
+//!
+//! Names of tasks: `hog/1` is the second of group `hog`, `kworker/0:1[200]` a task outside the
+//! workload.
 
 use std::collections::BTreeMap;
 

@@ -3,6 +3,13 @@
 //!
 //! Tables print it as the location, because run times have heavy tails and a mean follows them
 //! (Hoefler and Belli, "Scientific benchmarking of parallel computing systems", SC 2015).
+//!
+//! Outliers are flagged and never dropped: an extreme trial did happen, and only its cause (the
+//! machine throttled, the scheduler was ejected) may excuse it.
+//!
+//! The rule is the modified z score: the distance from the median in units of the median absolute
+//! deviation (Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993). The cut is ten
+//! robust standard deviations, because latencies usually have heavy tails.
 
 /// The median; `None` of an empty slice. The values must be numbers (no NaN).
 pub fn median(values: &[f64]) -> Option<f64> {

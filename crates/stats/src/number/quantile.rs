@@ -6,6 +6,14 @@
 //! 7.1). That takes 6 samples for the median, 36 for p90, 368 for p99, and 3,688 for p99.9. The
 //! value that is compared is a trial's quantile, so the samples must be in that trial; pooling
 //! trials would hide how much they differ.
+//!
+//! The interval of a quantile by order statistics, which needs no distribution.
+//!
+//! Of n samples the number below the true quantile is binomial with chance q. So the l-th smallest
+//! lies above it with probability P(B ≤ l − 1), and the u-th below it with P(B ≥ u). The interval
+//! takes the innermost samples for which either is at most 2.5 % (David and Nagaraja, "Order
+//! Statistics", 3rd edition 2003, section 7.1). Without such samples it is refused: p99 needs 368
+//! samples, p99.9 3,688, see [`samples_needed`].
 
 use model::Histogram;
 

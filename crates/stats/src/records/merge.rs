@@ -11,6 +11,9 @@
 //!   never share a cell. A trial that is in both stores, as in a copy, counts once.
 //!
 //! Cells that stay apart carry their store's name after the machine's: `laptop @ B.db`.
+//!
+//! Records of several computers. Under a real clock the processor is a part of the machine: numbers
+//! of two processors are not compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Waits until the machine is idle, so that neither the kernel's work after boot nor remains of the
 //! previous trial disturb a trial.
+//!
+//! Then it stops the machine at an instruction, so that the host can save it.
+//!
+//! The host has set a breakpoint of QEMU's debugger at an address where no program has anything. An
+//! instruction is put there and executed. A debugger stops a virtual CPU and tells QEMU's other
+//! threads in one step, so what QEMU's clock does then never depends on which thread is quicker.
+//! That is not so with the stop of a panic device.
 
 use std::thread::sleep;
 use std::time::Duration;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! QUEUE and STACK.
+//!
+//! RINGBUF: records for user space. The model's user space reads each record at once and keeps
+//! nothing, so a record's memory ends with its submission.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! TASK_STORAGE: one value per task, indexed by the task's number.
+//!
+//! [`Values`] is zeroed memory for elements of equal size. It never moves.
 
 /// Tasks of one piece of memory, `FAIRGROUND_PIECE_BITS` of the shim.
 const PIECE: u32 = 1 << 8;
