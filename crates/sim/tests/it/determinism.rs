@@ -10,18 +10,15 @@ use serde_json::json;
 use sim::{Ops, TaskLayout};
 
 fn busy(seed: u64) -> Trial {
-    let mut trial = trial(
-        8,
-        200,
-        json!([
+    let tasks = json!([
         {"name": "worker", "count": 24, "jitter_us": 900, "steps": [{"run_us": 200}, {"sleep_us": 700}]},
         {"name": "rt", "count": 2, "policy": {"class": "fifo", "priority": 10},
          "steps": [{"run_us": 50}, {"timer": {"period_us": 1_000}}]},
         {"name": "writer", "count": 4, "steps": [{"send": {"channel": "c", "bytes": 100, "fan": 4}}, {"run_us": 20}]},
         {"name": "reader", "count": 4, "steps": [{"receive": {"channel": "c", "bytes": 100}}]},
         {"name": "make", "steps": [{"fork": {"task": "job", "count": 3}}, "wait_children", {"write_file": {"bytes": 4096, "sync": true}}]},
-        {"name": "job", "template": true, "steps": [{"run_us": 300}]}]),
-    );
+        {"name": "job", "template": true, "steps": [{"run_us": 300}]}]);
+    let mut trial = trial(8, 200, tasks);
     trial.workload.channels.push(model::Channel { name: "c".into(), count: 4 });
     (trial.machine.smt, trial.machine.llcs, trial.machine.nodes) = (2, 2, 1);
     trial.machine.costs = Costs::default();

@@ -161,13 +161,10 @@ fn a_timer_gives_slices_finer_than_the_tick() {
 
 #[test]
 fn idle_selection_prefers_the_previous_cpu_and_then_whole_cores() {
-    let mut trial = trial(
-        4,
-        5,
-        json!([
+    let tasks = json!([
         {"name": "a", "affinity": [0, 1, 2, 3], "repeat": 2, "steps": [{"run_us": 300}, {"sleep_us": 200}]},
-        {"name": "b", "affinity": [1], "repeat": 1, "steps": [{"run_us": 2_000}]}]),
-    );
+        {"name": "b", "affinity": [1], "repeat": 1, "steps": [{"run_us": 2_000}]}]);
+    let mut trial = trial(4, 5, tasks);
     trial.machine.smt = 2;
     let tracer = Tracer { direct: true, ..Tracer::default() };
     let log = tracer.log_of(&trial, "select_cpu");
@@ -195,12 +192,9 @@ fn reenqueued_tasks_come_back_to_the_scheduler() {
 
 #[test]
 fn one_shared_queue_hurts_on_a_large_machine() {
-    let mut trial = trial(
-        256,
-        20,
-        json!([
-        {"name": "a", "count": 512, "jitter_us": 100, "steps": [{"run_us": 20}, "yield"]}]),
-    );
+    let tasks = json!([
+        {"name": "a", "count": 512, "jitter_us": 100, "steps": [{"run_us": 20}, "yield"]}]);
+    let mut trial = trial(256, 20, tasks);
     trial.trace = false;
     let free = crate::common::run(&trial, Rc::new(crate::common::reference::Fifo::default()));
     trial.machine.costs.queue_lock_ns = 200;
@@ -264,13 +258,10 @@ fn a_dispatch_that_never_finds_anything_for_its_cpu_ends_after_32_rounds() {
 
 #[test]
 fn idle_cpus_are_looked_for_in_the_same_cache_first() {
-    let mut trial = trial(
-        8,
-        5,
-        json!([
+    let tasks = json!([
         {"name": "busy", "affinity": [4], "repeat": 1, "steps": [{"run_us": 4_000}]},
-        {"name": "a", "delay_us": 100, "affinity": [4, 1, 7], "repeat": 1, "steps": [{"run_us": 100}]}]),
-    );
+        {"name": "a", "delay_us": 100, "affinity": [4, 1, 7], "repeat": 1, "steps": [{"run_us": 100}]}]);
+    let mut trial = trial(8, 5, tasks);
     trial.machine.llcs = 2;
     // The second task begins on the second of its CPUs, 4. That is busy; 7 shares its cache, 1 does
     // not.
@@ -281,16 +272,13 @@ fn idle_cpus_are_looked_for_in_the_same_cache_first() {
 
 #[test]
 fn a_waker_that_goes_to_sleep_draws_its_partner_to_its_cpu() {
-    let mut trial = trial(
-        4,
-        5,
-        json!([
+    let tasks = json!([
         {"name": "writer", "repeat": 1,
          "steps": [{"run_us": 1_000}, {"send": {"channel": "c", "bytes": 10}}, {"run_us": 1_000}]},
         {"name": "reader", "repeat": 1,
          "steps": [{"receive": {"channel": "c", "bytes": 10}}, {"run_us": 100}]},
-        {"name": "hog", "affinity": [2], "delay_us": 500, "repeat": 1, "steps": [{"run_us": 4_000}]}]),
-    );
+        {"name": "hog", "affinity": [2], "delay_us": 500, "repeat": 1, "steps": [{"run_us": 4_000}]}]);
+    let mut trial = trial(4, 5, tasks);
     trial.workload.channels.push(model::Channel { name: "c".into(), count: 1 });
     let tracer = Tracer { direct: true, ..Tracer::default() };
     let log = tracer.log_of(&trial, "select_cpu reader 0x18");

@@ -47,11 +47,9 @@ fn fifo_runs_until_it_blocks() {
 
 #[test]
 fn rr_rotates_every_hundred_milliseconds() {
-    let record = run(&trial(
-        1,
-        390,
-        json!([hog("a", 0, rt("rr", 10)), hog("b", 10, rt("rr", 10)), hog("c", 20, rt("rr", 10))]),
-    ));
+    let tasks =
+        json!([hog("a", 0, rt("rr", 10)), hog("b", 10, rt("rr", 10)), hog("c", 20, rt("rr", 10))]);
+    let record = run(&trial(1, 390, tasks));
     let a = pieces(&record, "a");
     let near = |value: u64, wanted: u64| value.abs_diff(wanted) <= 1;
     assert!(a.len() == 2 && near(a[0].1, 100) && near(a[1].0, 300), "{a:?}");
@@ -72,15 +70,12 @@ fn a_preempted_rr_task_keeps_its_quantum_and_its_place() {
 
 #[test]
 fn a_higher_priority_preempts_at_once_and_the_loser_stays_first() {
-    let record = run(&trial(
-        1,
-        20,
-        json!([
-            job("low", 0, 8_000, rt("fifo", 10)),
-            job("peer", 1_000, 2_000, rt("fifo", 10)),
-            job("high", 3_000, 4_000, rt("fifo", 20))
-        ]),
-    ));
+    let tasks = json!([
+        job("low", 0, 8_000, rt("fifo", 10)),
+        job("peer", 1_000, 2_000, rt("fifo", 10)),
+        job("high", 3_000, 4_000, rt("fifo", 20))
+    ]);
+    let record = run(&trial(1, 20, tasks));
     assert_eq!(pieces(&record, "low"), [(0, 3), (7, 12)]);
     assert_eq!(pieces(&record, "high"), [(3, 7)]);
     assert_eq!(pieces(&record, "peer"), [(12, 14)]);
@@ -153,16 +148,13 @@ fn deadline_runs_its_budget_in_each_period() {
 
 #[test]
 fn the_earliest_deadline_runs_first_and_preempts() {
-    let record = run(&trial(
-        1,
-        30,
-        json!([
-            job("a", 1_000, 3_000, deadline(3, 30)),
-            job("b", 1_000, 3_000, deadline(3, 20)),
-            job("c", 1_000, 3_000, deadline(3, 25)),
-            job("d", 2_000, 2_000, deadline(3, 15))
-        ]),
-    ));
+    let tasks = json!([
+        job("a", 1_000, 3_000, deadline(3, 30)),
+        job("b", 1_000, 3_000, deadline(3, 20)),
+        job("c", 1_000, 3_000, deadline(3, 25)),
+        job("d", 2_000, 2_000, deadline(3, 15))
+    ]);
+    let record = run(&trial(1, 30, tasks));
     let first = ["d", "b", "c", "a"].map(|name| pieces(&record, name)[0].0);
     assert_eq!(first[0], 2);
     assert_eq!(["b", "c", "a"].map(|name| pieces(&record, name).last().unwrap().1), [6, 9, 12]);

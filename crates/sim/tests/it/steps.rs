@@ -10,12 +10,9 @@ use serde_json::json;
 
 #[test]
 fn runs_and_sleeps_take_their_time() {
-    let record = run(&trial(
-        1,
-        10,
-        json!([
-        {"name": "a", "steps": [{"run_us": 200}, {"sleep_us": 700}]}]),
-    ));
+    let tasks = json!([
+        {"name": "a", "steps": [{"run_us": 200}, {"sleep_us": 700}]}]);
+    let record = run(&trial(1, 10, tasks));
     assert_eq!(value(&record, "iterations_per_second", "a"), 1_100.0);
     assert_eq!(value(&record, "cpu_time_ns", "a"), 2.3e6);
     assert_eq!(value(&record, "user_time_ns", "a"), 2.3e6);
@@ -25,14 +22,11 @@ fn runs_and_sleeps_take_their_time() {
 
 #[test]
 fn loops_and_run_until() {
-    let record = run(&trial(
-        1,
-        10,
-        json!([{"name": "a", "repeat": 1, "steps": [
+    let tasks = json!([{"name": "a", "repeat": 1, "steps": [
         {"loop": {"count": 3, "steps": [
             {"loop": {"count": 2, "steps": [{"run_us": 100}]}}, {"sleep_us": 100}]}},
-        {"run_until_us": 400}]}]),
-    ));
+        {"run_until_us": 400}]}]);
+    let record = run(&trial(1, 10, tasks));
     assert_eq!(cpu_ms(&record, "a"), 1);
     let turnaround = record.measured.histogram("turnaround_ns", "a").unwrap();
     assert_eq!(turnaround.max, 1_300_000);
@@ -50,18 +44,15 @@ fn a_lock_admits_one_at_a_time() {
 
 #[test]
 fn conditions_barriers_and_semaphores() {
-    let record = run(&trial(
-        2,
-        50,
-        json!([
+    let tasks = json!([
         {"name": "waiter", "repeat": 1,
          "steps": [{"lock": "l"}, {"wait": {"condition": "c", "lock": "l"}}, {"unlock": "l"},
                    {"semaphore_post": "s"}, {"barrier": "b"}, {"suspend": ""}]},
         {"name": "signaller", "repeat": 1,
          "steps": [{"sleep_us": 2_000}, {"lock": "l"}, {"signal": "c"}, {"unlock": "l"},
                    {"semaphore_wait": "s"}, {"sleep_us": 3_000}, {"barrier": "b"},
-                   {"sleep_us": 1_000}, {"resume": "waiter"}]}]),
-    ));
+                   {"sleep_us": 1_000}, {"resume": "waiter"}]}]);
+    let record = run(&trial(2, 50, tasks));
     assert_eq!(value(&record, "completion_ns", "all"), 6e6);
 }
 
@@ -102,15 +93,12 @@ fn a_release_is_a_system_call_only_if_somebody_wanted_the_lock_meanwhile() {
 
 #[test]
 fn messages_wake_their_readers() {
-    let mut trial = trial(
-        1,
-        50,
-        json!([
+    let tasks = json!([
         {"name": "writer", "count": 2, "repeat": 10,
          "steps": [{"send": {"channel": "c", "bytes": 100, "fan": 2}}]},
         {"name": "reader", "count": 2, "repeat": 20,
-         "steps": [{"receive": {"channel": "c", "bytes": 100}}]}]),
-    );
+         "steps": [{"receive": {"channel": "c", "bytes": 100}}]}]);
+    let mut trial = trial(1, 50, tasks);
     trial.workload.channels.push(model::Channel { name: "c".into(), count: 2 });
     trial.machine.costs.syscall_ns = 1_000;
     let record = run(&trial);
@@ -120,14 +108,11 @@ fn messages_wake_their_readers() {
 
 #[test]
 fn forks_make_processes_that_are_waited_for() {
-    let mut trial = trial(
-        2,
-        50,
-        json!([
+    let tasks = json!([
         {"name": "make", "repeat": 1, "steps": [{"fork": {"task": "job", "count": 4}}, "wait_children"]},
         {"name": "job", "template": true, "steps": [{"run_us": 1_000}, {"fork": {"task": "leaf"}}, "wait_children"]},
-        {"name": "leaf", "template": true, "steps": [{"run_us": 500}, "exec"]}]),
-    );
+        {"name": "leaf", "template": true, "steps": [{"run_us": 500}, "exec"]}]);
+    let mut trial = trial(2, 50, tasks);
     trial.workload.duration_us = None;
     let record = run(&trial);
     let tasks = ["make", "job", "leaf"].map(|group| value(&record, "tasks", group));
@@ -138,12 +123,9 @@ fn forks_make_processes_that_are_waited_for() {
 
 #[test]
 fn a_disk_serves_one_request_after_the_other() {
-    let mut trial = trial(
-        1,
-        50,
-        json!([{"name": "a", "count": 3, "repeat": 1,
-        "steps": [{"write_file": {"bytes": 1024, "sync": true}}]}]),
-    );
+    let tasks = json!([{"name": "a", "count": 3, "repeat": 1,
+        "steps": [{"write_file": {"bytes": 1024, "sync": true}}]}]);
+    let mut trial = trial(1, 50, tasks);
     (trial.machine.costs.disk_access_ns, trial.machine.costs.disk_kib_ns) = (900_000, 100_000);
     let record = run(&trial);
     assert_eq!(record.measured.histogram("turnaround_ns", "a").unwrap().max, 3_000_000);
@@ -180,13 +162,10 @@ fn a_late_job_of_a_relative_timer_is_followed_at_once() {
 #[test]
 fn tasks_take_the_releases_of_a_shared_timer_in_turns() {
     let timer = json!({"timer": {"period_us": 1_000, "name": "tick", "shared": true}});
-    let mut turns = trial(
-        2,
-        100,
-        json!([
+    let tasks = json!([
         {"name": "a", "count": 2, "repeat": 2, "steps": [timer]},
-        {"name": "b", "repeat": 2, "steps": [timer]}]),
-    );
+        {"name": "b", "repeat": 2, "steps": [timer]}]);
+    let mut turns = trial(2, 100, tasks);
     turns.workload.duration_us = None;
     let record = run(&turns);
     let ends = |group: &str| record.measured.histogram("turnaround_ns", group).unwrap().max;
@@ -274,13 +253,10 @@ fn drawn_times_are_in_their_range_and_come_from_the_seed() {
 
 #[test]
 fn spans_nest_and_end_with_their_task() {
-    let record = run(&trial(
-        1,
-        10,
-        json!([{"name": "a", "repeat": 3, "steps": [
+    let tasks = json!([{"name": "a", "repeat": 3, "steps": [
         {"within": {"us": 1_000, "steps": [
-            {"within": {"us": 150, "steps": [{"run_us": 200}]}}, {"sleep_us": 300}, "exit"]}}]}]),
-    ));
+            {"within": {"us": 150, "steps": [{"run_us": 200}]}}, {"sleep_us": 300}, "exit"]}}]}]);
+    let record = run(&trial(1, 10, tasks));
     let spans = record.measured.histogram("span_ns", "a").unwrap();
     assert_eq!((spans.count, spans.min, spans.max), (2, 200_000, 500_000));
     assert_eq!(value(&record, "timeouts", "a"), 1.0);
@@ -337,14 +313,11 @@ fn a_run_that_is_over_before_it_has_begun_ends() {
 /// Two threads of one process that fork at the same time on CPUs of their own.
 #[test]
 fn threads_of_one_process_fork_one_at_a_time() {
-    let mut trial = trial(
-        4,
-        20,
-        json!([
+    let tasks = json!([
         {"name": "shell", "count": 2, "repeat": 1,
          "steps": [{"fork": {"task": "job", "count": 3}}, "wait_children"]},
-        {"name": "job", "template": true, "steps": [{"run_us": 10}]}]),
-    );
+        {"name": "job", "template": true, "steps": [{"run_us": 10}]}]);
+    let mut trial = trial(4, 20, tasks);
     trial.machine.costs.fork_ns = 500_000;
     let trace = run(&trial).trace.expect("a trace");
     let forks = trace.events.iter().filter(|event| matches!(event.what, What::Fork { .. }));
