@@ -57,6 +57,24 @@ is = "{is}"
     )
 }
 
+/// A size, a mechanism, and a printed number to stand beside ours.
+const EVIDENCE: &str = r#"size = [2, 12]
+
+[[test.because]]
+measure = "voluntary_switches sleeper"
+of = "short"
+over = "long"
+by = "difference"
+is = "equal"
+size = [-5, 5]
+says = "the sleeper sleeps as often"
+
+[[test.beside]]
+measure = "involuntary_switches hog"
+published = { short = 8 }
+unit = "times"
+"#;
+
 /// What nobody can measure here.
 const ELSEWHERE: &str = r#"
 [[test]]
@@ -71,10 +89,7 @@ fn bench() -> Bench {
     bench.write("turns.toml", EXPERIMENT);
     let rr = std::fs::read_to_string(project("schedulers/rr.bpf.c")).expect("a scheduler");
     bench.write("twin.bpf.c", &format!("{rr}\n// The same by another text.\n"));
-    let evidence = "size = [2, 12]\n[[test.because]]\nmeasure = \"voluntary_switches sleeper\"\nof \
-                    = \"short\"\nover = \"long\"\nby = \"difference\"\nis = \"equal\"\nsize = [-5, \
-                    5]\nsays = \"the sleeper sleeps as often\"\n";
-    let yes = claim("short turns switch more", "short", "more", evidence) + ELSEWHERE;
+    let yes = claim("short turns switch more", "short", "more", EVIDENCE) + ELSEWHERE;
     bench.write("true.toml", &yes);
     bench.write("size.toml", &claim("a hundred times", "short", "more", "size = [100, 200]"));
     bench.write("false.toml", &claim("short turns switch less", "short", "less", ""));
@@ -102,6 +117,7 @@ fn verdicts_are_those_of_the_truth() {
               ×)
             because the sleeper sleeps as often: voluntary switches · sleeper: short +4 against long [4, 4], 6 and 6
               trials
+            involuntary switches · hog in tiny: long 5 [5, 5] · short 13 [13, 14]; published 8 times · twin 5 [5, 5]
           live: not tested
             it needs a second machine
             to test it: fairground replicate true.toml --on live

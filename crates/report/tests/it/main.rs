@@ -10,6 +10,5 @@ mod page;
 mod pictures;
 mod reading;
 mod recommend;
-mod replication;
 mod sight;
 mod terminal;
