@@ -22,9 +22,7 @@
  * Wake-up: A lower score preempts at once. An idle CPU, else the previous one.
  * Balancing: As cfs: an idle CPU takes from the heaviest, a busy one pulls weight at intervals.
  * Differs: The Response Driven Balancer (RDB), by which CPUs exchange their lowest scores every 19
- *          ms, is missing. So are groups. CPUs are balanced with the simplifications of cfs. With
- *          two hogs a CPU, of nice 0 and 10, nice 0 has 0.90 of four CPUs in the simulator, and
- *          0.75 on a kernel after 4 s.
+ *          ms, is missing. So are groups. CPUs are balanced with the simplifications of cfs.
  */
 #include <scx/common.bpf.h>
 #include "include/lifetime.h"

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where the fair class of Linux places tasks, and how its CPUs take tasks from each other.
+ * How the CPUs of the fair class of Linux take tasks from each other.
  *
- * A CPU's load is the weight of its runnable tasks. A woken task runs on an idle CPU, else on the
- * waker's or its previous one; a new task on the CPU with the least load. A CPU that would idle
- * takes a task from the one with most load. A busy CPU looks around after each interval, at its
- * tick, and pulls as much load as brings it, or the busiest CPU, to the average. If no task is
- * light enough, one that is twice as heavy will do the next time, and so on; thus equal tasks whose
- * number is no multiple of the CPUs' take turns to be alone.
+ * A CPU that would idle takes a task from the one with most load. A busy CPU looks around after
+ * each interval, at its tick, and pulls as much load as brings it, or the busiest CPU, to the
+ * average. If no task is light enough, one that is twice as heavy will do the next time, and so on;
+ * thus equal tasks whose number is no multiple of the CPUs' take turns to be alone.
  *
  * Linux balances within nested domains: cores, caches, nodes. Here all CPUs are one domain. The
  * scheduler includes this after fair.h, and defines `attach_task()`.
@@ -15,12 +13,8 @@
 #ifndef FAIRGROUND_BALANCE_H
 #define FAIRGROUND_BALANCE_H
 
-#include "fair.h"
+#include "placement.h"
 
-/* A CPU that is no more than this heavier than another one, in percent, is as loaded. */
-#define IMBALANCE_PCT 117
-/* How much heavier the previous CPU may be than the waker's, in percent: half of that. */
-#define WAKE_AFFINE_BIAS 108
 /* A busy CPU looks around so many times less often than an idle one (`busy_factor`). */
 #define BUSY_FACTOR 16
 /* How many tasks are moved at a time (`sysctl_sched_nr_migrate`). */
@@ -33,6 +27,8 @@
 #define MAX_PINNED_INTERVAL_MS 512
 /* The longest interval of busy CPUs, for each CPU (`max_load_balance_interval`). */
 #define MAX_BUSY_INTERVAL_MS 100
+/* How often a CPU is asked whether it has switched tasks: longer than that takes. */
+#define MAX_SWITCH_POLLS 256
 #define NS_PER_MS 1000000ULL
 
 /* The queue in which a CPU holds tasks between their old queue and its own (`env->tasks`). */
@@ -52,8 +48,6 @@ struct domain {
 static struct domain domains[MAX_CPUS];
 /* How many CPUs there are that run (`span_weight`). */
 static u32 nr_online;
-/* The speed of each CPU, and how much more a load is on it. 1024 is full speed, 0 no CPU. */
-static u32 capacities[MAX_CPUS], slownesses[MAX_CPUS];
 
 /* One look around (`struct lb_env`). */
 struct look_around {
@@ -68,79 +62,6 @@ struct look_around {
 
 /* Counts a task that this CPU has just pulled; returns its place in the queue (`attach_task`). */
 static u64 attach_task(struct task_struct *p, struct fair_task *task, s32 cpu);
-
-/* Returns a CPU's load, relative to its speed (`avg_load`). */
-static inline u64 load_of(u32 cpu)
-{
-	return of_cpu(loads, cpu)->weight * *of_cpu(slownesses, cpu) / 1024;
-}
-
-/* Returns a task's weight as the CPUs count it. */
-static inline u32 task_weight(struct task_struct *p)
-{
-	return weight_at(p, WEIGHT_INDEX(p, fair_task(p)));
-}
-
-/* Returns the waker's CPU or the previous one, whichever has less weight (`wake_affine`). */
-static inline s32 wake_affine(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
-{
-	s32 this_cpu = bpf_get_smp_processor_id();
-	struct load *here = of_cpu(loads, this_cpu), *there = of_cpu(loads, prev_cpu);
-	bool is_sync = wake_flags & SCX_WAKE_SYNC;
-	u64 mine = here->weight;
-
-	if (this_cpu == prev_cpu || !bpf_cpumask_test_cpu(this_cpu, p->cpus_ptr))
-		return prev_cpu;
-	if (is_sync) {
-		u64 waker = task_weight(bpf_get_current_task_btf());
-
-		/* A waker that is about to sleep does not count. */
-		if (here->nr_running == 1 || waker > mine)
-			return this_cpu;
-		mine -= waker;
-	}
-	mine += task_weight(p);
-	return mine * 100 < there->weight * WAKE_AFFINE_BIAS + is_sync ? this_cpu : prev_cpu;
-}
-
-/*
- * Returns the CPU with the least load for a new task: its maker's, unless another one has clearly
- * less (`sched_balance_find_dst_cpu`).
- */
-static inline s32 find_idlest_cpu(const struct task_struct *p, s32 prev_cpu)
-{
-	u64 mine = load_of(prev_cpu), least = mine;
-	s32 found = prev_cpu;
-	u32 cpu;
-
-	bpf_for(cpu, 0, nr_cpus) {
-		u64 load = load_of(cpu);
-
-		if (load < least && bpf_cpumask_test_cpu(cpu, p->cpus_ptr)) {
-			least = load;
-			found = cpu;
-		}
-	}
-	if (100 * mine <= IMBALANCE_PCT * least && bpf_cpumask_test_cpu(prev_cpu, p->cpus_ptr))
-		return prev_cpu;
-	return found;
-}
-
-/*
- * Returns an idle CPU, else the one where the task is likely to run soonest
- * (`select_task_rq_fair`).
- */
-static inline s32 select_task_rq_fair(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
-{
-	bool is_idle = false;
-	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
-
-	if (is_idle)
-		return cpu;
-	if (wake_flags & SCX_WAKE_FORK)
-		return find_idlest_cpu(p, prev_cpu);
-	return wake_affine(p, prev_cpu, wake_flags);
-}
 
 /*
  * Returns the other CPU with most load among those where a task waits; `cpu` if there is none
@@ -225,6 +146,22 @@ static __noinline bool find_imbalance(struct look_around *env)
 }
 
 /*
+ * Waits, as Linux does for the lock of the run queue, until a CPU that is switching tasks has put
+ * back the one that it ran: until then that is in no queue. CPUs whose ticks coincide would miss
+ * each other's tasks every time. Returns false if it takes too long (`double_lock_balance`).
+ */
+static __noinline bool wait_for_switch(u32 cpu)
+{
+	u32 i;
+
+	bpf_for(i, 0, MAX_SWITCH_POLLS) {
+		if (scx_bpf_dsq_nr_queued(cpu) + 1 >= (s32)nr_running_on(cpu))
+			return true;
+	}
+	return false;
+}
+
+/*
  * Returns the pid of the task that has not run for longest among those that wait on the busiest CPU
  * and are light enough; 0 if there is none (`can_migrate_task`).
  */
@@ -234,6 +171,10 @@ static __noinline s32 task_to_detach(struct look_around *env)
 	u64 oldest = 0;
 	s32 found = 0;
 
+	if (!wait_for_switch(env->src_cpu)) {
+		env->all_pinned = false;
+		return 0;
+	}
 	bpf_for_each(scx_dsq, p, env->src_cpu, 0) {
 		struct fair_task *task = fair_task(p);
 
@@ -250,7 +191,10 @@ static __noinline s32 task_to_detach(struct look_around *env)
 	return found;
 }
 
-/* Takes a task out of its queue; no other CPU finds it then. Returns its weight (`detach_task`). */
+/*
+ * Takes a task out of its queue; no other CPU finds it then. Returns its weight, 0 if its CPU runs
+ * it now (`detach_task`).
+ */
 static __noinline u32 detach_task(struct look_around *env, s32 pid)
 {
 	struct task_struct *p;
@@ -278,12 +222,13 @@ static __noinline bool detach_tasks(struct look_around *env)
 
 	bpf_for(i, 0, NR_MIGRATE) {
 		s32 pid = env->imbalance > 0 ? task_to_detach(env) : 0;
-		u32 weight = pid ? detach_task(env, pid) : 0;
+		u32 weight;
 
-		if (!weight)
+		if (!pid)
 			break;
+		weight = detach_task(env, pid);
 		env->imbalance -= weight;
-		has_detached = true;
+		has_detached = has_detached || weight;
 	}
 	return has_detached;
 }

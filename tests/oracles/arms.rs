@@ -20,7 +20,7 @@ pub fn simulate(oracles: &[Oracle]) -> Vec<Result<(), String>> {
     judge(oracles, Backend::Sim)
 }
 
-/// Whether each oracle holds on the real kernel; runs that follow one another share a boot.
+/// Whether each oracle holds on the real kernel; runs of one machine share boots.
 pub fn boot(oracles: &[Oracle]) -> Vec<Result<(), String>> {
     assert!(oracles.iter().all(|oracle| oracle.place != Where::Simulator));
     judge(oracles, Backend::Vm)
@@ -32,7 +32,7 @@ pub fn records(runs: &[Run]) -> Vec<Record> {
 }
 
 /// Several boots, so that each CPU of the host has one.
-const TRIALS_PER_BOOT: u32 = 24;
+const TRIALS_PER_BOOT: usize = 24;
 
 /// Trials of several tests follow one another: a worker that is forked meanwhile would hold open
 /// what a compiler waits for.
@@ -45,7 +45,20 @@ fn run_all<'a>(runs: impl Iterator<Item = &'a Run>, backend: Backend) -> Vec<Rec
     for (position, run) in runs.enumerate() {
         trials.push(trial(run, position as u32, backend, &mut sources));
     }
+    share_boots(&mut trials);
     answers(&trials, sources)
+}
+
+/// Brings trials of one machine together, and gives each boot its number. The limit of real-time
+/// tasks is told to the kernel when it boots.
+fn share_boots(trials: &mut [Trial]) {
+    let booted = |trial: &Trial| (trial.machine.cpus, trial.machine.rt_runtime_us);
+    trials.sort_by_key(booted);
+    let alike = trials.chunk_by_mut(|a, b| booted(a) == booted(b));
+    let boots = alike.flat_map(|trials| trials.chunks_mut(TRIALS_PER_BOOT));
+    for (number, trials) in boots.enumerate() {
+        trials.iter_mut().for_each(|trial| trial.boot = number as u32);
+    }
 }
 
 fn judge(oracles: &[Oracle], backend: Backend) -> Vec<Result<(), String>> {
@@ -121,8 +134,6 @@ fn trial(run: &Run, position: u32, backend: Backend, sources: &mut Sources) -> T
         contestant: contestant(run.scheduler, sources),
         workload: workload(run),
         machine,
-        // The limit is told to the kernel when it boots.
-        boot: position / TRIALS_PER_BOOT * 2 + u32::from(!run.is_limited),
         position,
         trace: true,
         ..Trial::default()
