@@ -49,11 +49,14 @@ pub struct CompileError {
     pub message: String,
     /// The scheduler is not to blame: somebody asked for the end (see [`stop_at`]).
     pub interrupted: bool,
+    /// The simulator lacks what it uses; kernels may have it.
+    pub unsupported: bool,
 }
 
 impl CompileError {
     fn new(file: impl std::fmt::Display, message: String) -> CompileError {
-        CompileError { file: file.to_string(), line: None, message, interrupted: false }
+        let file = file.to_string();
+        CompileError { file, line: None, message, interrupted: false, unsupported: false }
     }
 
     /// A compiler's complaint about a scheduler.
@@ -64,6 +67,7 @@ impl CompileError {
             line: complaint.line,
             message: complaint.message,
             interrupted: complaint.interrupted,
+            unsupported: false,
         }
     }
 }

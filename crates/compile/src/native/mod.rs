@@ -70,7 +70,8 @@ fn fresh(source: &Source, twin: &Compiled) -> Result<(Vec<u8>, Facts), CompileEr
             return CompileError::of(source, complaint);
         }
         let message = format!("not for the simulator: {}", complaint.message);
-        CompileError::of(source, clang::Complaint { message, ..complaint })
+        let error = CompileError::of(source, clang::Complaint { message, ..complaint });
+        CompileError { unsupported: true, ..error }
     };
     let object = make::object(&compiler, &headers, &text).map_err(complain)?;
     let facts = facts::facts(&twin.object, &object)

@@ -178,7 +178,10 @@ fn simulated(costs: &Costs, records: &[Record], natives: &Natives) -> BTreeMap<S
     let simulate = |record: &Record| {
         let mut trial = record.trial.clone();
         (trial.backend, trial.machine.costs) = (Backend::MODEL, *costs);
-        sim::native::run(&trial, native_of(&trial, natives))
+        sim::native::run(
+            &trial,
+            native_of(&trial, natives).expect("our own schedulers are simulated"),
+        )
     };
     times::of(&records.iter().map(simulate).collect::<Vec<_>>())
 }

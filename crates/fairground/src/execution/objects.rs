@@ -17,8 +17,8 @@ use crate::exit::bad_input;
 /// Compiled schedulers by the SHA-256 of their source.
 pub type Objects = BTreeMap<String, Compiled>;
 
-/// Schedulers for the simulator by the SHA-256 of their source.
-pub type Natives = BTreeMap<String, Native>;
+/// Schedulers for the simulator by the SHA-256 of their source, or what it lacks for them.
+pub type Natives = BTreeMap<String, Result<Native, String>>;
 
 /// Sources of schedulers by their SHA-256.
 pub type Sources = BTreeMap<String, Source>;
@@ -52,11 +52,12 @@ pub fn texts<'a>(sources: impl IntoIterator<Item = &'a Source>) -> Vec<Scheduler
 }
 
 /// The scheduler of a trial in the simulator; `None` for policies of the kernel.
-pub fn native_of<'a>(trial: &Trial, natives: &'a Natives) -> Option<&'a Native> {
-    match &trial.contestant.scheduler {
-        SchedulerChoice::File { sha256, .. } => natives.get(sha256),
-        _ => None,
-    }
+///
+/// # Errors
+/// The scheduler uses what the simulator lacks.
+pub fn native_of<'a>(trial: &Trial, natives: &'a Natives) -> Result<Option<&'a Native>, &'a str> {
+    let SchedulerChoice::File { sha256, .. } = &trial.contestant.scheduler else { return Ok(None) };
+    natives.get(sha256).map(Result::as_ref).transpose().map_err(String::as_str)
 }
 
 /// Everything that trials need before the first of them can start.
@@ -79,7 +80,10 @@ pub fn prepare(trials: &[Trial], sources: &Sources) -> Result<Prepared> {
         };
         let simulated = trial.backend.is_model();
         if simulated && !prepared.native.contains_key(sha256) {
-            let native = compile::native::native(&source(file, sha256, sources)?)?;
+            let native = match compile::native::native(&source(file, sha256, sources)?) {
+                Err(error) if error.unsupported => Err(format!("{error}; try it with `--on vm`")),
+                other => Ok(other?),
+            };
             prepared.native.insert(sha256.clone(), native);
         }
         if !simulated && !prepared.bpf.contains_key(sha256) {

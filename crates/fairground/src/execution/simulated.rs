@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use model::{Outcome, Progress, Record, Trial};
 use sim::native::{LabFault, sandbox_parts, supervise};
 
-use super::VERSION;
 use super::objects::{Natives, native_of};
 use super::sink::Sink;
+use super::{VERSION, unsupported};
 
 /// Records that may wait to be kept. While the disk is busy, trials go on; if the program is killed
 /// then, these trials are run again, as those are that were running.
@@ -81,7 +81,10 @@ impl Work<'_, '_> {
 }
 
 fn answer(trial: &Trial, natives: &Natives, sink: &Sink<'_>) -> Result<Record, LabFault> {
-    let scheduler = native_of(trial, natives);
+    let scheduler = match native_of(trial, natives) {
+        Ok(scheduler) => scheduler,
+        Err(reason) => return Ok(unsupported(trial.clone(), reason)),
+    };
     let started = Instant::now();
     let timeout = Duration::from_millis(trial.timeout_ms);
     let mut record = supervise(trial, scheduler, timeout, sink.stop())?;

@@ -77,6 +77,7 @@ fn a_broken_scheduler_costs_its_own_trials_only() {
         ("spins", "hung", "dispatch does not end", ""),
         ("double_dispatch", "ejected", "already direct-dispatched", "double_dispatch.bpf.c:20)"),
         ("bad_queue", "ejected", "non-existent DSQ 0xbad", "bad_queue.bpf.c:19)"),
+        ("lacking", "unsupported", "the model has no scx_bpf_moonlight()", "lacking.bpf.c:21: "),
     ];
     let bench = Bench::new();
     let files: Vec<String> =

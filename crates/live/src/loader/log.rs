@@ -5,6 +5,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use libbpf_rs::{PrintCallback, PrintLevel, set_print};
 
+use super::{LoadError, unsupported};
+
 /// libbpf has one listener for the whole process, so only one object is loaded at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 static SAID: Mutex<String> = Mutex::new(String::new());
@@ -80,8 +82,23 @@ pub fn refusal(said: &str) -> Option<Refusal> {
     })
 }
 
-/// Why an object could not be loaded, in one line: the verifier's reason if it was the verifier,
-/// else libbpf's.
+/// Why an object could not be loaded: the kernel lacks a kfunc, or the verifier refuses it, or
+/// libbpf does.
+pub fn load_error(error: &str, said: &str) -> LoadError {
+    if let Some(name) = missing_kfunc(said) {
+        let kernel = nix::sys::utsname::uname();
+        let release = kernel.map(|name| name.release().to_string_lossy().into_owned());
+        return unsupported(format!(
+            "kernel {} has no {name}(); declare it `__ksym __weak` and call it only if \
+             bpf_ksym_exists({name}), or choose a kernel that has it",
+            release.unwrap_or_default()
+        ));
+    }
+    let verifier_tail = refusal(said).unwrap_or_default().tail;
+    LoadError { verifier_tail, ..LoadError::from(explain(error, said)) }
+}
+
+/// In one line: the verifier's reason if it was the verifier, else libbpf's.
 pub fn explain(error: &str, said: &str) -> String {
     let Some(found) = refusal(said) else {
         return format!("the object cannot be loaded: {error}; {}", warnings(said));
@@ -89,6 +106,13 @@ pub fn explain(error: &str, said: &str) -> String {
     let place =
         if found.source.is_empty() { String::new() } else { format!(" at {}", found.source) };
     format!("the verifier refuses {}{place}: {}", found.program, found.reason)
+}
+
+/// The kfunc that an object needs and the kernel lacks.
+fn missing_kfunc(said: &str) -> Option<&str> {
+    let (_, rest) = said.split_once("extern (func ksym) '")?;
+    let (name, rest) = rest.split_once('\'')?;
+    rest.starts_with(": not found in kernel").then_some(name)
 }
 
 /// The verifier ends its log with statistics.
@@ -161,6 +185,14 @@ mod tests {
         assert_eq!(found.reason, "R0 invalid mem access 'map_value_or_null'");
         assert_eq!(found.source, "bad.bpf.c:21: *cpu = 1;");
         assert_eq!(found.tail.last().map(|line| line.trim()), Some("R0 may be NULL here."));
+    }
+
+    #[test]
+    fn a_kfunc_that_the_kernel_lacks_has_a_name() {
+        let said =
+            "libbpf: extern (func ksym) 'scx_bpf_late': not found in kernel or module BTFs\n";
+        assert_eq!(missing_kfunc(said), Some("scx_bpf_late"));
+        assert_eq!(missing_kfunc(SAID), None);
     }
 
     #[test]

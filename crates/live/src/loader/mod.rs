@@ -42,7 +42,8 @@ pub struct LoadError {
     pub verifier_tail: Vec<String>,
     /// Flags and callbacks that this kernel lacks.
     pub notes: Vec<String>,
-    /// Whether this machine cannot load any sched_ext scheduler.
+    /// Whether this machine cannot load any sched_ext scheduler, or its kernel lacks what this one
+    /// calls.
     pub unsupported: bool,
     /// The kernel's reason for ejecting the scheduler while it was being enabled.
     pub exit: Option<Box<ExitInfo>>,
@@ -78,7 +79,7 @@ pub fn knobs(object: &[u8]) -> Result<Vec<Knob>, LoadError> {
 /// Loads a scheduler, sets its knobs, and waits until the kernel has enabled it.
 ///
 /// # Errors
-/// This kernel or process cannot load schedulers (`unsupported`), a knob is unknown or out of
+/// This kernel or process cannot load schedulers, or lacks a kfunc (`unsupported`), a knob is unknown or out of
 /// range, the verifier refuses the object, or the scheduler's `init` fails.
 pub fn load(
     compiled: &Compiled,
@@ -89,10 +90,8 @@ pub fn load(
     let fitted = fitted(compiled, knobs, KernelBtf::read, &listener)?;
     let Open { object, mut notes, place, .. } = fitted;
     let object = object.load().map_err(|error| LoadError {
-        message: log::explain(&error.to_string(), &listener.text()),
-        verifier_tail: log::refusal(&listener.text()).unwrap_or_default().tail,
         notes: notes.clone(),
-        ..LoadError::default()
+        ..log::load_error(&error.to_string(), &listener.text())
     })?;
     let printed = printed::listen_to(&object, &mut notes);
     let loaded = LoadedScheduler {

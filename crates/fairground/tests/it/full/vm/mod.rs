@@ -178,6 +178,24 @@ fn a_refusal_of_the_verifier_shows_line_and_last_words() {
 }
 
 #[test]
+fn a_function_that_the_kernel_lacks_is_named_with_what_to_write() {
+    testing::beyond_cargo_test!("boots a kernel");
+    need!(guest(&[]));
+    let bench = Bench::new();
+    let file = scheduler("lacking");
+    run(&bench, &["--scheduler", &file, "--workload", "tiny.toml", "--blocks", "1"], 1);
+    let outcome = &bench.records("fairground.db")[0].outcome;
+    assert_eq!(outcome.word(), "unsupported", "{outcome:?}");
+    for words in ["has no scx_bpf_moonlight()", "bpf_ksym_exists(scx_bpf_moonlight)"] {
+        assert!(outcome.reason().contains(words), "{outcome:?}");
+    }
+    let said = stdout(&bench.run(&["check", &file]).code(1));
+    let [simulator, verifier] = ["ok     simulator", "WRONG  verifier"];
+    assert!(said.contains(simulator) && said.contains(verifier), "{said}");
+    assert!(said.contains("unsupported: kernel 7."), "{said}");
+}
+
+#[test]
 fn a_kernel_without_sched_ext_is_not_booted_for_it() {
     testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
