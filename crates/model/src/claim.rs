@@ -7,7 +7,6 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +21,8 @@ pub struct Claim {
     pub id: String,
     /// The claim in one plain sentence.
     pub about: String,
-    /// The publication.
-    pub source: Source,
+    /// The publication as a heading; reports have the claims of each together, in its order.
+    pub source: String,
     /// Author, title, year, place.
     pub citation: String,
     /// How it was measured: machine, kernel, tool with its command, repeats, metric.
@@ -38,43 +37,6 @@ pub struct Claim {
     /// The tests that repeat it, the most trusted one first.
     #[serde(default, rename = "test")]
     pub tests: Vec<Test>,
-}
-
-/// The publications that claims come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Source {
-    /// Users' reports about ECHO, 2024.
-    S0,
-    /// O(1) against Linux 2.4's scheduler under NetBench, 2002.
-    S1,
-    /// Six schedulers under geekbench and jitterdebugger, 2022.
-    S2,
-    /// A thesis on CFS and MuQSS, 2021.
-    S3,
-    /// A student's report on SCHED_OTHER, SCHED_RR and SCHED_FIFO.
-    S4,
-}
-
-impl Source {
-    /// All, in the order of reports.
-    pub const ALL: [Source; 5] = [Self::S0, Self::S1, Self::S2, Self::S3, Self::S4];
-
-    /// Its topic, as a heading.
-    pub fn title(self) -> &'static str {
-        match self {
-            Source::S0 => "ECHO against EEVDF and BORE: users' reports, 2024",
-            Source::S1 => "O(1) against the scheduler of Linux 2.4: NetBench, 2002",
-            Source::S2 => "Six schedulers: geekbench and jitterdebugger, 2022",
-            Source::S3 => "CFS against MuQSS: a thesis, 2021",
-            Source::S4 => "SCHED_OTHER, SCHED_RR and SCHED_FIFO: a student's report",
-        }
-    }
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
-    }
 }
 
 /// A number as it was printed.

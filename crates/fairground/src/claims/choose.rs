@@ -94,7 +94,7 @@ pub fn claims(wanted: &Wanted) -> Result<Vec<Chosen>> {
              fairground replicate ./mine.toml",
         ));
     }
-    chosen.sort_by_key(|chosen| chosen.claim.source);
+    chosen.sort_by(|one, other| one.claim.source.cmp(&other.claim.source));
     Ok(chosen)
 }
 

@@ -3,7 +3,6 @@
 
 use std::fmt::Write;
 
-use model::claim::Source;
 use stats::decide::replication::Reproduction;
 
 use super::phrases::{absence, found, kernels, published};
@@ -26,12 +25,8 @@ pub fn markdown(replication: &Replication) -> String {
         clean(&kernels(&replication.kernels)),
     );
     let _ = writeln!(text, "```sh\n{}\n```", replication.command);
-    for source in Source::ALL {
-        let has_source = |judged: &&Judged| judged.claim.source == source;
-        let claims: Vec<&Judged> = replication.claims.iter().filter(has_source).collect();
-        if !claims.is_empty() {
-            let _ = write!(text, "\n## {source}: {}\n\n{}", source.title(), table(&claims));
-        }
+    for claims in replication.claims.chunk_by(|one, next| one.claim.source == next.claim.source) {
+        let _ = write!(text, "\n## {}\n\n{}", clean(&claims[0].claim.source), table(claims));
     }
     text + &afterwards(replication) + &untested(replication)
 }
@@ -47,7 +42,7 @@ fn afterwards(replication: &Replication) -> String {
     if text.is_empty() { text } else { format!("{heading}{text}") }
 }
 
-fn table(claims: &[&Judged]) -> String {
+fn table(claims: &[Judged]) -> String {
     let headings = ["claim", "published", "measured", "verdict"];
     let mut table = Table::new(&headings.map(|heading| (heading, Align::Left)));
     for judged in claims {
