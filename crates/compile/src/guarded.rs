@@ -5,8 +5,6 @@
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -46,17 +44,6 @@ const MOST_WORDS: u64 = 1 << 20;
 
 /// The longest time between two looks at whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);
-
-static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-
-/// From now on, compilers are killed when the flag becomes true. The first flag counts.
-pub fn stop_at(flag: Arc<AtomicBool>) {
-    let _ = STOP.set(flag);
-}
-
-fn is_stopped() -> bool {
-    STOP.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
-}
 
 /// The files that a clang call with this scratch folder may reach.
 pub fn reach(clang: &Path, read: &[&Path], scratch: &Path) -> Reach {
@@ -121,7 +108,7 @@ fn wait(child: &mut Child) -> io::Result<std::process::ExitStatus> {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        if is_stopped() {
+        if process::stop::is_asked() {
             break io::ErrorKind::Interrupted;
         }
         if silence.is_over(used(child)) {
@@ -150,7 +137,11 @@ pub fn stopped_by(output: &Output) -> Option<String> {
     }
     match output.status.signal()? {
         libc::SIGKILL | libc::SIGXCPU => Some(too_long()),
-        libc::SIGXFSZ => Some("makes an object of more than 256 MiB; make the text smaller".into()),
+        libc::SIGXFSZ => Some(
+            "makes an object of more than 256 MiB, or than `ulimit -f` allows; make the text \
+             smaller, or raise the limit"
+                .into(),
+        ),
         signal => Some(format!("ended with signal {signal}")),
     }
 }

@@ -34,10 +34,9 @@ mod embedded {
     include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 }
 
-pub use guarded::stop_at;
 pub use header::{Header, Lineage};
 pub use object::{Compiled, OBJECTS_VARIABLE, find_object, write_object};
-pub use source::{Source, builtin, files, resolve, unpack};
+pub use source::{Source, builtin, files, is_path, resolve, unpack};
 
 /// Why a scheduler could not be compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,7 +46,7 @@ pub struct CompileError {
     pub line: Option<u32>,
     /// Clang's message, or what is missing and how to get it.
     pub message: String,
-    /// The scheduler is not to blame: somebody asked for the end (see [`stop_at`]).
+    /// The scheduler is not to blame: somebody asked for the end (see [`process::stop`]).
     pub interrupted: bool,
     /// The simulator lacks what it uses; kernels may have it.
     pub unsupported: bool,

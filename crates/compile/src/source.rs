@@ -42,6 +42,11 @@ pub fn builtin() -> Vec<Source> {
     embedded::BUILTINS.iter().map(source).collect()
 }
 
+/// Whether [`resolve`] takes it for a file's path.
+pub fn is_path(file: &str) -> bool {
+    file.contains('/') || file.ends_with(ENDING)
+}
+
 /// Finds a scheduler: a name without `/` and `.bpf.c` is a built-in one, everything else is a file,
 /// relative to
 /// `base`.
@@ -49,7 +54,7 @@ pub fn builtin() -> Vec<Source> {
 /// # Errors
 /// When there is no such scheduler or file; the message says which names there are.
 pub fn resolve(file: &str, base: &Path) -> Result<Source, CompileError> {
-    if !file.contains('/') && !file.ends_with(ENDING) {
+    if !is_path(file) {
         return builtin().into_iter().find(|s| s.name == file).ok_or_else(|| unknown(file));
     }
     let path = if base == Path::new(".") { file.into() } else { base.join(file) };

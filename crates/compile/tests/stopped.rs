@@ -15,7 +15,7 @@ fn a_compiler_is_stopped() {
     std::fs::write(&path, text).expect("the folder can be written");
     let source = compile::resolve(&path.display().to_string(), Path::new("")).expect("it is there");
     let stop = Arc::new(AtomicBool::new(false));
-    compile::stop_at(stop.clone());
+    process::stop::at(stop.clone());
     let begin = Instant::now();
     std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(500));

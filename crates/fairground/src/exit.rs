@@ -64,7 +64,8 @@ pub fn interrupted() -> ExitCode {
 pub fn report(error: &Error) -> ExitCode {
     let code = code(error);
     if code != 0 {
-        tell(format_args!("fairground: {error:#}"));
+        let limit = if error.chain().any(is_file_limit) { BEYOND_LIMIT } else { "" };
+        tell(format_args!("fairground: {error:#}{limit}"));
     }
     ExitCode::from(code)
 }
@@ -100,6 +101,14 @@ fn is_wrong_file(error: &store::StoreError) -> bool {
     use store::StoreError::{Broken, Missing, NotAStore, OtherVersion, Unwritable};
     let wrong = matches!(error, Missing { .. } | OtherVersion { .. } | NotAStore { .. });
     wrong || matches!(error, Unwritable { .. } | Broken { .. })
+}
+
+/// What is said of a file that may not grow.
+const BEYOND_LIMIT: &str = "; no file may grow beyond the limit that `ulimit -f` shows";
+
+fn is_file_limit(error: &(dyn std::error::Error + 'static)) -> bool {
+    let io = error.downcast_ref::<io::Error>();
+    io.is_some_and(|error| error.kind() == io::ErrorKind::FileTooLarge)
 }
 
 /// The reader of our output has closed it, like `head`; that is no error.

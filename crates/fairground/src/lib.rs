@@ -36,6 +36,8 @@ pub mod ui;
 use std::panic;
 use std::process::ExitCode;
 
+use execution::interrupt;
+
 /// The whole program: from the command line to the exit code.
 pub fn start() -> ExitCode {
     // The player's `exec` steps start this program only to see it end.
@@ -46,6 +48,8 @@ pub fn start() -> ExitCode {
         execution::in_guest::serve();
     }
     exit::hook_panics();
+    spec::assets::on_note(output::tell_once);
+    interrupt::survive_file_limit();
     match panic::catch_unwind(|| cmd::Cli::read().run()) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => exit::report(&error),

@@ -55,7 +55,7 @@ impl Record {
 }
 
 /// Why this cannot be a name; `None` if it can.
-fn name_fault(what: &str, name: &str) -> Option<String> {
+pub fn name_fault(what: &str, name: &str) -> Option<String> {
     match name {
         "" => Some(format!("its {what} has no name")),
         name if name.chars().count() > NAME_MAX => Some(format!("its {what}'s name is too long")),

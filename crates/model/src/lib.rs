@@ -18,7 +18,7 @@
 //! What is not here: files, clocks, threads, SQL, HTML.
 
 pub mod backend;
-mod check;
+pub mod check;
 pub mod claim;
 pub mod contestant;
 pub mod experiment;

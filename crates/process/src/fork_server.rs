@@ -17,9 +17,11 @@ use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::passing::{receive, send};
+use crate::patient::Patient;
 use crate::{FORKING, Process, be_child, fork};
 
 /// What the server's processes do.
@@ -47,6 +49,7 @@ impl ForkServer {
         // would keep the end open, and nobody would notice the server's death.
         let _turn = FORKING.lock().unwrap_or_else(PoisonError::into_inner);
         let (ours, its) = UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
         let starter = std::process::id();
         let closed = ours.as_raw_fd();
         let process = fork(move || {
@@ -59,41 +62,82 @@ impl ForkServer {
         Ok(ForkServer { requests: Mutex::new(Some(ours)), process: Some(process) })
     }
 
-    /// Lets the server, and all processes that it forks later, know something.
-    pub fn teach(&self, lesson: &[u8]) -> io::Result<()> {
-        self.request(|server| send(server, lesson, None))
+    /// Lets the server, and all processes that it forks later, know something. `false`: `stop`
+    /// became true before that.
+    ///
+    /// # Errors
+    /// The server is gone, or stays stopped.
+    pub fn teach(&self, lesson: &[u8], stop: &AtomicBool) -> io::Result<bool> {
+        Ok(self.request(stop, |server| send(server, lesson, None))?.is_some())
     }
 
     /// Has the server fork a process for an order. It gets copies of `ends`; the others are closed.
-    pub fn fork(&self, order: &[u8], ends: [OwnedFd; 2]) -> io::Result<Process> {
+    /// `None`: `stop` became true before there was one.
+    ///
+    /// # Errors
+    /// The server is gone, stays stopped, or cannot fork.
+    pub fn fork(
+        &self,
+        order: &[u8],
+        ends: [OwnedFd; 2],
+        stop: &AtomicBool,
+    ) -> io::Result<Option<Process>> {
         let mut reply = [0; size_of::<i32>()];
-        self.request(|server| {
+        let asked = self.request(stop, |server| {
             send(server, order, Some(&ends))?;
             server.read_exact(&mut reply)
         })?;
-        match i32::from_ne_bytes(reply) {
-            pid @ 1.. => Ok(Process { pid }),
-            error => Err(io::Error::from_raw_os_error(-error)),
+        match (asked, i32::from_ne_bytes(reply)) {
+            (None, _) => Ok(None),
+            (Some(()), pid @ 1..) => Ok(Some(Process { pid })),
+            (Some(()), error) => Err(io::Error::from_raw_os_error(-error)),
         }
     }
 
-    fn request<T>(&self, ask: impl FnOnce(&mut UnixStream) -> io::Result<T>) -> io::Result<T> {
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+    fn request<T>(
+        &self,
+        stop: &AtomicBool,
+        ask: impl FnOnce(&mut Patient<'_>) -> io::Result<T>,
+    ) -> io::Result<Option<T>> {
         let gone = || io::Error::new(BrokenPipe, "the fork server is gone");
-        ask(requests.as_mut().ok_or_else(gone)?).map_err(|error| match error.kind() {
-            UnexpectedEof | BrokenPipe | ConnectionReset => gone(),
-            _ => error,
-        })
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let to = self.process.as_ref().map_or(0, Process::pid);
+        let socket = requests.as_ref().ok_or_else(gone)?;
+        let asked = ask(&mut Patient { socket, to, stop });
+        if asked.is_err() {
+            // Nobody can tell any more which answer is whose.
+            hang_up(&mut requests);
+        }
+        match asked {
+            Ok(answer) => Ok(Some(answer)),
+            Err(_) if stop.load(Ordering::Relaxed) => Ok(None),
+            Err(error) => match error.kind() {
+                UnexpectedEof | BrokenPipe | ConnectionReset => Err(gone()),
+                _ => Err(error),
+            },
+        }
+    }
+}
+
+/// Ends the connection. Processes that were forked since have copies of this end, so closing it
+/// would not be enough.
+fn hang_up(requests: &mut MutexGuard<'_, Option<UnixStream>>) {
+    if let Some(socket) = requests.take() {
+        let _ = socket.shutdown(Shutdown::Both);
     }
 }
 
 impl Drop for ForkServer {
     fn drop(&mut self) {
-        // It ends when the connection does. Processes that were forked since have copies of this
-        // end, so closing it would not be enough.
-        let requests = self.requests.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        requests.map(|socket| socket.shutdown(Shutdown::Both));
-        self.process.take().map(Process::wait);
+        // It ends when the connection does, unless it is stopped.
+        hang_up(&mut self.requests.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(process) = self.process.take() {
+            process.kill(libc::SIGCONT);
+            process.wait();
+        }
     }
 }
 
@@ -161,6 +205,7 @@ mod tests {
     use crate::{Pipe, await_readable, pipe};
 
     const LONG: Duration = Duration::from_secs(20);
+    static NEVER: AtomicBool = AtomicBool::new(false);
 
     /// Answers with all lessons and the order; some orders mean something else.
     struct Parrot(Vec<u8>);
@@ -190,8 +235,8 @@ mod tests {
     /// A process for an order, with the end where its answer is read.
     fn asked(server: &ForkServer, order: &[u8]) -> (Process, File) {
         let (answer, other) = (pipe().expect("a pipe"), pipe().expect("a pipe"));
-        let process = server.fork(order, [answer.write, other.write]).expect("a process");
-        (process, File::from(answer.read))
+        let process = server.fork(order, [answer.write, other.write], &NEVER).expect("an answer");
+        (process.expect("a process"), File::from(answer.read))
     }
 
     fn answer(server: &ForkServer, order: &[u8]) -> (Vec<u8>, i32) {
@@ -207,7 +252,7 @@ mod tests {
         let server = server();
         assert_eq!(answer(&server, b"one"), (b"one".to_vec(), 0));
         let long = vec![b'x'; 3 << 20];
-        server.teach(&long).expect("a lesson");
+        assert!(server.teach(&long, &NEVER).expect("a lesson"));
         assert_eq!(answer(&server, b"two"), ([&long, &b"two"[..]].concat(), 0));
         assert_eq!(answer(&server, &long), ([&long[..], &long].concat(), 0));
         assert_eq!(answer(&server, b""), (long, 0));
@@ -240,7 +285,8 @@ mod tests {
         let (sleeper, _from) = asked(&server, b"sleep");
         let Pipe { read, write } = pipe().expect("a pipe");
         let other = pipe().expect("a pipe");
-        let quick = server.fork(b"quick", [write, other.write]).expect("a process");
+        let quick = server.fork(b"quick", [write, other.write], &NEVER).expect("an answer");
+        let quick = quick.expect("a process");
         let (later, _from_later) = asked(&server, b"sleep");
         let mut answer = Vec::new();
         File::from(read).read_to_end(&mut answer).expect("an end while others run");
@@ -297,9 +343,58 @@ mod tests {
         let (sleeper, _from) = asked(&server, b"sleep");
         server.process.as_ref().expect("it runs").kill(libc::SIGKILL);
         let (answer, other) = (pipe().expect("a pipe"), pipe().expect("a pipe"));
-        let error = server.fork(b"late", [answer.write, other.write]).expect_err("it is dead");
+        let late = server.fork(b"late", [answer.write, other.write], &NEVER);
+        let error = late.expect_err("it is dead");
         assert_eq!(error.to_string(), "the fork server is gone");
         sleeper.kill(libc::SIGKILL);
         sleeper.wait();
+    }
+
+    fn unanswered(server: &ForkServer, stop: &AtomicBool) -> io::Result<Option<Process>> {
+        let (answer, other) = (pipe()?, pipe()?);
+        server.fork(b"order", [answer.write, other.write], stop)
+    }
+
+    #[test]
+    fn nobody_waits_for_ever_for_a_server_that_is_stopped() {
+        let _turn = turn();
+        let (server, stop) = (server(), AtomicBool::new(false));
+        let own = server.process.as_ref().expect("it runs");
+        assert_eq!(answer(&server, b"before").1, 0);
+        own.kill(libc::SIGSTOP);
+        let ended = std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| unanswered(&server, &stop));
+            std::thread::sleep(Duration::from_millis(300));
+            assert!(!waiting.is_finished());
+            stop.store(true, Ordering::Relaxed);
+            waiting.join().expect("the thread")
+        });
+        assert!(ended.expect("no fault").is_none());
+        let late = unanswered(&server, &NEVER).expect_err("it was given up");
+        assert_eq!(late.to_string(), "the fork server is gone");
+    }
+
+    #[test]
+    fn a_server_that_stays_stopped_is_an_error() {
+        let _turn = turn();
+        let server = server();
+        assert_eq!(answer(&server, b"before").1, 0);
+        let own = server.process.as_ref().expect("it runs");
+        // One that goes on in time answers.
+        own.kill(libc::SIGSTOP);
+        let waits = || {
+            std::thread::sleep(Duration::from_millis(300));
+            own.kill(libc::SIGCONT);
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(waits);
+            assert_eq!(answer(&server, b"late"), (b"late".to_vec(), 0));
+        });
+        own.kill(libc::SIGSTOP);
+        // More than the connection holds.
+        let fault = server.teach(&vec![b'x'; 3 << 20], &NEVER).expect_err("it is stopped");
+        let said = fault.to_string();
+        assert!(said.starts_with(&format!("process {} of this program was stopped", own.pid())));
+        assert!(said.ends_with("for 10 s; run it again with --resume"), "{said}");
     }
 }

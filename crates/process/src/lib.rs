@@ -4,10 +4,11 @@
 //! The pieces are shared by the supervisors of the simulator and of the live backend: [`pipe`] for
 //! the answer, [`Process::fork`] for the work, [`caught`] for its panics, and [`await_readable`]
 //! for a supervisor that waits with a limit. [`fork_server`] forks for a process that has become
-//! large; its messages go through `passing`.
+//! large; its messages go through `passing`, and nobody waits for ever for a process that is stopped
+//! ([`patient`]).
 //!
-//! [`sandbox`] is what such a process cannot do, [`silence`] measures how long it has taken, and
-//! [`installed`] finds programs.
+//! [`sandbox`] is what such a process cannot do, [`silence`] measures how long it has taken,
+//! [`stop`] is a request to end, and [`installed`] finds programs.
 //!
 //! What is not here: when a worker is told to stop or is killed, and what its answer means. The two
 //! backends differ in that.
@@ -15,8 +16,10 @@
 pub mod fork_server;
 pub mod installed;
 mod passing;
+pub mod patient;
 pub mod sandbox;
 pub mod silence;
+pub mod stop;
 
 use std::any::Any;
 use std::io;

@@ -9,22 +9,25 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
 use nix::errno::Errno;
+use nix::poll::PollFlags;
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
+
+use crate::patient::Patient;
 
 const HEAD: usize = size_of::<u64>();
 
 type Head = (usize, Option<[OwnedFd; 2]>);
 
 /// Sends a message, and copies of the descriptors.
-pub fn send(mut to: &UnixStream, bytes: &[u8], ends: Option<&[OwnedFd; 2]>) -> io::Result<()> {
+pub fn send(to: &mut Patient<'_>, bytes: &[u8], ends: Option<&[OwnedFd; 2]>) -> io::Result<()> {
     let head = (bytes.len() as u64).to_ne_bytes();
     let ends = ends.map(|ends| ends.each_ref().map(AsRawFd::as_raw_fd));
     let rights = ends.as_ref().map(|ends| ControlMessage::ScmRights(ends));
-    let flags = MsgFlags::MSG_NOSIGNAL;
-    uninterrupted(|| {
-        let piece = [IoSlice::new(&head)];
-        let sent = sendmsg::<()>(to.as_raw_fd(), &piece, rights.as_slice(), flags, None)?;
-        whole_head(sent)
+    to.when_ready(PollFlags::POLLOUT, || {
+        let (socket, piece) = (to.socket.as_raw_fd(), [IoSlice::new(&head)]);
+        let flags = MsgFlags::MSG_NOSIGNAL;
+        let sent = sendmsg::<()>(socket, &piece, rights.as_slice(), flags, None)?;
+        Ok(whole_head(sent)?)
     })?;
     to.write_all(bytes)
 }

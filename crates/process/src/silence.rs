@@ -25,6 +25,11 @@ impl Silence {
         Silence { limit, total: Duration::ZERO, last: Instant::now(), used }
     }
 
+    /// Leaves out the time since the last look: somebody has stopped the process.
+    pub fn pause(&mut self) {
+        self.last = Instant::now();
+    }
+
     /// Adds the time since the last look; says whether the limit is reached.
     pub fn is_over(&mut self, used: Option<Duration>) -> bool {
         let wall = self.last.elapsed();

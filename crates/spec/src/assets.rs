@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The project's files by name: from a path, from the project's folders here, or from inside the
-//! binary.
+//! The project's files: by a path, or by a name. A name means the built-in file. A file in a folder
+//! of the project's kind below the current folder (`./workloads/mine.toml`) has a name too, unless
+//! a built-in one has the same: whoever runs something in a stranger's folder runs what the name
+//! says everywhere. [`on_note`] hears which file was taken where that could surprise.
 //!
 //! Adding a file to `workloads/`, `machines/`, `experiments/`, `claims/`, `cares/` or `kernels/` is
 //! all that it takes: names are found in the folders, there is no register.
@@ -9,6 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::SpecError;
 use crate::source::{near, quoted};
@@ -59,6 +62,16 @@ impl Kind {
             Kind::Kernel => "kernel",
         }
     }
+
+    /// The option that takes a path of this kind; empty where a verb takes it.
+    fn option(self) -> &'static str {
+        match self {
+            Kind::Workload => "--workload",
+            Kind::Machine => "--machine",
+            Kind::Care => "--care",
+            Kind::Experiment | Kind::Claim | Kind::Kernel => "",
+        }
+    }
 }
 
 /// A file that was found.
@@ -80,32 +93,94 @@ impl Asset {
     }
 }
 
+/// Who hears a note.
+static HEARS: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Has notes about the files that were taken go to `hears`, which may get one several times.
+pub fn on_note(hears: fn(&str)) {
+    let _ = HEARS.set(hears);
+}
+
+fn note(text: &str) {
+    if let Some(hears) = HEARS.get() {
+        hears(text);
+    }
+}
+
 /// Finds a file. `name` is a path (it holds a `/` or ends in `.toml` or `.json`), relative to
 /// `base` or to the current directory, or the stem of a file in the kind's folder.
 pub fn find(kind: Kind, name: &str, base: &Path) -> Result<Asset, SpecError> {
     if is_path(name) {
         return at_path(kind, name, base);
     }
-    for ending in ["toml", "json"] {
-        let path = PathBuf::from(kind.folder()).join(format!("{name}.{ending}"));
-        if path.is_file() {
-            return read(&path);
-        }
-        if let Some(asset) = embedded(&path.display().to_string()) {
-            return Ok(asset);
-        }
+    if let Some(asset) = builtin(kind, name) {
+        note_shadowed_by_file(kind, name, &asset.text);
+        return Ok(asset);
     }
-    Err(unknown(kind, name))
+    let own = own_files(kind, name);
+    let Some(path) = own.iter().find(|path| path.is_file()) else {
+        return Err(unknown(kind, name));
+    };
+    note(&format!("note: {} {name} is {}, a file of this folder", kind.noun(), path.display()));
+    read(path)
+}
+
+/// How the names of definitions end.
+const ENDINGS: [&str; 2] = ["toml", "json"];
+
+/// The built-in file of a name.
+pub fn builtin(kind: Kind, name: &str) -> Option<Asset> {
+    ENDINGS.iter().find_map(|ending| embedded(&format!("{}/{name}.{ending}", kind.folder())))
+}
+
+/// The files of the current folder that would have a name.
+fn own_files(kind: Kind, name: &str) -> [PathBuf; 2] {
+    ENDINGS.map(|ending| Path::new(".").join(kind.folder()).join(format!("{name}.{ending}")))
+}
+
+/// As [`note_shadowed`], for a definition.
+pub fn note_shadowed_by_file(kind: Kind, name: &str, text: &str) {
+    note_shadowed(kind.noun(), name, kind.option(), text, &own_files(kind, name));
+}
+
+/// Notes that a name means what is built in, if one of the files has the same name and another
+/// text. `option` is what a path of that file is written behind.
+pub fn note_shadowed(noun: &str, name: &str, option: &str, text: &str, files: &[PathBuf]) {
+    if let Some(path) = files.iter().find(|path| is_another(path, text)) {
+        let path = path.display();
+        let how = match option {
+            "" => "if it is named by this path".into(),
+            option => format!("with {option} {path}"),
+        };
+        note(&format!("note: {noun} {name} is the built-in one; {path} is used {how}"));
+    }
+}
+
+/// Whether there is a file, and with another text.
+fn is_another(path: &Path, text: &str) -> bool {
+    path.is_file()
+        && crate::files::text(path, crate::files::DEFINITION).ok().as_deref() != Some(text)
+}
+
+/// The files of the current folder whose names mean others, which are built in.
+pub fn shadowed(kind: Kind) -> Vec<PathBuf> {
+    let names = names(kind).into_iter().filter_map(|name| Some((builtin(kind, &name)?, name)));
+    let own = names.flat_map(|(asset, name)| {
+        let paths = own_files(kind, &name).into_iter();
+        paths.filter(move |path| is_another(path, &asset.text))
+    });
+    own.collect()
+}
+
+/// The names of the built-in files, sorted.
+pub fn builtin_names(kind: Kind) -> BTreeSet<String> {
+    let paths = EMBEDDED.iter().map(|(path, _)| Path::new(path));
+    paths.filter(|path| path.starts_with(kind.folder())).filter_map(stem).collect()
 }
 
 /// The names that [`find`] knows without a path, sorted.
 pub fn names(kind: Kind) -> Vec<String> {
-    let mut names: BTreeSet<String> = EMBEDDED
-        .iter()
-        .map(|(path, _)| Path::new(path))
-        .filter(|path| path.starts_with(kind.folder()))
-        .filter_map(stem)
-        .collect();
+    let mut names = builtin_names(kind);
     let here = fs::read_dir(kind.folder()).into_iter().flatten().flatten().map(|file| file.path());
     names.extend(here.filter(|path| has_ending(path)).filter_map(|path| stem(&path)));
     names.into_iter().collect()
@@ -136,7 +211,8 @@ fn stem(path: impl AsRef<Path>) -> Option<String> {
 }
 
 fn at_path(kind: Kind, name: &str, base: &Path) -> Result<Asset, SpecError> {
-    let candidates = [PathBuf::from(name), base.join(name)];
+    // A file means its own neighbours before those of the folder that it is used in.
+    let candidates = [base.join(name), PathBuf::from(name)];
     match candidates.iter().find(|path| path.exists()) {
         Some(path) => read(path),
         None => embedded(name).ok_or_else(|| {

@@ -32,15 +32,16 @@ const RT_RUNTIME: &str = "write 0 … 1000000, or -1 for no limit";
 
 /// Reads a machine by name or path; the machine `here` has `host_cpus`.
 ///
-/// `counted_16` is `counted_4` with 16 CPUs, unless there is a file of that name.
+/// `counted_16` is `counted_4` with 16 CPUs, unless there is a built-in file of that name.
 pub fn load(name: &str, base: &Path, host_cpus: u32) -> Result<Machine, SpecError> {
-    match (assets::find(Kind::Machine, name, base), counted(name)) {
-        (Err(_), Some(cpus)) => {
+    match counted(name).filter(|_| assets::builtin(Kind::Machine, name).is_none()) {
+        Some(cpus) => {
+            assets::note_shadowed_by_file(Kind::Machine, name, "");
             let model = read(&assets::find(Kind::Machine, COUNTED, base)?, host_cpus)?;
             let about = format!("{cpus} CPUs in virtual time, with the costs of `{COUNTED}`");
             Ok(Machine { name: name.to_owned(), about, cpus, ..model })
         }
-        (found, _) => read(&found?, host_cpus),
+        None => read(&assets::find(Kind::Machine, name, base)?, host_cpus),
     }
 }
 

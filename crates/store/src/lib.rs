@@ -35,6 +35,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use model::{Experiment, text};
+use nix::libc::RLIM_INFINITY;
+use nix::sys::resource::{Resource, getrlimit};
 use rusqlite::ffi::ErrorCode;
 use rusqlite::{Connection, OpenFlags};
 
@@ -74,6 +77,31 @@ impl Session {
     pub fn first(&self) -> i64 {
         self.campaign.unwrap_or(self.id)
     }
+
+    /// Why Fairground cannot have made this session of a stranger; `None` if it can.
+    pub fn fault(&self) -> Option<String> {
+        if !exchange::shell::is_plain_command(&self.command) {
+            return Some("its command is no call of this program".into());
+        }
+        if self.started_unix_s > i64::MAX as u64 {
+            return Some("its date is too large".into());
+        }
+        let Experiment { name, contestants, workloads, machines, .. } = &self.experiment;
+        let names = [("experiment", name)].into_iter();
+        let names = names.chain(contestants.iter().map(|is| ("contestant", &is.name)));
+        let names = names.chain(workloads.iter().map(|is| ("workload", &is.name)));
+        let mut names = names.chain(machines.iter().map(|is| ("machine", &is.name)));
+        names.find_map(|(what, name)| model::check::name_fault(what, name))
+    }
+
+    /// The same of one of its records.
+    pub fn record_fault(&self, record: &model::Record) -> Option<String> {
+        let trial = record.trial.id();
+        if record.trial.experiment != self.experiment.name {
+            return Some(format!("trial {trial} is of another experiment than its session"));
+        }
+        record.fault().map(|fault| format!("trial {trial} is no record: {fault}"))
+    }
 }
 
 /// The origin of a session from a shared file.
@@ -100,6 +128,12 @@ pub struct SchedulerSource {
 }
 
 impl SchedulerSource {
+    /// Why no trial can name this text of a stranger; `None` if one can.
+    pub fn fault(&self) -> Option<String> {
+        let name = text::line(&self.name);
+        (!self.is_genuine()).then(|| format!("the text of {name} is not what its SHA-256 says"))
+    }
+
     /// Whether the texts are those that the hash names.
     pub fn is_genuine(&self) -> bool {
         let whole: String = self.files.iter().map(|(_, text)| text.as_str()).collect();
@@ -244,6 +278,10 @@ pub enum StoreError {
     #[error("{path}: the disk is full; nothing was lost before this record. Free some space and go \
         on with `--resume`", path = path.display())]
     Full { path: PathBuf },
+    #[error("{path}: the file may not grow beyond the limit for files here (`ulimit -f`); nothing \
+        was lost before this record. Raise the limit and go on with `--resume`",
+        path = path.display())]
+    FileLimit { path: PathBuf },
     #[error("{path}: cannot be opened or written ({why}); the file and its folder must exist and \
         be writable, or choose another with `--store FILE`", path = path.display())]
     Unwritable { path: PathBuf, why: &'static str },
@@ -269,6 +307,9 @@ impl StoreError {
                 StoreError::Locked { path }
             }
             Some(ErrorCode::DiskFull) => StoreError::Full { path },
+            Some(ErrorCode::SystemIoFailure) if writing_failed(code) && has_file_limit() => {
+                StoreError::FileLimit { path }
+            }
             Some(ErrorCode::ReadOnly) => StoreError::Unwritable { path, why: "it is read-only" },
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 let folder = path.parent().filter(|folder| *folder != Path::new(""));
@@ -286,4 +327,16 @@ impl StoreError {
             Some(_) => StoreError::Sql { path, doing, code },
         }
     }
+}
+
+/// Whether SQLite's extended code is that of a write, of a growing file, or of its shared memory.
+fn writing_failed(code: i32) -> bool {
+    use rusqlite::ffi::{SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_TRUNCATE, SQLITE_IOERR_WRITE};
+    [SQLITE_IOERR_WRITE, SQLITE_IOERR_TRUNCATE, SQLITE_IOERR_SHMSIZE].contains(&code)
+}
+
+/// Whether files of this process have a largest size. SQLite does not say which error of the system
+/// it has met; a full disk has a code of its own.
+fn has_file_limit() -> bool {
+    getrlimit(Resource::RLIMIT_FSIZE).is_ok_and(|(most, _)| most != RLIM_INFINITY)
 }

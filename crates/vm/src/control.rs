@@ -3,7 +3,7 @@
 //! protocol) for the one breakpoint at which the guest stops. Each has a pair of sockets.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::thread::sleep;
@@ -18,12 +18,14 @@ use crate::qemu;
 /// to do.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(2);
+/// How often a wait for an answer looks whether the end is asked for.
+const STOP_CHECK: Duration = Duration::from_millis(200);
 /// QEMU's own limit is that of a network.
 const BYTES_PER_S: u64 = 1 << 40;
 
 pub(crate) struct Control {
     socket: UnixStream,
-    lines: BufReader<UnixStream>,
+    lines: BufReader<Answers>,
     debugger: Debugger,
     /// Whether the machine has said that it has stopped.
     has_stopped: bool,
@@ -54,8 +56,7 @@ impl Control {
     /// The connections; the machine stops when it executes the instruction at `stop_at`.
     pub fn new(stop_at: usize) -> Result<(Control, Ends)> {
         let (socket, theirs) = UnixStream::pair()?;
-        socket.set_read_timeout(Some(PATIENCE))?;
-        let lines = BufReader::new(socket.try_clone()?);
+        let lines = BufReader::new(Answers::new(socket.try_clone()?)?);
         let (debugger, its) = Debugger::new(stop_at)?;
         let control = Control { socket, lines, debugger, has_stopped: false };
         Ok((control, Ends { control: theirs.into(), debugger: its }))
@@ -166,23 +167,51 @@ const DEVICES_MAX: u64 = 4 << 20;
 const STOPPED: &[u8] = b"\x0bglobalstate\0\0\0\0\0\0\0\x01\0\0\0\x06debug\0\0\0";
 const RUNNING: &[u8] = b"\x0bglobalstate\0\0\0\0\0\0\0\x01\0\0\0\x08running\0";
 
+/// What QEMU says, as long as nobody asks for the end.
+struct Answers(UnixStream);
+
+impl Answers {
+    fn new(socket: UnixStream) -> Result<Answers> {
+        socket.set_read_timeout(Some(STOP_CHECK))?;
+        Ok(Answers(socket))
+    }
+}
+
+impl Read for Answers {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let start = Instant::now();
+        loop {
+            match self.0.read(bytes) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+            if process::stop::is_asked() {
+                return Err(io::Error::other("the end was asked for"));
+            }
+            if start.elapsed() > PATIENCE {
+                return Err(ErrorKind::TimedOut.into());
+            }
+        }
+    }
+}
+
 struct Debugger {
-    socket: UnixStream,
+    socket: Answers,
     address: usize,
 }
 
 impl Debugger {
     fn new(address: usize) -> Result<(Debugger, OwnedFd)> {
         let (socket, theirs) = UnixStream::pair()?;
-        socket.set_read_timeout(Some(PATIENCE))?;
-        Ok((Debugger { socket, address }, theirs.into()))
+        Ok((Debugger { socket: Answers::new(socket)?, address }, theirs.into()))
     }
 
     /// Sets (`Z`) or removes (`z`) the breakpoint.
     fn command(&mut self, letter: char) -> Result<()> {
         let command = format!("{letter}0,{:x},1", self.address);
         // The plus says that what was said before has come.
-        write!(self.socket, "+{}", packet(&command)).context("QEMU's debugger does not listen")?;
+        write!(self.socket.0, "+{}", packet(&command))
+            .context("QEMU's debugger does not listen")?;
         self.await_words(&packet("OK"))
     }
 

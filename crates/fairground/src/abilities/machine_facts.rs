@@ -133,7 +133,7 @@ fn simulator() -> Result<(), String> {
 
 fn programs() -> Programs {
     let mut programs = Programs::default();
-    for name in assets::names(Kind::Workload) {
+    for name in assets::builtin_names(Kind::Workload) {
         let Some(program) = program_of(&name) else { continue };
         let absent = program.needed().filter(|(program, _)| installed::find(program).is_none());
         let packages: Vec<&str> = absent.map(|(_, package)| package).collect();

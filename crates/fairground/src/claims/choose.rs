@@ -76,8 +76,8 @@ pub fn claims(wanted: &Wanted) -> Result<Vec<Chosen>> {
         }
     }
     if names.is_empty() {
-        names =
-            assets::names(Kind::Claim).into_iter().map(|name| (name, BTreeSet::new())).collect();
+        let builtin = assets::builtin_names(Kind::Claim).into_iter();
+        names = builtin.map(|name| (name, BTreeSet::new())).collect();
     }
     let mut chosen = Vec::new();
     for (name, tests) in names {

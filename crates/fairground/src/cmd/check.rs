@@ -103,12 +103,14 @@ fn missing() -> Vec<Checked> {
     missing.into_iter().map(finding).collect()
 }
 
-/// Every definition, and the claims that were given.
+/// Every definition, the files of this folder whose names mean others, and the claims that were
+/// given.
 fn specs(given: &[String]) -> Vec<Checked> {
     let mut findings = Vec::new();
     for kind in Kind::ALL {
         let given = if kind == Kind::Claim { given } else { &[] };
-        for name in assets::names(kind).into_iter().chain(given.iter().cloned()) {
+        let own = assets::shadowed(kind).into_iter().map(|path| path.display().to_string());
+        for name in assets::names(kind).into_iter().chain(own).chain(given.iter().cloned()) {
             findings.push(definition(kind, &name));
         }
     }

@@ -9,6 +9,8 @@ use anyhow::{Context, Result};
 use compile::native::Native;
 use compile::{Compiled, Source};
 use model::{SchedulerChoice, Trial};
+use spec::assets::note_shadowed;
+use spec::contestant::OPTION;
 use spec::source::{near, quoted};
 use store::SchedulerSource;
 
@@ -30,7 +32,12 @@ pub const GUEST_FOLDER: &str = vm::initramfs::OBJECTS_FOLDER;
 /// # Errors
 /// There is none; the message says which name was meant.
 pub fn named(file: &str, base: &Path) -> Result<Source, String> {
-    compile::resolve(file, base).map_err(|error| {
+    let found = compile::resolve(file, base);
+    if let Some(builtin) = found.as_ref().ok().filter(|_| !compile::is_path(file)) {
+        let own = ["./", "./schedulers/"].map(|folder| format!("{folder}{file}.bpf.c").into());
+        note_shadowed("scheduler", file, OPTION, &builtin.text, &own);
+    }
+    found.map_err(|error| {
         let builtin = compile::builtin();
         let names = builtin.iter().map(|source| source.name.as_str());
         match near(file, names).as_slice() {

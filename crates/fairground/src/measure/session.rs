@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use fleet::slurm::SlurmOptions;
@@ -16,6 +16,7 @@ use super::claimable::ClaimableComparisons;
 use super::detectable::expected;
 use super::{Ended, RunOptions, on_slurm};
 use crate::command_line;
+use crate::execution::interrupt::Watch;
 use crate::execution::objects::{self, Prepared};
 use crate::execution::repeated::Earlier;
 use crate::execution::sink::{Hear, Sink};
@@ -51,7 +52,7 @@ pub struct CampaignRunner<'a> {
     pub execution: RunOptions,
     fleet: Option<SlurmOptions>,
     hear: &'a mut Hear<'a>,
-    stop: Arc<AtomicBool>,
+    stop: Watch,
 }
 
 /// What one session has to do.
@@ -113,7 +114,7 @@ impl<'a> CampaignRunner<'a> {
     /// Waits until no other process runs the same plan with this store; `None` if the user has
     /// ended the waiting.
     fn lock(&mut self, store: &Store, planned: &PlannedExperiment) -> Result<Option<PlanLock>> {
-        let stop = self.stop.clone();
+        let stop = Arc::clone(&self.stop);
         let path = store.path().display().to_string();
         let mut waits = |process: &str| {
             (self.hear)(&Progress::Note(&format!(

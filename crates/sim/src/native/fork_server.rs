@@ -62,10 +62,11 @@ impl TrialServer {
         stop: &AtomicBool,
     ) -> io::Result<ProcessEnd> {
         if let Some(native) = scheduler {
-            self.teach(&native.sha256, || Lesson::scheduler(native))?;
+            self.teach(&native.sha256, stop, || Lesson::scheduler(native))?;
         }
         if let Some((sha256, text)) = tapes(trial) {
-            self.teach(sha256, || Lesson::Tapes(sha256.into()).with(text.as_bytes()))?;
+            let lesson = || Lesson::Tapes(sha256.into()).with(text.as_bytes());
+            self.teach(sha256, stop, lesson)?;
         }
         let scheduler = scheduler.map(|native| &native.sha256);
         let order = serde_json::to_vec(&(trial, timeout, scheduler))?;
@@ -73,11 +74,15 @@ impl TrialServer {
     }
 
     /// Teaches something, by its SHA-256, unless the server knows it.
-    fn teach(&self, sha256: &str, lesson: impl FnOnce() -> io::Result<Vec<u8>>) -> io::Result<()> {
+    fn teach(
+        &self,
+        sha256: &str,
+        stop: &AtomicBool,
+        lesson: impl FnOnce() -> io::Result<Vec<u8>>,
+    ) -> io::Result<()> {
         // Locked until it is taught: nobody's order may overtake the lesson.
         let mut taught = self.taught.lock().unwrap_or_else(PoisonError::into_inner);
-        if !taught.contains(sha256) {
-            self.server.teach(&lesson()?)?;
+        if !taught.contains(sha256) && self.server.teach(&lesson()?, stop)? {
             taught.insert(sha256.to_owned());
         }
         Ok(())

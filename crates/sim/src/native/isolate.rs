@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use process::Process;
 use process::fork_server::ForkServer;
+use process::patient::{self, LOOK, Standstill};
 use process::sandbox::{Cell, Limits};
 use process::silence::Silence;
 
@@ -46,9 +47,6 @@ const PANIC: u8 = 2;
 /// The most bytes of an answer. The parent has to hold them.
 const LONGEST: usize = 1 << 30;
 
-/// How often a request to stop is looked for.
-const LOOK: Duration = Duration::from_millis(100);
-
 /// Serialises making the pipes and forking. A child that is forked while another's pipes are open
 /// for writing would keep them open, and the end of that other answer would be noticed only when
 /// both children have ended.
@@ -71,7 +69,7 @@ pub fn isolated(
     let work = || Ok(work());
     let process = Process::fork(move || be_isolated(answer_to, fault_to, confinement, work))?;
     drop(forking);
-    Ok(wait(process, &answer.read, fault.read, timeout, stop))
+    wait(process, &answer.read, fault.read, timeout, stop)
 }
 
 /// Like [`isolated`], but a server forks the process, whose work must be [`be_isolated`].
@@ -82,8 +80,10 @@ pub fn isolated_by(
     stop: &AtomicBool,
 ) -> std::io::Result<ProcessEnd> {
     let (answer, fault) = (process::pipe()?, process::pipe()?);
-    let process = server.fork(order, [answer.write, fault.write])?;
-    Ok(wait(process, &answer.read, fault.read, timeout, stop))
+    let Some(process) = server.fork(order, [answer.write, fault.write], stop)? else {
+        return Ok(ProcessEnd::Stopped);
+    };
+    wait(process, &answer.read, fault.read, timeout, stop)
 }
 
 /// What the process does: it sends the work's answer, or why there is none. Returns its exit code.
@@ -129,45 +129,54 @@ fn wait(
     fault: OwnedFd,
     timeout: Duration,
     stop: &AtomicBool,
-) -> ProcessEnd {
-    let (bytes, given_up) = read_all(answer, Some(process.pid()), timeout, stop);
-    if given_up.is_some() {
+) -> std::io::Result<ProcessEnd> {
+    let read = read_all(answer, Some(process.pid()), timeout, stop);
+    if !matches!(read, Ok((_, None))) {
         process.kill(libc::SIGKILL);
     }
     let status = process.wait();
+    let (bytes, given_up) = read?;
     let mut report = [0; SchedulerFault::SIZE];
     if File::from(fault).read_exact(&mut report).is_ok() {
-        return ProcessEnd::Fault(SchedulerFault::from_bytes(&report));
+        return Ok(ProcessEnd::Fault(SchedulerFault::from_bytes(&report)));
     }
-    match bytes.split_first() {
+    Ok(match bytes.split_first() {
         _ if given_up.is_some() => given_up.unwrap_or(ProcessEnd::TimedOut),
         Some((&ANSWER, rest)) if libc::WIFEXITED(status) => ProcessEnd::Answer(rest.to_vec()),
         Some((&PANIC, rest)) => ProcessEnd::Panic(String::from_utf8_lossy(rest).into_owned()),
         _ if libc::WIFSIGNALED(status) => ProcessEnd::Killed(libc::WTERMSIG(status)),
         _ => ProcessEnd::Left,
-    }
+    })
 }
 
 /// Reads until the other end is closed. The ending is set if the writer's time was over, or a stop
 /// was requested, before that.
+///
+/// # Errors
+/// The writer stays stopped.
 fn read_all(
     from: &OwnedFd,
     writer: Option<libc::pid_t>,
     timeout: Duration,
     stop: &AtomicBool,
-) -> (Vec<u8>, Option<ProcessEnd>) {
+) -> std::io::Result<(Vec<u8>, Option<ProcessEnd>)> {
     let used = || writer.and_then(process::cpu_time);
     let mut silence = Silence::begin(timeout, used());
+    let mut standstill = Standstill::default();
     let mut bytes = Vec::new();
     let mut piece = [0; 1 << 16];
     loop {
         let is_ready = process::await_readable([Some(from.as_fd())], LOOK);
         if stop.load(Ordering::Relaxed) {
-            return (bytes, Some(ProcessEnd::Stopped));
+            return Ok((bytes, Some(ProcessEnd::Stopped)));
         }
         if !is_ready {
-            if silence.is_over(used()) {
-                return (bytes, Some(ProcessEnd::TimedOut));
+            // Nothing in the sandbox can stop a process: it is not the scheduler's silence.
+            match writer.filter(|pid| patient::is_stopped(*pid)) {
+                Some(pid) if standstill.lasts(pid) => return Err(patient::stopped(pid)),
+                Some(_) => silence.pause(),
+                None if silence.is_over(used()) => return Ok((bytes, Some(ProcessEnd::TimedOut))),
+                None => {}
             }
             continue;
         }
@@ -175,12 +184,12 @@ fn read_all(
         let count = unsafe { libc::read(from.as_raw_fd(), piece.as_mut_ptr().cast(), piece.len()) };
         match count {
             1.. if bytes.len() + count as usize > LONGEST => {
-                return (Vec::new(), Some(ProcessEnd::Endless));
+                return Ok((Vec::new(), Some(ProcessEnd::Endless)));
             }
             1.. => bytes.extend_from_slice(&piece[..count as usize]),
-            0 => return (bytes, None),
+            0 => return Ok((bytes, None)),
             _ if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
-            _ => return (bytes, None),
+            _ => return Ok((bytes, None)),
         }
     }
 }
@@ -213,8 +222,8 @@ mod tests {
         });
         std::thread::sleep(Duration::from_millis(300));
         drop(to);
-        let (rest, ending) = read_all(&from, None, Duration::from_secs(2), &AtomicBool::new(false));
-        assert_eq!((rest, ending), (Vec::new(), None));
+        let read = read_all(&from, None, Duration::from_secs(2), &AtomicBool::new(false));
+        assert_eq!(read.expect("an end"), (Vec::new(), None));
         assert_eq!(patient.join().expect("the thread"), ProcessEnd::Answer(Vec::new()));
     }
 
@@ -269,5 +278,17 @@ mod tests {
         assert_eq!(ending.expect("a process can be made"), ProcessEnd::TimedOut);
         let ending = isolated(LONG, &AtomicBool::new(true), None, sleep);
         assert_eq!(ending.expect("a process can be made"), ProcessEnd::Stopped);
+    }
+
+    #[test]
+    fn a_worker_that_was_stopped_from_outside_is_not_late() {
+        // SAFETY: the worker stops itself; nothing lets it go on.
+        let halt = || unsafe {
+            libc::raise(libc::SIGSTOP);
+            Vec::new()
+        };
+        let short = Duration::from_millis(50);
+        let fault = isolated(short, &AtomicBool::new(false), None, halt).expect_err("it stands");
+        assert!(fault.to_string().contains("was stopped by a signal or a debugger"), "{fault}");
     }
 }

@@ -3,10 +3,13 @@
 //! itself names no host.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, bail};
+
+use crate::kernels::build::Interrupted;
 
 /// The suites with the kernels that [`super::pull`] knows, oldest first.
 pub(super) const SUITES: &[&str] = &["bookworm", "trixie", "trixie-backports", "sid"];
@@ -14,12 +17,14 @@ pub(super) const SUITES: &[&str] = &["bookworm", "trixie", "trixie-backports", "
 /// What apt downloads single files with.
 const HELPER: &str = "/usr/lib/apt/apt-helper";
 
-/// Runs a command and returns its output. The error holds the last lines of its error output.
+/// Runs a command and returns its output. The error holds the last lines of its error output, or
+/// is [`Interrupted`].
 pub fn run(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .output()
-        .map_err(|error| anyhow!("`{name}` cannot be run ({error}): pulling needs Debian's apt"))?;
+    let output = process::stop::output(command).map_err(|error| match error.kind() {
+        ErrorKind::Interrupted => Interrupted.into(),
+        _ => anyhow!("`{name}` cannot be run ({error}): pulling needs Debian's apt"),
+    })?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
         let lines: Vec<&str> = text.lines().collect();

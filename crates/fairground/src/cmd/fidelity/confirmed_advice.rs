@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     check(args)?;
     let host = kernels_host()?;
     let (mut cells, mut records) = (Vec::new(), Vec::new());
-    let mut names = assets::names(Kind::Care);
+    let mut names = Vec::from_iter(assets::builtin_names(Kind::Care));
     let own = args.cares.iter().filter(|care| !names.contains(care)).cloned();
     let own: Vec<String> = own.collect();
     names.extend(own);

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use nix::sys::signal::{Signal, kill};
@@ -17,6 +18,9 @@ pub struct Command {
     child: Child,
     status: Option<ExitStatus>,
 }
+
+/// How long a command that was told to end may take; one that is stopped never hears it.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 impl Command {
     /// Starts it; `None`: there is none.
@@ -40,6 +44,11 @@ impl Command {
         let Some(status) = self.status else {
             // It may have ended at this moment.
             let _ = kill(Pid::from_raw(self.child.id() as i32), Signal::SIGTERM);
+            let begin = Instant::now();
+            while matches!(self.child.try_wait(), Ok(None)) && begin.elapsed() < LAST_WORDS {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let _ = self.child.kill();
             let _ = self.child.wait();
             return None;
         };

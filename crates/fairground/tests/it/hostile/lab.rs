@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Machines that lack something: the lab fails, and no scheduler is blamed.
 
-use std::process::Command;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::common::{Bench, project, stderr};
 
@@ -63,6 +70,99 @@ fn a_full_disk_is_named() {
     bench.run(&[&TINY[..], &["--scheduler", "rr"]].concat()).success();
     let said = stderr(&bench.run(&["export", "json", "-o", "/dev/full"]).code(3));
     assert!(said.contains("/dev/full: No space left"), "{said}");
+}
+
+#[test]
+fn a_file_that_may_not_grow_is_named_and_nothing_is_lost() {
+    let bench = Bench::new();
+    let arguments = ["run", "--on", "sim", "--workload", "./tiny.toml", "--blocks", "100"];
+    let arguments = [&arguments[..], &["--exploratory", "--scheduler", "rr", "--resume"]].concat();
+    // In blocks of 512 bytes.
+    let output = limited(&bench, "ulimit -f 800", &arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{:?}: {said}", output.status);
+    assert!(said.contains("may not grow beyond the limit for files here (`ulimit -f`)"), "{said}");
+    let kept = bench.records("fairground.db").len();
+    assert!((1..100).contains(&kept), "{kept} records");
+    let output = limited(&bench, "ulimit -f 100", &["export", "json", "-o", "all.json"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{:?}: {said}", output.status);
+    assert!(said.contains("all.json: File too large") && said.contains("`ulimit -f`"), "{said}");
+    bench.run(&arguments).success();
+    assert_eq!(bench.records("fairground.db").len(), 100);
+}
+
+/// The children of a process that lead a session of their own, as the fork server does.
+fn leaders(parent: u32) -> Vec<i32> {
+    let fields = |pid: &str| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let (_, rest) = stat.rsplit_once(") ").unwrap_or_default();
+        let numbers = rest.split(' ').skip(1).map_while(|word| word.parse::<i32>().ok());
+        numbers.take(3).collect::<Vec<_>>()
+    };
+    let pids = std::fs::read_dir("/proc").expect("a list").flatten();
+    let pids = pids.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let pids = pids.filter_map(|name| name.parse::<i32>().ok());
+    // Parent, group, session.
+    let leads = |pid: &i32| fields(&pid.to_string())[..] == [parent as i32, *pid, *pid];
+    pids.filter(leads).collect()
+}
+
+#[test]
+fn the_first_interrupt_ends_a_run_whose_fork_server_was_stopped() {
+    let bench = Bench::new();
+    let arguments = [&TINY[..5], &["--blocks", "5000", "--scheduler", "rr", "--exploratory"]];
+    let mut run = bench.process(&arguments.concat());
+    let run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    while bench.try_records("fairground.db").is_empty() {
+        sleep(Duration::from_millis(20));
+    }
+    // A trial's process has a session of its own, too; the server is the first.
+    let server = *leaders(run.id()).iter().min().expect("a server");
+    kill(Pid::from_raw(server), Signal::SIGSTOP).expect("a signal");
+    sleep(Duration::from_millis(500));
+    let before = bench.try_records("fairground.db").len();
+    sleep(Duration::from_millis(500));
+    assert_eq!(bench.try_records("fairground.db").len(), before, "it stands");
+    kill(Pid::from_raw(run.id() as i32), Signal::SIGINT).expect("a signal");
+    let asked = Instant::now();
+    let end = run.wait_with_output().expect("an end");
+    assert!(asked.elapsed() < Duration::from_secs(8), "it took {:?}", asked.elapsed());
+    let said = String::from_utf8_lossy(&end.stderr);
+    assert_eq!(end.status.code(), Some(130), "{said}");
+    assert!(said.contains("to continue: fairground run"), "{said}");
+}
+
+/// The end of a pipe that nobody reads and that nothing more fits into.
+fn full_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
+    let (read, mut write) = std::io::pipe().expect("a pipe");
+    fcntl(&write, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).expect("a flag");
+    while write.write(&[b'x'; 4096]).is_ok() {}
+    while write.write(b"x").is_ok() {}
+    fcntl(&write, FcntlArg::F_SETFL(OFlag::empty())).expect("a flag");
+    (read, write)
+}
+
+#[test]
+fn the_first_interrupt_ends_what_comes_after_the_trials() {
+    let bench = Bench::new();
+    let (_read, write) = full_pipe();
+    let mut run = bench.process(&[&TINY[..], &["--scheduler", "rr"]].concat());
+    let mut run = run.stdout(write).stderr(Stdio::null()).spawn().expect("it starts");
+    while bench.try_records("fairground.db").len() < 2 {
+        sleep(Duration::from_millis(20));
+    }
+    // It waits for somebody who reads its table.
+    sleep(Duration::from_secs(3));
+    assert_eq!(run.try_wait().expect("a child"), None);
+    kill(Pid::from_raw(run.id() as i32), Signal::SIGINT).expect("a signal");
+    let asked = Instant::now();
+    while run.try_wait().expect("a child").is_none() && asked.elapsed() < Duration::from_secs(20) {
+        sleep(Duration::from_millis(20));
+    }
+    let ended = run.try_wait().expect("a child");
+    let _ = run.kill();
+    assert_eq!(ended.and_then(|status| status.code()), Some(130));
 }
 
 #[test]

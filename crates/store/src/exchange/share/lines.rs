@@ -14,7 +14,6 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::{About, Shared};
 use crate::exchange::Refused;
-use crate::exchange::shell::is_plain_command;
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -197,9 +196,7 @@ impl Reader {
     }
 
     fn source(&mut self, source: SchedulerSource) -> Result<(), String> {
-        if !source.is_genuine() {
-            return Err(format!("the text of {} is not what its SHA-256 says", source.name));
-        }
+        source.fault().map_or(Ok(()), Err)?;
         self.shared.sources.push(source);
         Ok(())
     }
@@ -221,9 +218,6 @@ impl Reader {
                 self.resolve(member)?;
             }
         }
-        if !is_plain_command(&line.command) {
-            return Err("its command is no call of this program".into());
-        }
         let before = self.shared.sessions.len() as i64;
         if line.campaign.is_some_and(|first| !(0..before).contains(&first)) {
             return Err("it resumes a session that does not stand above".into());
@@ -239,9 +233,7 @@ impl Reader {
             fairground: line.fairground,
             origin: None,
         };
-        if session.started_unix_s > i64::MAX as u64 {
-            return Err("its date is too large".into());
-        }
+        session.fault().map_or(Ok(()), Err)?;
         self.shared.sessions.push((session, Vec::new()));
         Ok(())
     }
@@ -259,14 +251,9 @@ impl Reader {
         if record.measured.hash() != hash {
             return Err(format!("the numbers of trial {id} are not the ones that were measured"));
         }
-        if let Some(fault) = record.fault() {
-            return Err(format!("trial {id} is no record: {fault}"));
-        }
         let (session, records) =
             self.shared.sessions.last_mut().ok_or("a record stands above every session")?;
-        if record.trial.experiment != session.experiment.name {
-            return Err(format!("trial {id} is of another experiment than its session"));
-        }
+        session.record_fault(&record).map_or(Ok(()), Err)?;
         records.push(record);
         Ok(())
     }

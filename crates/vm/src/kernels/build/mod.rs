@@ -28,9 +28,9 @@ pub(crate) mod tree;
 #[error("{0}")]
 pub struct Refused(pub String);
 
-/// A build was ended by Ctrl-C.
+/// A build, or a download, was ended by Ctrl-C.
 #[derive(Debug, thiserror::Error)]
-#[error("the build was interrupted; the next one continues where it stopped")]
+#[error("interrupted; the same command continues where it stopped")]
 pub struct Interrupted;
 
 /// What a build tells while it lasts.

@@ -3,6 +3,7 @@
 //! their address; and made to fit.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use model::trial::sha256_hex;
 
 use crate::kernels::build::definition::{Patch, Replacement};
-use crate::kernels::build::{BuildEvent, Hear, refused};
+use crate::kernels::build::{BuildEvent, Hear, Interrupted, refused};
 
 /// The largest file that is taken for a patch.
 const PATCH: spec::files::FileKind = spec::files::FileKind { noun: "a patch", most: 64 << 20 };
@@ -72,7 +73,10 @@ fn download(patch: &Patch, into: &Path) -> Result<()> {
     let mut curl = Command::new("curl");
     curl.args(["--fail", "--silent", "--show-error", "--location", "--proto", "=https"]);
     curl.args(["--max-time", "120", "--output"]).arg(into).arg(&patch.address);
-    let output = curl.output().with_context(|| format!("curl cannot be run; {advice}"))?;
+    let output = match process::stop::output(&mut curl) {
+        Err(error) if error.kind() == ErrorKind::Interrupted => return Err(Interrupted.into()),
+        output => output.with_context(|| format!("curl cannot be run; {advice}"))?,
+    };
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         bail!("downloading {} failed: {words}; {advice}", patch.address);
