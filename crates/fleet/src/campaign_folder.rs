@@ -98,7 +98,8 @@ pub fn is_one(path: &Path) -> bool {
 
 impl CampaignFolder {
     pub fn read(folder: &Path) -> Result<CampaignFolder> {
-        let campaign = campaign(&folder.join(CAMPAIGN))?;
+        let place = folder.join(CAMPAIGN);
+        let campaign = campaign(&place)?;
         let mut chunks = Vec::new();
         for number in 0..campaign.chunks {
             let path = folder.join(format!("chunk-{number}{TRIALS}"));
@@ -119,7 +120,14 @@ impl CampaignFolder {
             fairground: campaign.fairground,
             origin: None,
         };
-        Ok(CampaignFolder { session, schedulers: campaign.schedulers, chunks, records })
+        let sources = campaign.schedulers.iter().find_map(SchedulerSource::fault);
+        let records_fault = || records.iter().find_map(|record| session.record_fault(record));
+        match session.fault().or(sources).or_else(records_fault) {
+            Some(fault) => Err(refuse(format!("{}: {fault}", place.display()))),
+            None => {
+                Ok(CampaignFolder { session, schedulers: campaign.schedulers, chunks, records })
+            }
+        }
     }
 
     /// The numbers of chunks that lack records, with the number of trials that each lacks.

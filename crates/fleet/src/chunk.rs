@@ -193,9 +193,7 @@ fn definition(line: &str) -> Result<Definition, String> {
             "a chunk of version {}, this program knows {VERSION}; use the same version everywhere",
             header.version
         )),
-        Definition::Scheduler(scheduler) if !scheduler.is_genuine() => {
-            Err(format!("the text of {} is not what its SHA-256 says", scheduler.name))
-        }
+        Definition::Scheduler(scheduler) => scheduler.fault().map_or(Ok(definition), Err),
         Definition::Tapes(tape) => {
             tape.check()?;
             Ok(definition)

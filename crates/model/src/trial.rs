@@ -82,6 +82,29 @@ impl Trial {
         self.backend.can_execute().then_some((self.block, self.seed))
     }
 
+    /// The program that it starts, on the machine or in a guest, with its arguments.
+    pub fn program(&self) -> Option<&[String]> {
+        let scheduler = match &self.contestant.scheduler {
+            SchedulerChoice::Program { command } => Some(command),
+            _ => None,
+        };
+        let workload = self.workload.program.as_ref().map(|program| &program.command);
+        workload.or(scheduler).map(Vec::as_slice)
+    }
+
+    /// What whoever runs the trial trusts it with, as a verb and its object; `None`: it runs in the
+    /// sandbox, or as BPF in a guest. A program runs with the user's rights; what it needs in a
+    /// guest is read with them.
+    pub fn trusted_to(&self) -> Option<String> {
+        match self.program() {
+            Some(command) => Some(format!("run the program `{}`", command.join(" "))),
+            None => {
+                let live = self.backend.uses_running_kernel();
+                live.then(|| "load its scheduler into this machine's kernel".into())
+            }
+        }
+    }
+
     /// The clock that counts: a virtual one exists only in the VM and the simulator.
     pub fn clock(&self) -> Clock {
         self.backend.clock(&self.machine)

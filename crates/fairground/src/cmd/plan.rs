@@ -68,11 +68,14 @@ fn write(planned: &PlannedExperiment, chunks: Vec<Vec<Trial>>, folder: &Path) ->
     let session =
         command_line::session(planned.experiment.clone(), planned.plan_id(), planned.seed);
     let (trials, count) = (planned.trials.len(), chunks.len());
+    let trusted = planned.trials.iter().any(|trial| trial.trusted_to().is_some());
+    let trusted = if trusted { " --trusted" } else { "" };
     campaign_folder::write(folder, &session, &objects::texts(planned.sources.values()), chunks)?;
     let folder = folder.display().to_string();
     output::tell(format_args!(
         "{trials} trials in {count} chunks: {folder}/chunk-0.trials.jsonl …\n\
-         to run one:  fairground trial --chunk chunk-0.trials.jsonl --out chunk-0.records.jsonl\n\
+         to run one:  fairground trial --chunk chunk-0.trials.jsonl --out chunk-0.records.jsonl\
+         {trusted}\n\
          to collect:  fairground import {}",
         command_line::quoted(&folder)
     ));

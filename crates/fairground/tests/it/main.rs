@@ -8,6 +8,7 @@ mod cli;
 mod common;
 mod design;
 mod doctor;
+mod doors;
 mod exit_codes;
 mod explain;
 mod fidelity;

@@ -173,7 +173,8 @@ impl Follower<'_> {
         let script = self.campaign.folder.join(format!("jobs-{first}.sh"));
         let needs_node = trials.iter().any(|trial| trial.clock() == Clock::Real);
         let executable = std::env::current_exe().context("cannot find this program's own file")?;
-        put(&script, &script_text(&self.campaign.folder, &executable, first, needs_node))?;
+        let options = options(trials, needs_node);
+        put(&script, &script_text(&self.campaign.folder, &executable, first, &options))?;
         let mut arguments = self.arguments(first, trials, chunks.len());
         arguments.push(script.display().to_string());
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -332,9 +333,16 @@ fn next_number(folder: &Path) -> Result<usize> {
     Ok(numbers.max().map_or(0, |last: usize| last + 1))
 }
 
+/// The options of `trial` for a task: the plan is the user's own, programs and all.
+fn options(trials: &[Trial], needs_node: bool) -> String {
+    let trusted = trials.iter().any(|trial| trial.trusted_to().is_some());
+    let options = [(!needs_node, "--jobs 1 "), (trusted, "--trusted ")];
+    options.into_iter().filter(|(needed, _)| *needed).map(|(_, option)| option).collect()
+}
+
 /// What a task runs. A requeued task leaves out what its predecessors have, and writes a file of
 /// its own: on a node that only seemed dead the predecessor may still be writing.
-fn script_text(folder: &Path, executable: &Path, first: usize, needs_node: bool) -> String {
+fn script_text(folder: &Path, executable: &Path, first: usize, options: &str) -> String {
     format!(
         r#"#!/bin/sh
 # Written by fairground: one task of this array runs one chunk.
@@ -344,12 +352,11 @@ set --
 for earlier in "$chunk".*.records.jsonl; do
     if [ -e "$earlier" ]; then set -- "$@" --done "$earlier"; fi
 done
-exec {executable} trial --offline {jobs}--chunk "$chunk.trials.jsonl" \
+exec {executable} trial --offline {options}--chunk "$chunk.trials.jsonl" \
     --out "$chunk.${{SLURM_RESTART_COUNT:-0}}.records.jsonl" "$@"
 "#,
         folder = quoted(folder),
         executable = quoted(executable),
-        jobs = if needs_node { "" } else { "--jobs 1 " },
     )
 }
 
@@ -377,9 +384,16 @@ mod tests {
 
     #[test]
     fn paths_are_single_words() {
-        let text = script_text(Path::new("/data/it's"), Path::new("/bin/fairground"), 40, false);
+        let options = options(&[Trial::default()], false);
+        let text = script_text(Path::new("/data/it's"), Path::new("/bin/fairground"), 40, &options);
         assert!(text.contains(r"cd '/data/it'\''s' || exit 3"), "{text}");
         assert!(text.contains("chunk-$((40 + SLURM_ARRAY_TASK_ID))"), "{text}");
         assert!(text.contains("trial --offline --jobs 1 --chunk"), "{text}");
+    }
+
+    #[test]
+    fn the_users_own_programs_are_trusted() {
+        let live = Trial { backend: model::Backend::Live, ..Trial::default() };
+        assert_eq!(options(&[Trial::default(), live], true), "--trusted ");
     }
 }

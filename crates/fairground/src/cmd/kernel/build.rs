@@ -22,13 +22,15 @@ pub struct Args {
     /// A definition's name or file; without one, a list of them
     #[arg(value_name = "KERNEL")]
     definition: Option<String>,
-    /// A patch of your own on a base, `-p1`; can be repeated
+    /// A patch of your own on a base, `-p1`; can be repeated. `make` runs what it changes, with your
+    /// rights
     #[arg(long, value_name = "FILE", requires = "base", conflicts_with = "definition")]
     patch: Vec<PathBuf>,
     /// The definition that your patches are applied to
     #[arg(long, value_name = "KERNEL", conflicts_with_all = ["definition", "tree"])]
     base: Option<String>,
-    /// Your own source; nothing is written in it, and the next build compiles only what has changed
+    /// Your own source; nothing is written in it, and the next build compiles only what has
+    /// changed. `make` runs its Makefiles and scripts, with your rights
     #[arg(long, value_name = "FOLDER", conflicts_with = "definition")]
     tree: Option<PathBuf>,
     /// Options to add to the configuration

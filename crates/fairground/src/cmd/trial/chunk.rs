@@ -21,6 +21,7 @@ use crate::output;
 /// how trials ended is in their records.
 pub(super) fn run(file: &Path, args: &Args) -> Result<ExitCode> {
     let mut chunk = read(file)?;
+    args.refuse_untrusted(&chunk.trials, &name(file))?;
     let (mut out, mut known) = match &args.out {
         Some(path) => RecordsFile::resume(path).map(|(file, known)| (Some(file), known))?,
         None => (None, Vec::new()),
@@ -50,10 +51,16 @@ fn execute(chunk: &Chunk, earlier: Earlier, args: &Args, keep: &mut Keep<'_>) ->
     execution::records_of(&chunk.trials, &prepared, &settings, keep, &mut output::notes)
 }
 
+const STDIN: &str = "-";
+
+/// What messages call the file.
+fn name(file: &Path) -> String {
+    if file == Path::new(STDIN) { "standard input".into() } else { file.display().to_string() }
+}
+
 fn read(file: &Path) -> Result<Chunk> {
-    let is_stdin = file == Path::new("-");
-    let name = if is_stdin { "standard input".into() } else { file.display().to_string() };
-    let text = if is_stdin {
+    let name = name(file);
+    let text = if file == Path::new(STDIN) {
         spec::files::stream_text(&mut std::io::stdin(), spec::files::CHUNK)
     } else {
         spec::files::text(file, spec::files::CHUNK)

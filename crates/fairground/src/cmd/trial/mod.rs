@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use model::{Backend, Trial};
+use model::{Backend, Trial, text};
 
 use crate::execution::{self, Settings};
 use crate::exit::{self, bad_input};
@@ -21,6 +21,10 @@ pub struct Args {
     #[arg(long, value_parser = spec::backend_parser(), hide_possible_values = true)]
     #[arg(value_name = "BACKEND")]
     on: Option<Backend>,
+    /// Trust the trials: run their programs with your rights, and trials on this machine's kernel.
+    /// Read a stranger's trials before
+    #[arg(long)]
+    trusted: bool,
     /// Never download a kernel
     #[arg(long)]
     offline: bool,
@@ -49,12 +53,31 @@ pub fn run(args: Args) -> Result<ExitCode> {
         trial.backend = on;
         trial.contestant = spec::plan::on_backend(&trial.contestant, on);
     }
+    args.refuse_untrusted(std::slice::from_ref(&trial), "standard input")?;
     let settings = Settings { offline: args.offline, ..Settings::default() };
     let Some(record) = execution::record_of(trial, &settings, &mut output::notes)? else {
         return Ok(exit::interrupted());
     };
     output::print(&(serde_json::to_string(&record)? + "\n"))?;
     Ok(exit::of_records(&[record]))
+}
+
+impl Args {
+    /// Refuses trials that do more than schedule in a sandbox or a guest, unless the user says that
+    /// they may. `--on live` says so of the kernel, and not of programs.
+    fn refuse_untrusted(&self, trials: &[Trial], name: &str) -> Result<()> {
+        let says_live = self.on.is_some_and(Backend::uses_running_kernel);
+        let is_allowed = |trial: &&Trial| {
+            let is_asked = self.trusted || (says_live && trial.program().is_none());
+            is_asked || trial.trusted_to().is_none()
+        };
+        let Some(trial) = trials.iter().find(|trial| !is_allowed(trial)) else { return Ok(()) };
+        Err(bad_input(format!(
+            "{name}: trial {} would {}, with your rights; if you trust it, add --trusted",
+            trial.id(),
+            text::line(&trial.trusted_to().unwrap_or_default())
+        )))
+    }
 }
 
 fn read() -> Result<Trial> {

@@ -52,6 +52,8 @@ const PLAN_SCHEDULER: &str = "plan --scheduler FILE --workload tiny.toml --block
 const RECOMMEND: &str = "recommend --on sim --budget 1s --care FILE";
 const REPLICATE: &str = "replicate FILE --quick --blocks 2";
 const IMPORT: &str = "import FILE --store imported.db";
+const IMPORT_PARTS: &str = "import parts --store imported.db";
+const RUN_CHUNK: &str = "trial --chunk FILE --out imported.jsonl";
 const IMPORT_TRACE: &str = "import FILE -o traced.toml";
 
 const READERS: &[Reader] = &[
@@ -63,6 +65,9 @@ const READERS: &[Reader] = &[
     Reader { one_of: 5, ..reader("claim", "toml", || seeds::files("claims", "toml"), REPLICATE) },
     Reader { one_of: 5, ..reader("scheduler", "bpf.c", seeds::schedulers, PLAN_SCHEDULER) },
     Reader { one_of: 2, ..reader("trial", "json", seeds::trials, "trial") },
+    Reader { one_of: 2, ..reader("chunk", "jsonl", || vec![seeds::part("trials")], RUN_CHUNK) },
+    reader("records", "jsonl", || vec![seeds::part("records")], IMPORT_PARTS),
+    reader("campaign", "json", || vec![seeds::part("campaign")], IMPORT_PARTS),
     reader("import", "txt", || seeds::files("crates/fairground/tests/imports", ""), IMPORT),
     reader("output", "txt", || seeds::files("crates/model/src/parsers/recorded", ""), IMPORT),
     reader("trace", "txt", seeds::traces, IMPORT_TRACE),

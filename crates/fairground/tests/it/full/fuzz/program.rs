@@ -6,7 +6,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::{Reader, SEALED, seal};
+use super::{Reader, SEALED, seal, seeds};
 use crate::common::Bench;
 
 /// The longest that the program may take, with trials and on a busy host.
@@ -20,8 +20,14 @@ const LINE: usize = 4_000;
 const CODES: [i32; 3] = [0, 1, 2];
 
 /// What a run can leave behind.
-const LEFTOVERS: [&str; 5] =
-    ["imported.db", "fairground.db", "replication.html", "traced.toml", "traced.tapes"];
+const LEFTOVERS: [&str; 6] = [
+    "imported.db",
+    "imported.jsonl",
+    "fairground.db",
+    "replication.html",
+    "traced.toml",
+    "traced.tapes",
+];
 
 /// Reads the file with the program; its exit code.
 ///
@@ -34,6 +40,13 @@ pub fn read(bench: &Bench, reader: &Reader, bytes: &[u8]) -> Result<i32, String>
     for leftover in LEFTOVERS {
         for end in ["", "-wal", "-shm", ".lock"] {
             let _ = std::fs::remove_file(bench.path(&format!("{leftover}{end}")));
+        }
+    }
+    if reader.command == super::IMPORT_PARTS {
+        std::fs::create_dir_all(bench.path("parts")).expect("a folder");
+        for (name, path) in seeds::PARTS {
+            let text = if name == reader.name { bytes.to_vec() } else { seeds::part(name) };
+            std::fs::write(bench.path(path), text).expect("a part");
         }
     }
     if reader.name == "tapes" {

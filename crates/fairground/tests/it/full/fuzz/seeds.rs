@@ -2,6 +2,7 @@
 //! Good files of each kind, which mutations start from.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::common::hogs::raced;
 use crate::common::{Bench, stdout};
@@ -48,6 +49,30 @@ pub fn trials() -> Vec<Vec<u8>> {
     let rest = ["--workload", "tiny.toml", "--blocks", "1", "--timeout", "5"];
     let plan = stdout(&bench.run(&[&race[..], &rest].concat()).success());
     plan.lines().map(|line| line.as_bytes().to_vec()).collect()
+}
+
+/// The files of a folder of chunks that was run, by what `part` calls them.
+pub const PARTS: [(&str, &str); 3] = [
+    ("campaign", "parts/campaign.json"),
+    ("trials", "parts/chunk-0.trials.jsonl"),
+    ("records", "parts/chunk-0.records.jsonl"),
+];
+
+/// One of the files of a folder of chunks.
+pub fn part(name: &str) -> Vec<u8> {
+    static FILES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    let make = || {
+        let bench = Bench::new();
+        let race = ["plan", "--on", "sim", "--scheduler", "fifo", "--scheduler", "policy:other"];
+        let rest = ["--workload", "tiny.toml", "--blocks", "1", "--timeout", "5"];
+        let parts = ["--chunks", "1", "-o", "parts"];
+        bench.run(&[&race[..], &rest, &parts].concat()).success();
+        let [_, (_, trials), (_, records)] = PARTS;
+        bench.run(&["trial", "--chunk", trials, "--out", records]).success();
+        PARTS.iter().map(|(_, path)| std::fs::read(bench.path(path)).expect("a file")).collect()
+    };
+    let index = PARTS.iter().position(|(known, _)| *known == name).expect("a part");
+    FILES.get_or_init(make)[index].clone()
 }
 
 pub fn tapes() -> Vec<Vec<u8>> {
