@@ -46,6 +46,8 @@ fn action() -> Action {
 /// A pull request: a repository whose last commit changes `mine.bpf.c`.
 struct PullRequest {
     bench: Bench,
+    /// The runner's folder beside the checkout.
+    outside: tempfile::TempDir,
     inputs: BTreeMap<String, String>,
     base: String,
 }
@@ -54,7 +56,9 @@ impl PullRequest {
     fn new(slice_before: &str, slice_now: &str) -> PullRequest {
         let bench = Bench::new();
         std::fs::create_dir(bench.path("sched")).expect("a folder");
-        let mut request = PullRequest { bench, inputs: BTreeMap::new(), base: String::new() };
+        let outside = tempfile::tempdir().expect("a folder");
+        let (inputs, base) = (BTreeMap::new(), String::new());
+        let mut request = PullRequest { bench, outside, inputs, base };
         request.git(&["init", "--quiet", "."]);
         request.commit(slice_before);
         request.base = request.git(&["rev-parse", "HEAD"]).trim().to_owned();
@@ -139,6 +143,7 @@ impl PullRequest {
         for (name, file) in [("GITHUB_STEP_SUMMARY", "summary.md"), ("GITHUB_PATH", "path")] {
             bash.env(name, self.bench.path(file));
         }
+        bash.env("RUNNER_TEMP", self.outside.path());
         bash.envs(step.env.iter().map(|(name, text)| (name, self.expanded(action, text))));
         bash.output().expect("bash runs")
     }
@@ -150,6 +155,7 @@ fn a_planted_regression_is_caught() {
     let (code, said, summary) = request.check();
     assert_eq!(code, 1, "{said}");
     assert!(summary.contains("### Fairground, sim: regressed: 2 of 3 numbers worse"), "{summary}");
+    assert!(!summary.contains(TOLD), "{summary}");
     let worse: Vec<&str> =
         summary.lines().filter(|line| line.starts_with("| **worse** | mine | ")).collect();
     let [late, slow] = worse[..] else { panic!("{summary}") };
@@ -158,6 +164,65 @@ fn a_planted_regression_is_caught() {
     for kept in ["sim.html", "sim-now.db", "sim-before.db", "sim.gate"] {
         assert!(request.bench.path("fairground-results").join(kept).is_file(), "no {kept}");
     }
+}
+
+/// Adds a file to the change.
+fn add(request: &PullRequest, file: &str, text: &str) {
+    let path = request.bench.path(file);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    request.bench.write(file, text);
+    request.git(&["add", file]);
+    request.git(&["commit", "--quiet", "--message", "what is measured"]);
+}
+
+const TOLD: &str = "### Fairground: this change also changes what is measured\n\n- `";
+
+#[test]
+fn a_change_of_what_is_measured_hides_no_regression() {
+    let request = PullRequest::new("3000000", "30000000");
+    // A workload that no slice matters to, under the name of the one that is measured.
+    add(&request, "workloads/frames.toml", crate::common::TINY);
+    let (code, said, summary) = request.check();
+    assert_eq!(code, 1, "{said}");
+    assert!(summary.contains(&format!("{TOLD}workloads/frames.toml`\n\nThe def")), "{summary}");
+    assert!(summary.contains("### Fairground, sim: regressed: 2 of 3 numbers worse"), "{summary}");
+}
+
+#[test]
+fn workloads_are_those_of_the_base() {
+    let mut request = PullRequest::new("3000000", "30000000");
+    let frames = std::fs::read_to_string(project("workloads/frames.toml")).expect("a workload");
+    add(&request, "ci/load.toml", &frames);
+    add(&request, "workloads/ours.toml", &frames);
+    request.base = request.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    request.commit("300000000");
+    request.set("workloads", "./ci/load.toml\nours\n./ci/new.toml\n");
+    let (code, said, summary) = request.check();
+    assert_eq!((code, summary.contains(TOLD)), (2, false), "{said}");
+    assert!(summary.contains("`fairground list workloads ./ci/new.toml` says"), "{summary}");
+    for file in ["ci/load.toml", "workloads/ours.toml", "ci/new.toml"] {
+        add(&request, file, crate::common::TINY);
+    }
+    let (code, said, summary) = request.check();
+    assert_eq!(code, 1, "{said}");
+    let told = format!("{TOLD}ci/load.toml`\n- `ci/new.toml`\n- `workloads/ours.toml`\n");
+    assert!(summary.contains(&told), "{summary}");
+    assert!(summary.contains("The workload `./ci/new.toml` is new; it counts once"), "{summary}");
+    assert!(summary.contains("player, load background=8"), "{summary}");
+    assert!(summary.contains("player, ours background=8"), "{summary}");
+    // Nothing of the runner's folders is in the artefact.
+    for record in request.bench.records("fairground-results/sim-now.db") {
+        assert!(!format!("{record:?}").contains(&*request.bench.path("").to_string_lossy()));
+    }
+}
+
+#[test]
+fn results_of_the_change_itself_are_refused() {
+    let request = PullRequest::new("3000000", "30000000");
+    add(&request, "fairground-results/sim-before.db", "not measured");
+    let (code, _, summary) = request.check();
+    assert_eq!(code, 2, "{summary}");
+    assert!(summary.contains("`results`: the repository has files in fairground-results"));
 }
 
 #[test]
