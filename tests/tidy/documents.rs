@@ -75,6 +75,37 @@ fn the_version_is_that_on_top_of_the_changelog() {
     expect_none(others.map(|file| format!("{}: version.workspace = true", file.path)).collect());
 }
 
+/// A row of the doors names the tests that guard it, as `` `fn_names` `` in its last column.
+#[test]
+fn every_door_has_a_test_that_exists() {
+    let security = std::fs::read_to_string(root().join("SECURITY.md")).expect("the file exists");
+    let (_, doors) = security.split_once("\n## The doors\n").expect("a heading");
+    let rows = doors.split("\n## ").next().unwrap_or_default().lines();
+    let rows: Vec<&str> = rows.filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert!(rows.len() > 15, "the table was not understood");
+    let sources: Vec<File> = files().into_iter().filter(|file| file.is(&[".rs"])).collect();
+    let mut complaints = Vec::new();
+    for row in rows {
+        let guards: Vec<&str> = row.trim_end_matches([' ', '|']).rsplit(" | ").take(1).collect();
+        let names = guards.concat();
+        let names: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
+        let door = row.chars().take(60).collect::<String>();
+        if names.is_empty() {
+            complaints.push(format!("SECURITY.md: no test guards `{door}…`"));
+        }
+        for name in names {
+            let declared = format!("#[test]\n{{}}fn {name}() {{");
+            let is_there = |file: &File| {
+                ["", "    "].iter().any(|space| file.text.contains(&declared.replace("{}", space)))
+            };
+            if !sources.iter().any(is_there) {
+                complaints.push(format!("SECURITY.md: there is no test `{name}`"));
+            }
+        }
+    }
+    expect_none(complaints);
+}
+
 #[test]
 fn headings_have_the_names_that_links_use() {
     assert_eq!(slug("## How a claim is judged"), "how-a-claim-is-judged");
