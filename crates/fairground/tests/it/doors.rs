@@ -174,7 +174,8 @@ fn a_folder_of_chunks_obeys_the_rules_of_shared_files() {
         let end = at + text[at..].find(',').expect("an end");
         format!("{}{}{}", &text[..at], u64::MAX, &text[end..])
     };
-    let rows: [(&dyn Fn(&str) -> String, &str); 5] = [
+    type Change<'a> = &'a dyn Fn(&str) -> String;
+    let rows: [(Change<'_>, &str); 5] = [
         (&|text| text.replace("Idea:", "Ideas:"), "the text of fifo is not what its SHA-256 says"),
         (&date, "its date is too large"),
         (
