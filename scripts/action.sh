@@ -163,10 +163,11 @@ table() {
 }
 
 gate() {
-    worst=0
+    worst=0 measured=0
     for backend in sim vm; do
         now=$RESULTS/$backend-now.db before=$RESULTS/$backend-before.db
         [ -f "$now" ] || continue
+        measured=1
         if [ ! -f "$before" ]; then
             {
                 printf '### Fairground, %s: nothing to compare with\n\n' "$backend"
@@ -188,6 +189,9 @@ gate() {
         table <"$RESULTS/$backend.gate" >>"$summary"
         if [ "$status" -gt "$worst" ]; then worst=$status; fi
     done
+    if [ "$measured" -eq 0 ]; then
+        printf '### Fairground: nothing was measured\n\n' | tee -a "$summary"
+    fi
     exit "$worst"
 }
 
