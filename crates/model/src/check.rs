@@ -36,6 +36,7 @@ impl Record {
             .or_else(|| self.measured.histograms.iter().find_map(histogram_fault))
             .or_else(|| self.measured.series.iter().find_map(series_fault))
             .or_else(|| self.provenance_fault())
+            .or_else(|| self.trace_fault())
     }
 
     fn provenance_fault(&self) -> Option<String> {
@@ -43,14 +44,34 @@ impl Record {
         if provenance.started_unix_s.max(provenance.wall_ms) > NUMBER_MAX {
             return Some("its times are too large".into());
         }
-        let dump = match &self.outcome {
-            Outcome::Ejected { dump, .. } => dump.as_str(),
-            Outcome::Crashed { text } => text,
-            other => other.reason(),
-        };
-        let notes = provenance.notes.iter().chain(&provenance.printed);
-        let largest = notes.map(String::len).chain([dump.len()]).max().unwrap_or(0);
+        let active = [&provenance.scheduler_before, &provenance.scheduler_after];
+        let names = active.map(|active| [&active.sched_ext_ops, &active.sched_ext_state]);
+        if names.as_flattened().iter().any(|name| name.chars().count() > NAME_MAX) {
+            return Some("the name of an active scheduler is too long".into());
+        }
+        let largest = self.texts().map(str::len).max().unwrap_or(0);
         (largest > TEXT_MAX).then(|| format!("a text of it has {largest} bytes"))
+    }
+
+    /// Its texts of any length.
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        let ending = match &self.outcome {
+            Outcome::Ejected { reason, dump } => [reason.as_str(), dump],
+            Outcome::Crashed { text } => [text, ""],
+            other => [other.reason(), ""],
+        };
+        let Measured { metrics, series, .. } = &self.measured;
+        let missing = metrics.iter().map(|metric| &metric.missing);
+        let missing = missing.chain(series.iter().map(|series| &series.missing)).flatten();
+        let notes = self.provenance.notes.iter().chain(&self.provenance.printed).chain(missing);
+        notes.map(String::as_str).chain(ending)
+    }
+
+    fn trace_fault(&self) -> Option<String> {
+        let tasks = &self.trace.as_ref()?.tasks;
+        let mut names = tasks.iter().flat_map(|task| [&task.comm, &task.group]);
+        let is_long = names.any(|name| name.chars().count() > NAME_MAX);
+        is_long.then(|| "a task's name in its trace is too long".into())
     }
 }
 
@@ -85,10 +106,9 @@ fn metric_fault(metric: &Metric) -> Option<String> {
 fn histogram_fault(histogram: &Histogram) -> Option<String> {
     let Histogram { name, group, count, min, max, buckets } = histogram;
     let ascending = buckets.windows(2).all(|pair| pair[0].0 < pair[1].0);
-    let sum = buckets.iter().try_fold(0u64, |sum, &(_, samples)| sum.checked_add(samples));
     let first = buckets.first().is_none_or(|&(lowest, _)| lowest <= *min);
     let last = buckets.last().is_none_or(|&(lowest, _)| lowest <= *max);
-    let whole = ascending && sum == Some(*count) && min <= max && first && last;
+    let whole = ascending && histogram.is_complete() && min <= max && first && last;
     let small = *max.max(count) <= NUMBER_MAX && buckets.iter().all(|&(_, samples)| samples > 0);
     let names = name_fault("measure", name).or_else(|| name_fault("group", group));
     names.or_else(|| {

@@ -40,7 +40,12 @@ impl Histogram {
 
     /// Whether every sample is in a bucket. A record whose histograms fail this is not trusted.
     pub fn is_complete(&self) -> bool {
-        self.buckets.iter().map(|&(_, samples)| samples).sum::<u64>() == self.count
+        self.samples() == Some(self.count)
+    }
+
+    /// How many samples are in the buckets; `None` if no number holds as many.
+    pub(crate) fn samples(&self) -> Option<u64> {
+        self.buckets.iter().try_fold(0u64, |sum, &(_, samples)| sum.checked_add(samples))
     }
 
     /// The smallest bucket value below or at which at least `quantile` (0 … 1) of the samples lie;

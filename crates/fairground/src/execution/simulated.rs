@@ -8,12 +8,16 @@ use std::sync::mpsc::{self, Receiver, SendError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use model::{Outcome, Progress, Record, Trial};
+use model::{Measured, Outcome, Progress, Record, Trial};
 use sim::native::{LabFault, sandbox_parts, supervise};
 
 use super::objects::{Natives, native_of};
 use super::sink::Sink;
 use super::{VERSION, unsupported};
+
+/// The most bytes of a record that may wait, roughly. What is larger is kept before its job goes on,
+/// so that a scheduler that forges answers does not fill the memory.
+const WAITING_BYTES: usize = 1 << 20;
 
 /// Records that may wait to be kept. While the disk is busy, trials go on; if the program is killed
 /// then, these trials are run again, as those are that were running.
@@ -69,7 +73,9 @@ impl Work<'_, '_> {
             match answer(trial, self.natives, sink) {
                 // An interrupted trial has no record; `--resume` runs it again.
                 Ok(record) if !sink.is_stopped() || record.outcome.is_ok() => {
-                    if let Err(SendError(record)) = finished.send(record) {
+                    if rough_bytes(&record) > WAITING_BYTES {
+                        sink.record(record);
+                    } else if let Err(SendError(record)) = finished.send(record) {
                         sink.record(record);
                     }
                 }
@@ -78,6 +84,19 @@ impl Work<'_, '_> {
             }
         }
     }
+}
+
+/// How much memory the parts of a record take of which there may be many, roughly.
+fn rough_bytes(record: &Record) -> usize {
+    const METRIC: usize = 150;
+    const EVENT: usize = 100;
+    let Measured { metrics, histograms, series } = &record.measured;
+    let buckets: usize = histograms.iter().map(|histogram| histogram.buckets.len()).sum();
+    let points: usize = series.iter().map(|series| series.values.len()).sum();
+    let lists = histograms.len() + series.len() + metrics.len() + record.provenance.printed.len();
+    let printed: usize = record.provenance.printed.iter().map(String::len).sum();
+    let events = record.trace.as_ref().map_or(0, |trace| trace.events.len() + trace.tasks.len());
+    lists * METRIC + 16 * (buckets + points) + printed + events * EVENT
 }
 
 fn answer(trial: &Trial, natives: &Natives, sink: &Sink<'_>) -> Result<Record, LabFault> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Error, Result};
-use model::{Outcome, Progress, Record};
+use model::{Outcome, Progress, Provenance, Record};
 
 pub type Keep<'a> = dyn FnMut(&[Record]) -> Result<()> + Send + 'a;
 pub type Hear<'a> = dyn FnMut(&Progress<'_>) + Send + 'a;
@@ -36,7 +36,7 @@ impl<'a> Sink<'a> {
         if records.is_empty() {
             return;
         }
-        let records: Vec<Record> = records.into_iter().map(refuse_lossy).collect();
+        let records: Vec<Record> = records.into_iter().map(refuse_faulty).collect();
         if let Err(error) = lock(&self.keep)(&records) {
             return self.fail(error);
         }
@@ -79,21 +79,29 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes a record with a histogram that lost samples a failed one: its other numbers are doubtful.
-fn refuse_lossy(mut record: Record) -> Record {
-    let lossy = record.measured.histograms.iter().find(|histogram| !histogram.is_complete());
-    if let (Some(histogram), true) = (lossy, record.outcome.is_ok()) {
-        let reason = format!("histogram {} {} lost samples", histogram.name, histogram.group);
-        record.outcome = Outcome::Failed { reason };
-    }
-    record
+/// The record as it is kept. One that Fairground cannot have made, because a scheduler or a program
+/// shared the process that wrote it, or because samples were lost, is a failed one without numbers.
+fn refuse_faulty(mut record: Record) -> Record {
+    record.settle();
+    let Some(fault) = record.fault() else { return record };
+    let reason = format!(
+        "an answer that no trial gives: {fault}; what ran in the trial's process may have forged it"
+    );
+    let provenance = Provenance {
+        scheduler_before: Default::default(),
+        scheduler_after: Default::default(),
+        notes: Vec::new(),
+        printed: Vec::new(),
+        ..record.provenance
+    };
+    Record::without_measurement(record.trial, Outcome::Failed { reason }, provenance)
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
 
-    use model::{Provenance, Trial};
+    use model::{Histogram, Metric, Trial};
 
     use super::*;
     use crate::execution::unsupported;
@@ -137,6 +145,36 @@ mod tests {
         let (events, stopped) = events(both, 9);
         assert_eq!(events, ["kept 2", "heard 0", "heard 1", "kept 1", "heard 2"]);
         assert!(!stopped);
+    }
+
+    #[test]
+    fn a_record_that_no_trial_makes_is_a_failed_one() {
+        type Forgery = fn(&mut Record);
+        let whole = || Histogram::from_samples("wakeup_latency_ns", "all", &[7]);
+        let forgeries: [(Forgery, &str); 6] = [
+            (|record| record.measured.histograms[0].buckets.push((9, u64::MAX)), "is not whole"),
+            (|record| record.measured.histograms[0].max = u64::MAX, "is not whole"),
+            (|record| record.measured.metrics[0].name = "x".repeat(5 << 20), "name is too long"),
+            (|record| record.measured.metrics[0].missing = Some("x".into()), "neither a number"),
+            (|record| record.provenance.printed = vec!["x".repeat(5 << 20)], "a text of it has"),
+            (
+                |record| record.provenance.scheduler_after.sched_ext_ops = "x".repeat(5 << 20),
+                "active scheduler is too long",
+            ),
+        ];
+        for (forge, said) in forgeries {
+            let mut record = records(1).remove(0);
+            record.trial.workload.name = "a".into();
+            record.trial.machine.name = "a".into();
+            record.measured.metrics.push(Metric::number("completion_ns", "all", 1.0));
+            record.measured.histograms.push(whole());
+            assert_eq!(refuse_faulty(record.clone()), record);
+            forge(&mut record);
+            let refused = refuse_faulty(record);
+            assert_eq!(refused.outcome.word(), "failed");
+            assert!(refused.outcome.reason().contains(said), "{:?}", refused.outcome);
+            assert_eq!(refused.fault(), None);
+        }
     }
 
     #[test]

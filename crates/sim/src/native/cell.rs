@@ -26,6 +26,17 @@ const OVERTIME: Duration = Duration::from_secs(5);
 /// What a trace may take besides.
 const PER_TRACE: u64 = 3 * GIB;
 
+const MIB: usize = 1 << 20;
+/// What an answer has besides its groups and its trace: 10,000 printed lines, and a dump.
+const ANSWER_BASE: usize = 12 * MIB;
+/// The numbers and distributions of a group of tasks; a distribution of three digits has some
+/// thousand buckets at most.
+const ANSWER_PER_GROUP: usize = MIB / 2;
+const ANSWER_MOST: usize = 64 * MIB;
+/// The events of a CPU in a microsecond, which no trial reaches.
+const TRACE_PER_CPU_US: u64 = 200;
+const TRACE_MOST: usize = 512 * MIB;
+
 /// The parts of the sandbox that this host has.
 pub fn parts() -> Parts {
     static PARTS: OnceLock<Parts> = OnceLock::new();
@@ -49,6 +60,20 @@ pub fn limits(trial: &Trial, timeout: Duration) -> Limits {
         files: FAULT as u64 + 1,
         processes: false,
     }
+}
+
+/// The most bytes of an answer: more than this trial can measure.
+pub fn longest_answer(trial: &Trial) -> usize {
+    let workload = &trial.workload;
+    let groups = workload.tasks.len() + workload.totals.len();
+    let measured = ANSWER_BASE.saturating_add(groups.saturating_mul(ANSWER_PER_GROUP));
+    let measured = measured.min(ANSWER_MOST);
+    if !trial.trace {
+        return measured;
+    }
+    let cpu_us = workload.duration_us.map(|us| us.saturating_mul(u64::from(trial.machine.cpus)));
+    let events = cpu_us.map_or(u64::MAX, |cpu_us| cpu_us.saturating_mul(TRACE_PER_CPU_US));
+    measured + usize::try_from(events).unwrap_or(TRACE_MOST).clamp(16 * MIB, TRACE_MOST)
 }
 
 /// Leaves this process with two descriptors of use, in a session of its own, without files and
@@ -107,5 +132,26 @@ fn forget_environment() {
             std::ptr::write_bytes(*entry, 0, length);
             entry = entry.add(1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::TaskGroup;
+
+    use super::*;
+
+    #[test]
+    fn the_longest_answer_follows_from_the_trial() {
+        let mut trial = Trial::default();
+        assert_eq!(longest_answer(&trial), 12 * MIB);
+        trial.workload.tasks = vec![TaskGroup::once("a", Vec::new()); 10];
+        assert_eq!(longest_answer(&trial), 17 * MIB);
+        trial.workload.tasks = vec![TaskGroup::once("a", Vec::new()); 100_000];
+        assert_eq!(longest_answer(&trial), 64 * MIB);
+        (trial.trace, trial.workload.duration_us, trial.machine.cpus) = (true, Some(1_000_000), 2);
+        assert_eq!(longest_answer(&trial), 64 * MIB + 400_000_000);
+        trial.workload.duration_us = None;
+        assert_eq!(longest_answer(&trial), 64 * MIB + TRACE_MOST);
     }
 }

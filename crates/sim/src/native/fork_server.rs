@@ -19,7 +19,7 @@ use process::sandbox::{Cell, Limits};
 use serde::{Deserialize, Serialize};
 
 use super::cell;
-use super::isolate::{ProcessEnd, be_isolated, isolated_by};
+use super::isolate::{Patience, ProcessEnd, be_isolated, isolated_by};
 use super::supervision::answer;
 
 static SERVER: OnceLock<TrialServer> = OnceLock::new();
@@ -58,7 +58,7 @@ impl TrialServer {
         &self,
         trial: &Trial,
         scheduler: Option<&Native>,
-        timeout: Duration,
+        patience: Patience,
         stop: &AtomicBool,
     ) -> io::Result<ProcessEnd> {
         if let Some(native) = scheduler {
@@ -69,8 +69,8 @@ impl TrialServer {
             self.teach(sha256, stop, lesson)?;
         }
         let scheduler = scheduler.map(|native| &native.sha256);
-        let order = serde_json::to_vec(&(trial, timeout, scheduler))?;
-        isolated_by(&self.server, &order, timeout, stop)
+        let order = serde_json::to_vec(&(trial, patience.timeout, scheduler))?;
+        isolated_by(&self.server, &order, patience, stop)
     }
 
     /// Teaches something, by its SHA-256, unless the server knows it.
@@ -181,6 +181,7 @@ mod tests {
     use super::*;
 
     const LIMIT: Duration = Duration::from_secs(20);
+    const PATIENCE: Patience = Patience { timeout: LIMIT, answer: 1 << 20 };
     const TAPES: &str = "task 1 a\nr500 p1 s2000 r700\ntask 2 b\nw0 r300\n";
 
     const OK: &str = r#""outcome":{"kind":"ok"}"#;
@@ -222,13 +223,13 @@ mod tests {
 
     fn served(server: &TrialServer, trial: &Trial, scheduler: Option<&Native>) -> ProcessEnd {
         let stop = AtomicBool::new(false);
-        server.isolated(trial, scheduler, LIMIT, &stop).expect("a process")
+        server.isolated(trial, scheduler, PATIENCE, &stop).expect("a process")
     }
 
     /// What a process says that is forked from this one.
     fn forked(trial: &Trial, scheduler: Option<&Native>) -> ProcessEnd {
         let stop = AtomicBool::new(false);
-        isolated(LIMIT, &stop, None, || answer(trial, scheduler)).expect("a process")
+        isolated(PATIENCE, &stop, None, || answer(trial, scheduler)).expect("a process")
     }
 
     #[test]
@@ -275,7 +276,9 @@ mod tests {
         let mut long = trial(1);
         long.workload.duration_us = Some(3_600_000_000);
         let ending = |timeout, stop| {
-            server.isolated(&long, Some(&fifo), timeout, &AtomicBool::new(stop)).expect("a process")
+            let patience = Patience { timeout, ..PATIENCE };
+            let stop = AtomicBool::new(stop);
+            server.isolated(&long, Some(&fifo), patience, &stop).expect("a process")
         };
         assert_eq!(ending(Duration::from_millis(200), false), ProcessEnd::TimedOut);
         assert_eq!(ending(LIMIT, true), ProcessEnd::Stopped);
@@ -286,7 +289,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let ending = |order: &[u8]| {
             let server = server();
-            isolated_by(&server.server, order, LIMIT, &stop).expect("a process")
+            isolated_by(&server.server, order, PATIENCE, &stop).expect("a process")
         };
         let order = serde_json::to_vec(&(trial(1), LIMIT, Some("abc"))).expect("plain data");
         assert_eq!(ending(&order), ProcessEnd::Panic("no order: nobody taught abc".into()));

@@ -32,8 +32,8 @@ pub enum ProcessEnd {
     Killed(i32),
     /// It ended itself without an answer.
     Left,
-    /// The answer is longer than [`LONGEST`].
-    Endless,
+    /// The answer has more bytes than this, the most that was allowed, and was not kept.
+    TooLong(usize),
     /// It used more CPU time than its limit, or waited for as long, and was killed.
     TimedOut,
     /// It was killed because a stop was requested.
@@ -44,9 +44,6 @@ pub enum ProcessEnd {
 const ANSWER: u8 = 1;
 const PANIC: u8 = 2;
 
-/// The most bytes of an answer. The parent has to hold them.
-const LONGEST: usize = 1 << 30;
-
 /// Serialises making the pipes and forking. A child that is forked while another's pipes are open
 /// for writing would keep them open, and the end of that other answer would be noticed only when
 /// both children have ended.
@@ -55,10 +52,19 @@ static FORKING: Mutex<()> = Mutex::new(());
 /// What confines the work.
 pub type Confinement<'a> = Option<(&'a Cell, Limits)>;
 
-/// Does work in a process of its own, confined or not. The process ends with the work, after
-/// `timeout` of CPU time, or when `stop` becomes true.
+/// What the parent grants the work.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Of CPU time.
+    pub timeout: Duration,
+    /// The most bytes of the answer. The parent has to hold them.
+    pub answer: usize,
+}
+
+/// Does work in a process of its own, confined or not. The process ends with the work, when the
+/// parent's patience does, or when `stop` becomes true.
 pub fn isolated(
-    timeout: Duration,
+    patience: Patience,
     stop: &AtomicBool,
     confinement: Confinement<'_>,
     work: impl FnOnce() -> Vec<u8>,
@@ -69,21 +75,21 @@ pub fn isolated(
     let work = || Ok(work());
     let process = Process::fork(move || be_isolated(answer_to, fault_to, confinement, work))?;
     drop(forking);
-    wait(process, &answer.read, fault.read, timeout, stop)
+    wait(process, &answer.read, fault.read, patience, stop)
 }
 
 /// Like [`isolated`], but a server forks the process, whose work must be [`be_isolated`].
 pub fn isolated_by(
     server: &ForkServer,
     order: &[u8],
-    timeout: Duration,
+    patience: Patience,
     stop: &AtomicBool,
 ) -> std::io::Result<ProcessEnd> {
     let (answer, fault) = (process::pipe()?, process::pipe()?);
     let Some(process) = server.fork(order, [answer.write, fault.write], stop)? else {
         return Ok(ProcessEnd::Stopped);
     };
-    wait(process, &answer.read, fault.read, timeout, stop)
+    wait(process, &answer.read, fault.read, patience, stop)
 }
 
 /// What the process does: it sends the work's answer, or why there is none. Returns its exit code.
@@ -127,41 +133,46 @@ fn wait(
     process: Process,
     answer: &OwnedFd,
     fault: OwnedFd,
-    timeout: Duration,
+    patience: Patience,
     stop: &AtomicBool,
 ) -> std::io::Result<ProcessEnd> {
-    let read = read_all(answer, Some(process.pid()), timeout, stop);
+    let read = read_all(answer, Some(process.pid()), patience, stop);
     if !matches!(read, Ok((_, None))) {
         process.kill(libc::SIGKILL);
     }
     let status = process.wait();
-    let (bytes, given_up) = read?;
+    let (mut bytes, given_up) = read?;
     let mut report = [0; SchedulerFault::SIZE];
     if File::from(fault).read_exact(&mut report).is_ok() {
         return Ok(ProcessEnd::Fault(SchedulerFault::from_bytes(&report)));
     }
-    Ok(match bytes.split_first() {
-        _ if given_up.is_some() => given_up.unwrap_or(ProcessEnd::TimedOut),
-        Some((&ANSWER, rest)) if libc::WIFEXITED(status) => ProcessEnd::Answer(rest.to_vec()),
-        Some((&PANIC, rest)) => ProcessEnd::Panic(String::from_utf8_lossy(rest).into_owned()),
+    if let Some(ending) = given_up {
+        return Ok(ending);
+    }
+    // The bytes are moved and not copied: there may be many.
+    let kind = bytes.first().copied();
+    bytes.drain(..usize::from(kind.is_some()));
+    Ok(match kind {
+        Some(ANSWER) if libc::WIFEXITED(status) => ProcessEnd::Answer(bytes),
+        Some(PANIC) => ProcessEnd::Panic(String::from_utf8_lossy(&bytes).into_owned()),
         _ if libc::WIFSIGNALED(status) => ProcessEnd::Killed(libc::WTERMSIG(status)),
         _ => ProcessEnd::Left,
     })
 }
 
-/// Reads until the other end is closed. The ending is set if the writer's time was over, or a stop
-/// was requested, before that.
+/// Reads until the other end is closed. The ending is set if the writer's time was over, it wrote
+/// too much, or a stop was requested, before that.
 ///
 /// # Errors
 /// The writer stays stopped.
 fn read_all(
     from: &OwnedFd,
     writer: Option<libc::pid_t>,
-    timeout: Duration,
+    patience: Patience,
     stop: &AtomicBool,
 ) -> std::io::Result<(Vec<u8>, Option<ProcessEnd>)> {
     let used = || writer.and_then(process::cpu_time);
-    let mut silence = Silence::begin(timeout, used());
+    let mut silence = Silence::begin(patience.timeout, used());
     let mut standstill = Standstill::default();
     let mut bytes = Vec::new();
     let mut piece = [0; 1 << 16];
@@ -183,8 +194,9 @@ fn read_all(
         // SAFETY: the buffer has this size.
         let count = unsafe { libc::read(from.as_raw_fd(), piece.as_mut_ptr().cast(), piece.len()) };
         match count {
-            1.. if bytes.len() + count as usize > LONGEST => {
-                return Ok((Vec::new(), Some(ProcessEnd::Endless)));
+            // Its first byte is the kind.
+            1.. if bytes.len() + count as usize > patience.answer.saturating_add(1) => {
+                return Ok((Vec::new(), Some(ProcessEnd::TooLong(patience.answer))));
             }
             1.. => bytes.extend_from_slice(&piece[..count as usize]),
             0 => return Ok((bytes, None)),
@@ -200,8 +212,13 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(20);
 
+    fn patience(timeout: Duration) -> Patience {
+        Patience { timeout, answer: 300_000 }
+    }
+
     fn check(work: impl FnOnce() -> Vec<u8>) -> ProcessEnd {
-        isolated(LONG, &AtomicBool::new(false), None, work).expect("a process can be made")
+        isolated(patience(LONG), &AtomicBool::new(false), None, work)
+            .expect("a process can be made")
     }
 
     #[test]
@@ -209,6 +226,16 @@ mod tests {
         let long: Vec<u8> = (0..300_000u32).map(|index| index as u8).collect();
         assert_eq!(check(|| long.clone()), ProcessEnd::Answer(long.clone()));
         assert_eq!(check(Vec::new), ProcessEnd::Answer(Vec::new()));
+    }
+
+    #[test]
+    fn an_answer_that_is_too_long_is_not_kept() {
+        assert_eq!(check(|| vec![b'x'; 300_001]), ProcessEnd::TooLong(300_000));
+        let endless = || loop {
+            // SAFETY: the buffer has this size.
+            unsafe { libc::write(cell::ANSWER, [b'x'; 4096].as_ptr().cast(), 4096) };
+        };
+        assert_eq!(check(endless), ProcessEnd::TooLong(300_000));
     }
 
     #[test]
@@ -222,7 +249,8 @@ mod tests {
         });
         std::thread::sleep(Duration::from_millis(300));
         drop(to);
-        let read = read_all(&from, None, Duration::from_secs(2), &AtomicBool::new(false));
+        let within = patience(Duration::from_secs(2));
+        let read = read_all(&from, None, within, &AtomicBool::new(false));
         assert_eq!(read.expect("an end"), (Vec::new(), None));
         assert_eq!(patient.join().expect("the thread"), ProcessEnd::Answer(Vec::new()));
     }
@@ -260,7 +288,7 @@ mod tests {
                 while own() < LIMIT / 2 {}
                 Vec::new()
             };
-            let ending = isolated(LIMIT, &AtomicBool::new(false), None, work);
+            let ending = isolated(patience(LIMIT), &AtomicBool::new(false), None, work);
             is_done.store(true, Ordering::Relaxed);
             ending.expect("a process can be made")
         });
@@ -274,9 +302,9 @@ mod tests {
             Vec::new()
         };
         let short = Duration::from_millis(50);
-        let ending = isolated(short, &AtomicBool::new(false), None, sleep);
+        let ending = isolated(patience(short), &AtomicBool::new(false), None, sleep);
         assert_eq!(ending.expect("a process can be made"), ProcessEnd::TimedOut);
-        let ending = isolated(LONG, &AtomicBool::new(true), None, sleep);
+        let ending = isolated(patience(LONG), &AtomicBool::new(true), None, sleep);
         assert_eq!(ending.expect("a process can be made"), ProcessEnd::Stopped);
     }
 
@@ -288,7 +316,8 @@ mod tests {
             Vec::new()
         };
         let short = Duration::from_millis(50);
-        let fault = isolated(short, &AtomicBool::new(false), None, halt).expect_err("it stands");
+        let fault =
+            isolated(patience(short), &AtomicBool::new(false), None, halt).expect_err("it stands");
         assert!(fault.to_string().contains("was stopped by a signal or a debugger"), "{fault}");
     }
 }

@@ -11,7 +11,7 @@ use compile::native::Native;
 use model::{ActiveScheduler, KnobValue, Measured, Outcome, Record, SchedulerChoice, Trace, Trial};
 use serde::{Deserialize, Serialize};
 
-use super::isolate::{ProcessEnd, isolated};
+use super::isolate::{Patience, ProcessEnd, isolated};
 use super::scheduler::{Host, NativeScheduler};
 use super::{cell, fork_server};
 use crate::core::memory::TaskLayout;
@@ -104,11 +104,12 @@ pub fn supervise(
 ) -> Result<Record, LabFault> {
     let fault = |what| LabFault { trial: trial.id(), what };
     let cell = cell::shared().map_err(|why| fault(format!("no sandbox: {why}")))?;
+    let patience = Patience { timeout, answer: cell::longest_answer(trial) };
     let ending = match fork_server::started() {
-        Some(server) => server.isolated(trial, scheduler, timeout, stop),
+        Some(server) => server.isolated(trial, scheduler, patience, stop),
         None => {
             let confinement = Some((cell, cell::limits(trial, timeout)));
-            isolated(timeout, stop, confinement, || answer(trial, scheduler))
+            isolated(patience, stop, confinement, || answer(trial, scheduler))
         }
     };
     record(ending, trial, scheduler, timeout)
@@ -173,6 +174,12 @@ fn outcome(ending: ProcessEnd, scheduler: Option<&Native>, timeout: Duration) ->
         ProcessEnd::Answer(_) | ProcessEnd::Left => {
             Outcome::Failed { reason: "the scheduler ended the trial's process".into() }
         }
-        ProcessEnd::Endless => Outcome::Failed { reason: "an answer without end".into() },
+        ProcessEnd::TooLong(most) => Outcome::Failed {
+            reason: format!(
+                "an answer of more than {} MiB, which is more than the trial can measure; the \
+                 scheduler may have forged it",
+                most >> 20
+            ),
+        },
     }
 }

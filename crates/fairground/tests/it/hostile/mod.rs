@@ -2,6 +2,7 @@
 //! Files of strangers who mean harm. Each test has failed once.
 
 mod files;
+mod forged;
 mod lab;
 mod locks;
 mod numbers;
