@@ -98,9 +98,12 @@ fn is_bad_input(error: &(dyn std::error::Error + 'static)) -> bool {
 
 /// Whether the user named the wrong file, as opposed to a disk that is full.
 fn is_wrong_file(error: &store::StoreError) -> bool {
-    use store::StoreError::{Broken, Missing, NotAStore, OtherVersion, Unwritable};
+    use store::StoreError::{
+        Broken, Endless, Missing, NotAStore, OtherVersion, Strange, Unwritable,
+    };
     let wrong = matches!(error, Missing { .. } | OtherVersion { .. } | NotAStore { .. });
-    wrong || matches!(error, Unwritable { .. } | Broken { .. })
+    let strange = matches!(error, Strange { .. } | Endless { .. });
+    wrong || strange || matches!(error, Unwritable { .. } | Broken { .. })
 }
 
 /// What is said of a file that may not grow.

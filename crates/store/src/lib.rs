@@ -27,6 +27,7 @@ pub mod exchange;
 mod lock;
 mod read;
 mod schema;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -45,6 +46,7 @@ pub use check::{Checked, check};
 pub use lock::PlanLock;
 pub use read::{Damage, Filter, Read};
 pub use schema::SCHEMA_VERSION;
+use steps::Steps;
 
 /// How long to wait for another process that writes to the same file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -147,6 +149,7 @@ pub struct Store {
     path: PathBuf,
     /// The file's device and number when it was opened.
     identity: Option<(u64, u64)>,
+    steps: Steps,
 }
 
 impl Store {
@@ -226,12 +229,11 @@ impl Store {
             path: path.into(),
             why: format!("it {fault}"),
         })?;
-        let connection = Connection::open_with_flags(name, flags)
-            .map_err(|error| StoreError::new(path, "open", error))?;
-        connection
-            .busy_timeout(BUSY_TIMEOUT)
-            .map_err(|error| StoreError::new(path, "open", error))?;
-        Ok(Store { connection, path: path.into(), identity: None })
+        let failed = |error| StoreError::new(path, "open", error);
+        let mut connection = Connection::open_with_flags(name, flags).map_err(failed)?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+        let steps = Steps::limited(&mut connection, path).map_err(failed)?;
+        Ok(Store { connection, path: path.into(), identity: None, steps })
     }
 
     /// `synchronous = FULL` waits for the disk at the end of each transaction, some milliseconds; a
@@ -265,6 +267,15 @@ pub enum StoreError {
     #[error("{path}: not a Fairground store ({why}); choose another file with `--store FILE`",
         path = path.display())]
     NotAStore { path: PathBuf, why: String },
+    /// Somebody has added or changed a table, view, trigger or index.
+    #[error("{path}: its {kind} '{name}' is none of Fairground's, and could change what is read or \
+        appended, so nothing was read; `DROP {} \"{name}\"` with sqlite3 removes it",
+        kind.to_uppercase(), path = path.display())]
+    Strange { path: PathBuf, kind: String, name: String },
+    /// A query would not end, or not soon.
+    #[error("{path}: a query takes more steps than any store of this size needs; the file is \
+        damaged, or made to take time", path = path.display())]
+    Endless { path: PathBuf },
     #[error("{path}: its schema is version {found}, and this program reads version {known} only; \
         use the fairground that wrote it, or choose another file with `--store FILE`",
         path = path.display(), known = crate::SCHEMA_VERSION)]
@@ -306,6 +317,7 @@ impl StoreError {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 StoreError::Locked { path }
             }
+            Some(ErrorCode::OperationInterrupted) => StoreError::Endless { path },
             Some(ErrorCode::DiskFull) => StoreError::Full { path },
             Some(ErrorCode::SystemIoFailure) if writing_failed(code) && has_file_limit() => {
                 StoreError::FileLimit { path }

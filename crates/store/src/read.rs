@@ -169,6 +169,7 @@ impl Store {
         parameters: impl rusqlite::Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<Vec<T>> {
+        self.steps.begin();
         self.connection.prepare_cached(sql)?.query_map(parameters, read)?.collect()
     }
 

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The schema: `schema.sql`, and triggers that refuse changes.
+//!
+//! A file of a stranger can call a view `records`, and a trigger can change what is appended. So
+//! everything that a file defines is compared with our definitions before any of it is used.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::OnceLock;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use model::text;
+use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 
 use crate::StoreError;
 
@@ -47,6 +53,56 @@ fn create(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// What a file defines: its kind, its name, and the text that defines it, which SQLite keeps as it
+/// was written; none for the indices that it makes itself.
+type Definition = (String, String, Option<String>);
+
+const DEFINITIONS: &str = "SELECT type, name, sql FROM sqlite_schema";
+
+/// Figures about the tables that `ANALYZE` keeps.
+const OF_ANALYZE: [&str; 2] = ["sqlite_stat1", "sqlite_stat4"];
+
+fn ours() -> &'static BTreeSet<Definition> {
+    static OURS: OnceLock<BTreeSet<Definition>> = OnceLock::new();
+    OURS.get_or_init(|| {
+        let made = || -> rusqlite::Result<BTreeSet<Definition>> {
+            let connection = Connection::open_in_memory()?;
+            create(&connection)?;
+            let mut all = connection.prepare(DEFINITIONS)?;
+            all.query_map([], definition)?.collect()
+        };
+        made().unwrap_or_default()
+    })
+}
+
+fn definition(row: &Row<'_>) -> rusqlite::Result<Definition> {
+    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+}
+
+/// Refuses a file with anything that is not ours, and one that lacks what our queries need.
+/// Triggers and views may be missing: nothing here reads them.
+fn refuse_strange(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    const DOING: &str = "find all of its tables and indices";
+    let failed = |error| StoreError::new(path, DOING, error);
+    let mut missing: BTreeSet<&Definition> = ours().iter().collect();
+    let mut all = connection.prepare(DEFINITIONS).map_err(failed)?;
+    for found in all.query_map([], definition).map_err(failed)? {
+        let found = found.map_err(failed)?;
+        let (kind, name, _) = &found;
+        if !missing.remove(&found) && !(kind == "table" && OF_ANALYZE.contains(&name.as_str())) {
+            return Err(StoreError::Strange {
+                path: path.into(),
+                kind: text::line(kind),
+                name: text::line(name),
+            });
+        }
+    }
+    if missing.iter().any(|(kind, ..)| kind == "table" || kind == "index") {
+        return Err(StoreError::Broken { path: path.into(), doing: DOING });
+    }
+    Ok(())
+}
+
 /// Whether a file opened for reading is a store of this version.
 pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     if is_fresh(connection, path)? {
@@ -55,8 +111,8 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Whether the file has no tables. Refuses other programs' databases and stores of other versions
-/// before anything in them is touched.
+/// Whether the file has no tables. Refuses other programs' databases, stores of other versions, and
+/// those with anything of somebody else, before any of it is used.
 pub(crate) fn is_fresh(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
     let failed = |error| StoreError::new(path, "read the schema's version", error);
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
@@ -71,5 +127,5 @@ pub(crate) fn is_fresh(connection: &Connection, path: &Path) -> Result<bool, Sto
     if found != SCHEMA_VERSION {
         return Err(StoreError::OtherVersion { path: path.into(), found });
     }
-    Ok(false)
+    refuse_strange(connection, path).map(|()| false)
 }

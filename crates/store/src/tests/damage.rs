@@ -129,8 +129,54 @@ fn messages_about_damage_have_no_sql_in_them() {
     };
     assert!(!said.contains("no such table") && !said.contains("SELECT"), "{said}");
     let damage = crate::check(&path).expect("a look").damage;
-    assert_eq!(damage.len(), 3, "{damage:?}");
-    assert!(damage.iter().all(|what| !what.contains("no such table")), "{damage:?}");
+    assert_eq!(damage, ["cannot find all of its tables and indices"]);
+}
+
+#[test]
+fn what_a_stranger_added_is_refused_by_name_before_it_is_used() {
+    let endless = "ALTER TABLE records RENAME TO r0;
+         CREATE VIEW records AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+             SELECT r0.* FROM r0, n";
+    let foreign = "PRAGMA writable_schema = 1;
+         INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql)
+             VALUES ('table', 'v', 'v', 0, 'CREATE VIRTUAL TABLE v USING fts5(x)')";
+    let changed = "PRAGMA writable_schema = 1;
+         UPDATE sqlite_schema SET sql = replace(sql, 'append-only', 'x')
+             WHERE name = 'metrics_no_delete'";
+    for (sql, what) in [
+        (endless, "table 'r0'"),
+        ("CREATE VIEW mine AS SELECT 1", "view 'mine'"),
+        ("CREATE TRIGGER t AFTER INSERT ON records BEGIN DELETE FROM metrics; END", "trigger 't'"),
+        ("CREATE TABLE lost_and_found (x)", "table 'lost_and_found'"),
+        ("CREATE INDEX slow ON metrics (name)", "index 'slow'"),
+        (foreign, "table 'v'"),
+        (changed, "trigger 'metrics_no_delete'"),
+        ("CREATE VIEW \"a\nb\" AS SELECT 1", "view 'a\\nb'"),
+    ] {
+        let folder = folder();
+        let path = folder.path().join("a.db");
+        filled(&path, 2);
+        damage(&path, sql);
+        let bytes = std::fs::read(&path).expect("bytes");
+        let checked = crate::check(&path).err();
+        for error in [Store::open(&path).err(), Store::open_readonly(&path).err(), checked] {
+            let error = error.expect(sql);
+            assert!(matches!(error, StoreError::Strange { .. }), "{sql}: {error}");
+            let said = error.to_string();
+            assert!(said.contains(&format!("a.db: its {what} is none of")), "{sql}: {said}");
+        }
+        assert_eq!(std::fs::read(&path).expect("bytes"), bytes, "{sql}");
+    }
+}
+
+#[test]
+fn what_analyze_keeps_and_what_is_missing_for_people_alone_are_no_matter() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 2);
+    damage(&path, "ANALYZE; DROP VIEW over_time; DROP TRIGGER metrics_no_update");
+    let records = Store::open(&path).and_then(|store| store.records(&all())).expect("records");
+    assert_eq!(records.len(), 2);
 }
 
 #[test]
