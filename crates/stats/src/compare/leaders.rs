@@ -135,9 +135,9 @@ mod tests {
 
     fn column(values: &[f64], boots: u32) -> Column {
         let sample = |(at, &value): (u32, &f64)| Sample {
-            boot: (at % boots, String::new()),
+            boot: at % boots,
             seed: Seed(u64::from(at)),
-            pairing_key: Some((at, Seed(u64::from(at)))),
+            block: Some(at),
             value,
         };
         Column { samples: (0..).zip(values).map(sample).collect(), missing: BTreeMap::new() }

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::trial::hex16;
 use model::{Clock, Histogram, Record};
 
 use crate::compare::comparison::Cell;
@@ -60,13 +61,9 @@ fn unrepeatable(records: &[Record]) -> Option<String> {
 }
 
 fn ambiguous_names(records: &[Record]) -> Vec<String> {
-    let mut definitions: BTreeMap<&str, Vec<&model::Contestant>> = BTreeMap::new();
-    for record in records {
-        let contestant = &record.trial.contestant;
-        let known = definitions.entry(&contestant.name).or_default();
-        if !known.contains(&contestant) {
-            known.push(contestant);
-        }
+    let mut definitions: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for contestant in records.iter().map(|record| &record.trial.contestant) {
+        definitions.entry(&contestant.name).or_default().insert(hex16(contestant));
     }
     let several = definitions.into_iter().filter(|(_, known)| known.len() > 1);
     several
@@ -161,7 +158,7 @@ fn unusual(records: &[Record], cells: &[Cell]) -> Vec<String> {
 /// Whether the level of a contestant's trials changes, in the order of their boots.
 fn changes(column: &Column) -> bool {
     let mut samples: Vec<_> = column.samples.iter().collect();
-    samples.sort_by_key(|sample| sample.boot.0);
+    samples.sort_by_key(|sample| sample.boot);
     let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
     values.len() >= TRIALS_NEEDED && level_changes(&values)
 }

@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::compare::evidence::{Evidence, PValue};
 use crate::compare::verdict::{is_beyond, log_ratio, log_ratio_of_percent};
 use crate::number::interval::{Interval, expanded_percentile};
-use crate::number::median::weighted;
-use crate::rank::hodges_lehmann::Differences;
-use crate::rank::walsh::Averages;
+use crate::number::median::{median, weighted};
+use crate::number::quantile;
+use crate::rank::selection::{Differences, Table};
+use crate::rank::walsh::{self, Averages};
+use crate::rank::{hodges_lehmann, rank_sum};
 use crate::records::columns::{Column, Sample, boots, sample_values};
 use crate::records::pairing::MatchedPairs;
 use crate::resample::Resampling;
@@ -81,8 +83,18 @@ impl Shift {
     }
 }
 
-/// The interval of the median over trials.
+/// Samples with more trials are not resampled, nor those with more differences between them, nor
+/// more pairs: a resample costs as much as there are of them. Intervals by ranks need no
+/// distribution either, and so many values make them as narrow.
+const RESAMPLED_TRIALS: usize = 10_000;
+const RESAMPLED_DIFFERENCES: usize = 1_000_000;
+const RESAMPLED_PAIRS: usize = 500;
+
+/// The interval of the median over trials. That of many is by order statistics.
 pub(crate) fn median_interval(column: &Column, resamples: u32, seed: Seed) -> Option<Interval> {
+    if column.samples.len() > RESAMPLED_TRIALS {
+        return median_of_many(&column.samples).map(|(_, interval)| interval);
+    }
     let order = Ascending::new(&column.values());
     let clusters = boots(&column.samples);
     let resampling = Resampling {
@@ -164,8 +176,53 @@ fn is_narrower(of_pairs: &Shift, of_all: &Shift) -> bool {
         .unwrap_or(false)
 }
 
+/// The median of many trials, with its interval from one number for each boot.
+fn median_of_many(trials: &[Sample]) -> Option<(f64, Interval)> {
+    let values = sample_values(trials);
+    let value = median(&values)?;
+    let interval = quantile::median_interval(&boots(trials).unit_values(&values))?;
+    Some((value, interval.with(value)))
+}
+
+/// The shift of many trials: the same number as of few, with the interval of the rank-sum test, from
+/// one number for each boot.
+fn shift_of_many(ours: &[Sample], baseline: &[Sample]) -> Option<Shift> {
+    let value = Differences::new(&sample_values(ours), &sample_values(baseline)).median()?;
+    let units = |trials: &[Sample]| boots(trials).unit_values(&sample_values(trials));
+    let interval = rank_sum::shift(&units(ours), &units(baseline));
+    let interval = interval.map(|(_, interval)| interval.with(value));
+    let base = median(&sample_values(baseline))?;
+    Some(by_ranks(value, interval, base, median_of_many(baseline).map(|(_, ends)| ends)))
+}
+
+/// A shift by ranks. In percent, both the shift and the baseline's median may be anywhere in their
+/// intervals; where the baseline's contains 0, there is no interval in percent.
+fn by_ranks(value: f64, interval: Option<Interval>, base: f64, of_base: Option<Interval>) -> Shift {
+    let of_base = of_base.filter(|ends| ends.low > 0.0 || ends.high < 0.0);
+    let percents = interval.zip(of_base).map(|(ends, of_base)| {
+        let bases = [of_base.low.abs(), of_base.high.abs()];
+        let of = |end: f64| bases.map(|base| 100.0 * end / base);
+        let ([a, b], [c, d]) = (of(ends.low), of(ends.high));
+        Interval { low: a.min(b), high: c.max(d) }
+    });
+    Shift {
+        value,
+        interval,
+        percent: percent(value, base),
+        percent_interval: percents,
+        matched_pairs: None,
+        least_pair: None,
+    }
+}
+
 /// The shift of matched pairs; `None` if they are too few for an interval.
 fn shift_of_pairs(pairs: &MatchedPairs, resamples: u32, seed: Seed) -> Option<Shift> {
+    if pairs.differences.len() > RESAMPLED_PAIRS {
+        let (value, interval) = walsh::shift_of_many(&pairs.differences)?;
+        let of_base = quantile::median_interval(&pairs.base);
+        let shift = by_ranks(value, Some(interval), median(&pairs.base)?, of_base);
+        return Some(Shift { matched_pairs: Some(pairs.differences.len()), ..shift });
+    }
     let averages = Averages::new(&pairs.differences);
     let interval = averages.interval(pairs.differences.len())?;
     let order = Ascending::new(&pairs.base);
@@ -196,8 +253,12 @@ fn shift_of_pairs(pairs: &MatchedPairs, resamples: u32, seed: Seed) -> Option<Sh
 }
 
 fn shift_of_all(ours: &[Sample], baseline: &[Sample], resamples: u32, seed: Seed) -> Option<Shift> {
+    let longer = ours.len().max(baseline.len());
+    if longer > RESAMPLED_TRIALS || ours.len() * baseline.len() > RESAMPLED_DIFFERENCES {
+        return shift_of_many(ours, baseline);
+    }
     let (our_values, base_values) = (sample_values(ours), sample_values(baseline));
-    let differences = Differences::new(&our_values, &base_values);
+    let differences = hodges_lehmann::Differences::new(&our_values, &base_values);
     let order = Ascending::new(&base_values);
     let ones = |trials: usize| vec![1; trials];
     let value = differences.shift(&ones(our_values.len()), &ones(base_values.len()))?;

@@ -103,13 +103,8 @@ fn corrected(mut all: Vec<Vec<Raw>>) -> Vec<Vec<QuantileShift>> {
 fn values(trials: &[TrialDistribution], at: f64) -> Result<Vec<Sample>, String> {
     let sample = |trial: &TrialDistribution| {
         let value = quantile(trial.histogram, at)?;
-        let seed = trial.pairing_key.map_or(Seed(0), |(_, seed)| seed);
-        Ok(Sample {
-            boot: (trial.boot, String::new()),
-            seed,
-            pairing_key: trial.pairing_key,
-            value,
-        })
+        let (block, seed) = trial.pairing_key.unzip();
+        Ok(Sample { boot: trial.boot, block, seed: seed.unwrap_or(Seed(0)), value })
     };
     trials.iter().map(sample).collect()
 }

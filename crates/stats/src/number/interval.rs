@@ -28,6 +28,11 @@ impl Interval {
     pub fn width(self) -> f64 {
         self.high - self.low
     }
+
+    /// The interval, wide enough to have this value in it too.
+    pub fn with(self, value: f64) -> Interval {
+        Interval { low: self.low.min(value), high: self.high.max(value) }
+    }
 }
 
 /// The confidence of every interval, 0 … 1.

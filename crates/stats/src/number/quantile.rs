@@ -18,6 +18,7 @@
 use model::Histogram;
 
 use crate::number::distributions::binomial;
+use crate::number::interval::Interval;
 
 /// The number of samples that a quantile (0 < q < 1) needs, see the module's text.
 pub fn samples_needed(quantile: f64) -> u64 {
@@ -53,6 +54,15 @@ pub fn ranks(count: u64, quantile: f64) -> Result<(u64, u64), u64> {
     let above = steps_within(terms.iter().rev());
     let last = first + terms.len() as u64 - 1;
     Ok(((first + below).max(1), (last + 1 - above).min(count)))
+}
+
+/// The 95 % interval of the median of a sample; `None` of fewer than six values, which have none.
+pub fn median_interval(values: &[f64]) -> Option<Interval> {
+    let (low, high) = ranks(values.len() as u64, 0.5).ok()?;
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let of_rank = |rank: u64| sorted.get(rank as usize - 1).copied();
+    Some(Interval { low: of_rank(low)?, high: of_rank(high)? })
 }
 
 /// The number of probabilities, from an end on, whose sum is at most [`TAIL`].

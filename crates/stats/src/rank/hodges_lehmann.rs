@@ -52,14 +52,6 @@ impl Differences {
         }
     }
 
-    /// The difference of a rank, counted from 1, and that of the same rank from the other end;
-    /// `None` when there are not this many.
-    pub fn ends(&self, rank: usize) -> Option<(f64, f64)> {
-        let low = *self.values.get(rank.checked_sub(1)?)?;
-        let high = *self.values.get(self.values.len().checked_sub(rank)?)?;
-        Some((low, high))
-    }
-
     /// Whether all differences are equal, so that weights do not matter.
     pub fn are_equal(&self) -> bool {
         let ends = self.values.first().zip(self.values.last());

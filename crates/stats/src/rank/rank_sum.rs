@@ -20,7 +20,7 @@
 
 use crate::number::distributions::normal_below;
 use crate::number::interval::Interval;
-use crate::rank::hodges_lehmann::Differences;
+use crate::rank::selection::{Differences, Table};
 
 /// Up to this many trials on both sides together the p value is exact; beyond, it is normal with
 /// corrections for ties and continuity. There the two differ by less than 0.001.
@@ -75,9 +75,8 @@ pub fn sums_within(ours: usize, baseline: usize, tail: f64) -> usize {
     if trials > EXACT_TRIALS {
         let mean = ours as f64 * baseline as f64 / 2.0;
         let deviation = (mean * (trials as f64 + 1.0) / 6.0).sqrt();
-        return (0..=mean as usize)
-            .take_while(|&u| normal_below((u as f64 + 0.5 - mean) / deviation) <= tail)
-            .count();
+        let is_within = |u: usize| normal_below((u as f64 + 0.5 - mean) / deviation) <= tail;
+        return how_many(mean as usize + 1, is_within);
     }
     let ranks: Vec<usize> = (1..=trials).collect();
     let ways = choices(&ranks, ours);
@@ -90,12 +89,29 @@ pub fn sums_within(ours: usize, baseline: usize, tail: f64) -> usize {
     within.count()
 }
 
+/// For how many of the first numbers, from 0 on, something holds that holds for no number after one
+/// for which it does not.
+pub(crate) fn how_many(numbers: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, numbers);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
 /// Twice the rank of every value among all, which is an integer: equal values share the mean.
 pub fn doubled_ranks(values: &[f64]) -> Vec<usize> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
     let rank = |value: &f64| {
-        let lower = values.iter().filter(|other| *other < value).count();
-        let equal = values.iter().filter(|other| *other == value).count();
-        2 * lower + equal + 1
+        let lower = sorted.partition_point(|other| other < value);
+        let not_higher = sorted.partition_point(|other| other <= value);
+        lower + not_higher + 1
     };
     values.iter().map(rank).collect()
 }
@@ -154,9 +170,9 @@ const TAIL: f64 = 0.025;
 /// few values.
 pub fn shift(ours: &[f64], baseline: &[f64]) -> Option<(f64, Interval)> {
     let differences = Differences::new(ours, baseline);
-    let (low, high) = differences.ends(sums_within(ours.len(), baseline.len(), TAIL))?;
-    let value = differences.shift(&vec![1; ours.len()], &vec![1; baseline.len()])?;
-    Some((value, Interval { low, high }))
+    let rank = sums_within(ours.len(), baseline.len(), TAIL) as u64;
+    let (low, high) = differences.of_rank_from_both_ends(rank)?;
+    Some((differences.median()?, Interval { low, high }))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! smallest two-sided p value is 2 of 2ⁿ: six blocks are the fewest that can reach 5 %.
 
 use crate::number::distributions::normal_below;
-use crate::rank::rank_sum::Tails;
+use crate::rank::rank_sum::{Tails, how_many};
 
 /// Up to this many pairs the p value is exact. Beyond, where counting takes too long, it is normal
 /// with a correction for continuity, and ties and zeros are in its variance. There the two differ
@@ -57,9 +57,8 @@ fn approximate(ranks: &[(usize, bool)], sum: usize) -> Tails {
 fn within_of_many(pairs: f64, tail: f64) -> usize {
     let mean = pairs * (pairs + 1.0) / 4.0;
     let deviation = (mean * (2.0 * pairs + 1.0) / 6.0).sqrt();
-    (0..=mean as usize)
-        .take_while(|&sum| normal_below((sum as f64 + 0.5 - mean) / deviation) <= tail)
-        .count()
+    let is_within = |sum: usize| normal_below((sum as f64 + 0.5 - mean) / deviation) <= tail;
+    how_many(mean as usize + 1, is_within)
 }
 
 /// The chance of each sum of those ranks that are positive, where each is with one half.

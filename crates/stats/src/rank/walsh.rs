@@ -9,6 +9,7 @@
 
 use crate::number::interval::{CONFIDENCE, Interval};
 use crate::number::median::weighted;
+use crate::rank::selection::{self, Table, average};
 use crate::rank::signed_rank::signed_within;
 use crate::resample::batched_medians::{Drawn, LANES, MOST_WEIGHT, medians_of_averages};
 
@@ -24,7 +25,7 @@ impl Averages {
         let mut sorted: Vec<(f64, (u32, u32))> = Vec::new();
         for (j, last) in (0..).zip(differences) {
             let up_to_it = (0..=j).zip(differences);
-            sorted.extend(up_to_it.map(|(i, value)| (value + (last - value) / 2.0, (i, j))));
+            sorted.extend(up_to_it.map(|(i, value)| (average(*value, *last), (i, j))));
         }
         sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let (values, pairs) = sorted.into_iter().unzip();
@@ -58,7 +59,7 @@ impl Averages {
     /// does not reject (Tukey's; Hollander and Wolfe 1999, section 3.3); `None` of fewer than six,
     /// which have none.
     pub fn interval(&self, pairs: usize) -> Option<Interval> {
-        let rank = signed_within(pairs, (1.0 - CONFIDENCE) / 2.0).checked_sub(1)?;
+        let rank = rank_of_end(pairs).checked_sub(1)?;
         let low = *self.values.get(rank)?;
         let high = *self.values.get(self.values.len().checked_sub(rank + 1)?)?;
         Some(Interval { low, high })
@@ -73,6 +74,19 @@ impl Averages {
     pub(crate) fn shifts(&self, drawn: &Drawn) -> [f64; LANES] {
         medians_of_averages(&self.values, &self.pairs, drawn)
     }
+}
+
+/// The rank, counted from 1, of the average that ends the interval of this many pairs; 0: none does.
+fn rank_of_end(pairs: usize) -> usize {
+    signed_within(pairs, (1.0 - CONFIDENCE) / 2.0)
+}
+
+/// The shift of so many pairs that their averages are not listed, with its interval: the same
+/// numbers; `None` of fewer than six.
+pub fn shift_of_many(differences: &[f64]) -> Option<(f64, Interval)> {
+    let averages = selection::Averages::new(differences);
+    let (low, high) = averages.of_rank_from_both_ends(rank_of_end(differences.len()) as u64)?;
+    Some((averages.median()?, Interval { low, high }))
 }
 
 /// The shift of paired trials, from the differences ours − baseline; `None` without any.
@@ -106,6 +120,16 @@ mod tests {
         let ends = Averages::new(&differences).interval(9).unwrap();
         assert!((ends.low + 0.786).abs() < 1e-9 && (ends.high + 0.010).abs() < 1e-9, "{ends:?}");
         assert_eq!(Averages::new(&differences[..5]).interval(5), None);
+    }
+
+    #[test]
+    fn many_pairs_have_the_same_numbers() {
+        let differences: Vec<f64> = (0..300).map(|at| f64::from((at * 37) % 101) / 7.0).collect();
+        let listed = Averages::new(&differences);
+        let (value, ends) = shift_of_many(&differences).unwrap();
+        assert_eq!(Some(value), listed.shift(&vec![1; 300]));
+        assert_eq!(Some(ends), listed.interval(300));
+        assert_eq!(shift_of_many(&differences[..5]), None);
     }
 
     #[test]

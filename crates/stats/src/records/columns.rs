@@ -77,14 +77,14 @@ pub(crate) fn contestants<'a>(records: &[&'a Record]) -> Vec<&'a str> {
     names
 }
 
-/// A trial's number with its boot and pairing key.
-#[derive(Clone)]
+/// A trial's number with its boot, block and seed. A cell may have millions.
+#[derive(Clone, Copy)]
 pub(crate) struct Sample {
-    /// Planned boot and real boot: a crash in between makes two.
-    pub boot: (u32, String),
+    /// The place of its boot among those of the cell, in their order.
+    pub boot: u32,
+    /// Of the planned block, see [`model::Trial::pairing_key`].
+    pub block: Option<u32>,
     pub seed: Seed,
-    /// See [`model::Trial::pairing_key`].
-    pub pairing_key: Option<(u32, Seed)>,
     pub value: f64,
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn sample_values(samples: &[Sample]) -> Vec<f64> {
 
 /// Which samples belong to which boot.
 pub(crate) fn boots(samples: &[Sample]) -> Clusters {
-    Clusters::new(samples.iter().map(|sample| &sample.boot))
+    Clusters::new(samples.iter().map(|sample| sample.boot))
 }
 
 /// The columns of a cell, by measure and contestant.
@@ -138,15 +138,21 @@ pub(crate) type Columns = BTreeMap<MeasureKey, BTreeMap<String, Column>>;
 pub(crate) fn columns(records: &[&Record]) -> Columns {
     let mut columns = Columns::new();
     let mut seen = BTreeSet::new();
+    let boots: BTreeSet<_> = records.iter().map(|record| boot(record)).collect();
+    let boots: BTreeMap<_, u32> = boots.into_iter().zip(0..).collect();
     for record in records.iter().filter(|record| record.outcome.is_ok()) {
         if record.trial.clock() == Clock::Virtual && !seen.insert(record.trial.id()) {
             continue;
         }
+        let sample = |value| {
+            let block = record.trial.pairing_key().map(|(block, _)| block);
+            Sample { boot: boots[&boot(record)], block, seed: record.trial.seed, value }
+        };
         for (key, value) in values(record) {
             let contestant = record.trial.contestant.name.clone();
             let column = columns.entry(key).or_default().entry(contestant).or_default();
             match value {
-                Ok(value) => column.samples.push(sample(record, value)),
+                Ok(value) => column.samples.push(sample(value)),
                 Err(reason) => *column.missing.entry(reason).or_default() += 1,
             }
         }
@@ -154,10 +160,9 @@ pub(crate) fn columns(records: &[&Record]) -> Columns {
     columns
 }
 
-fn sample(record: &Record, value: f64) -> Sample {
-    let trial = &record.trial;
-    let boot = (trial.boot, record.provenance.boot_id.clone());
-    Sample { boot, seed: trial.seed, pairing_key: trial.pairing_key(), value }
+/// Planned boot and real boot: a crash in between makes two.
+fn boot<'a>(record: &'a Record) -> (u32, &'a str) {
+    (record.trial.boot, &record.provenance.boot_id)
 }
 
 /// Every number of a record, or why it is missing.

@@ -75,7 +75,7 @@ impl MatchedPairs {
     /// partner: then blocks are incomplete, and the samples are compared unpaired.
     pub fn from_samples(ours: &[Sample], baseline: &[Sample]) -> Option<MatchedPairs> {
         let pairs = by_block_and_seed(ours, baseline);
-        let units = Clusters::new(pairs.iter().map(|(own, base)| (&own.boot, &base.boot)));
+        let units = Clusters::new(pairs.iter().map(|(own, base)| (own.boot, base.boot)));
         let difference = |(own, base): &(&Sample, &Sample)| own.value - base.value;
         let differences = units.unit_values(&pairs.iter().map(difference).collect::<Vec<_>>());
         let base = units.unit_values(&pairs.iter().map(|pair| pair.1.value).collect::<Vec<_>>());
@@ -91,7 +91,7 @@ fn by_block_and_seed<'a>(
     ours: &'a [Sample],
     baseline: &'a [Sample],
 ) -> Vec<(&'a Sample, &'a Sample)> {
-    let key = |sample: &Sample| sample.pairing_key.map(|(block, seed)| (block, seed.0));
+    let key = |sample: &Sample| sample.block.map(|block| (block, sample.seed.0));
     let mut partners: BTreeMap<_, VecDeque<&Sample>> = BTreeMap::new();
     for (key, sample) in baseline.iter().filter_map(|sample| Some((key(sample)?, sample))) {
         partners.entry(key).or_default().push_back(sample);
@@ -107,9 +107,9 @@ mod tests {
 
     fn trials(values: &[f64], trials_per_boot: u32) -> Vec<Sample> {
         let sample = |(at, &value): (u32, &f64)| Sample {
-            boot: (at / trials_per_boot, String::new()),
+            boot: at / trials_per_boot,
+            block: Some(at / trials_per_boot),
             seed: Seed(u64::from(at)),
-            pairing_key: Some((at / trials_per_boot, Seed(u64::from(at)))),
             value,
         };
         (0..).zip(values).map(sample).collect()
@@ -153,10 +153,10 @@ mod tests {
             "five say nothing"
         );
         let (ours, mut base) = (trials(&OURS, 1), trials(&BASE, 1));
-        base[3].pairing_key = Some((3, Seed(99)));
+        base[3].seed = Seed(99);
         assert_eq!(MatchedPairs::from_samples(&ours, &base), None, "another seed");
         let alone = |mut side: Vec<Sample>| {
-            side.iter_mut().for_each(|sample| sample.pairing_key = None);
+            side.iter_mut().for_each(|sample| sample.block = None);
             side
         };
         assert_eq!(
