@@ -28,7 +28,7 @@ const MACHINE: &str = "uniprocessor";
 /// More repeats than this are a mistake.
 const REPEATS_MAX: u32 = 10_000;
 /// The longest time for one trial: a day.
-const TIMEOUT_S_MAX: u64 = 86_400;
+pub(crate) const TIMEOUT_S_MAX: u64 = 86_400;
 /// The name and the question of an experiment that has no file.
 const ADHOC: (&str, &str) = ("adhoc", "How do these schedulers compare?");
 

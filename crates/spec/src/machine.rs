@@ -5,9 +5,10 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use model::Machine;
+use model::play::Refusal;
 
 use super::SpecError;
-use super::source::{Document, Places};
+use super::source::Document;
 use crate::assets::{self, Asset, Kind};
 
 /// The machine file that stands for the host.
@@ -58,57 +59,69 @@ pub fn read(asset: &Asset, host_cpus: u32) -> Result<Machine, SpecError> {
     if machine.smt > 1 && !document.places.has("smt_percent") {
         machine.smt_percent = SMT_PERCENT;
     }
-    check_speeds(&machine, &document.places)?;
-    check_cpus(&machine, &document.places)?;
+    if machine.cpus == 0 && machine.name == HERE {
+        machine.cpus = host_cpus.max(1);
+    }
+    match fault(&machine) {
+        Some(Refusal { path, message, hint }) => {
+            Err(document.places.error(&path, message).hint(hint))
+        }
+        None => Ok(machine),
+    }
+}
+
+/// What no machine can have; `None` if it is one.
+pub fn fault(machine: &Machine) -> Option<Refusal> {
+    let refusal = |path: &str, message: String, hint: String| {
+        Some(Refusal { path: path.into(), message, hint })
+    };
+    let speeds_or_cpus = impossible_speed(machine).or_else(|| impossible_cpus(machine));
+    if speeds_or_cpus.is_some() {
+        return speeds_or_cpus;
+    }
     if machine.memory_mib < MEMORY_MIB_MIN {
         let message = format!("{} MiB are too little to boot", machine.memory_mib);
-        let hint = format!("write {MEMORY_MIB_MIN} or more");
-        return Err(document.places.error("memory_mib", message).hint(hint));
+        return refusal("memory_mib", message, format!("write {MEMORY_MIB_MIN} or more"));
     }
     if !(-1..=1_000_000).contains(&machine.rt_runtime_us) {
         let message = format!("{} µs are no part of a second", machine.rt_runtime_us);
-        return Err(document.places.error("rt_runtime_us", message).hint(RT_RUNTIME));
+        return refusal("rt_runtime_us", message, RT_RUNTIME.into());
     }
     let turns =
         [("quantum_ns", machine.quantum_ns, QUANTUM_NS), ("pause_ns", machine.pause_ns, PAUSE_NS)];
     for (name, value, range) in turns {
         if !range.contains(&value) {
             let hint = format!("write {} … {}", range.start(), range.end());
-            let message = format!("{name} = {value} is out of range");
-            return Err(document.places.error(name, message).hint(hint));
+            return refusal(name, format!("{name} = {value} is out of range"), hint);
         }
     }
-    let cpus = if machine.cpus == 0 { host_cpus.max(1) } else { machine.cpus };
-    let machine = Machine { cpus, ..machine };
-    match uneven(&machine) {
-        Some((field, message, hint)) => Err(document.places.error(field, message).hint(hint)),
-        None => Ok(machine),
-    }
+    uneven(machine).and_then(|(field, message, hint)| refusal(field, message, hint.into()))
 }
 
 /// Whether a kernel runs on so many CPUs; 0 stands for the host's, in `here` alone.
-fn check_cpus(machine: &Machine, places: &Places) -> Result<(), SpecError> {
+fn impossible_cpus(machine: &Machine) -> Option<Refusal> {
     let message = match machine.cpus {
-        0 if machine.name != HERE => "a machine without a CPU".to_owned(),
+        0 => "a machine without a CPU".to_owned(),
         cpus if cpus > CPUS_MAX => format!("{cpus} CPUs are too many for a kernel"),
-        _ => return Ok(()),
+        _ => return None,
     };
     let hint = format!("write 1 … {CPUS_MAX}; the machine `{HERE}` has as many as this host");
-    Err(places.error("cpus", message).hint(hint))
+    Some(Refusal { path: "cpus".into(), message, hint })
 }
 
-/// Whether the speeds of threads and cores are some that a CPU can have.
-fn check_speeds(machine: &Machine, places: &Places) -> Result<(), SpecError> {
+/// Whether the speeds of threads and cores are some that no CPU can have.
+fn impossible_speed(machine: &Machine) -> Option<Refusal> {
     let Machine { smt_percent, boost_percent, .. } = machine;
     if !(1..=100).contains(smt_percent) {
         let message = format!("{smt_percent} per cent of a core are no thread's share");
-        return Err(places.error("smt_percent", message).hint("write 1 … 100, today about 60"));
+        let hint = "write 1 … 100, today about 60".into();
+        return Some(Refusal { path: "smt_percent".into(), message, hint });
     }
     let outside = boost_percent.iter().position(|percent| !SPEED_PERCENT.contains(percent));
-    outside.map_or(Ok(()), |index| {
-        let message = format!("{} per cent are no speed", boost_percent[index]);
-        let hint = "write 1 … 1000; 100 is the speed without a boost";
-        Err(places.error(&format!("boost_percent[{index}]"), message).hint(hint))
+    outside.map(|index| Refusal {
+        path: format!("boost_percent[{index}]"),
+        message: format!("{} per cent are no speed", boost_percent[index]),
+        hint: "write 1 … 1000; 100 is the speed without a boost".into(),
     })
 }
 

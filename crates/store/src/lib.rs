@@ -102,7 +102,9 @@ impl Session {
         if record.trial.experiment != self.experiment.name {
             return Some(format!("trial {trial} is of another experiment than its session"));
         }
-        record.fault().map(|fault| format!("trial {trial} is no record: {fault}"))
+        let of_workload = || spec::check::numbers_of(&record.trial.workload).err();
+        let fault = record.fault().or_else(of_workload)?;
+        Some(format!("trial {trial} is no record: {fault}"))
     }
 }
 

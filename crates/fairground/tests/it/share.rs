@@ -203,6 +203,15 @@ fn a_seal_that_was_made_anew_does_not_help() {
 }
 
 #[test]
+fn shared_trials_obey_the_rules_of_workload_files() {
+    let mut shared = Shared::unpack(&shared(&bench(), &[])).expect("a shared file");
+    shared.sessions[0].1[0].trial.workload.tasks[0].count = 1 << 31;
+    let said = refused(&shared.pack().expect("packed"));
+    assert!(said.contains("is no record: its workload: 2147483"), "{said}");
+    assert!(said.contains("tasks are too many"), "{said}");
+}
+
+#[test]
 fn other_files_are_refused_with_their_reason() {
     let bench = bench();
     let text = body(&shared(&bench, &[]));

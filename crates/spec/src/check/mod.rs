@@ -7,11 +7,14 @@
 //!
 //! The workload ends, and no task spins through its steps without using time.
 
-use model::play::{Refusal, Script, Setting};
-use model::{Policy, Seed, Step, TaskGroup, Workload};
+use std::collections::BTreeSet;
 
-use super::SpecError;
+use model::play::{Refusal, Script, Setting, limits};
+use model::trial::hex16;
+use model::{Policy, Seed, Step, TaskGroup, Trial, Workload};
+
 use super::source::Places;
+use super::{SpecError, experiment, machine};
 
 mod forks;
 mod headline;
@@ -26,6 +29,48 @@ type Checked = Result<(), Refusal>;
 
 pub fn check(workload: &Workload, cpus: u32, places: &Places) -> Result<(), SpecError> {
     rules(workload, cpus).map_err(|fault| places.error(&fault.path, fault.message).hint(fault.hint))
+}
+
+/// The rules for trials that come as text: those of the files behind them. The tapes of recordings
+/// must be attached. What several trials share is checked once.
+///
+/// # Errors
+/// Which trial is wrong, why, and what to write instead.
+pub fn trials(trials: &[Trial]) -> Result<(), String> {
+    let mut checked = BTreeSet::new();
+    for (number, trial) in (1..).zip(trials) {
+        if checked.insert((hex16(&trial.machine), hex16(&trial.workload), trial.timeout_ms)) {
+            self::trial(trial).map_err(|why| format!("trial {number}: its {why}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn trial(trial: &Trial) -> Result<(), String> {
+    let in_words = |what: &str, Refusal { path, message, hint }: Refusal| {
+        let path = if path.is_empty() { path } else { format!("{path}: ") };
+        format!("{what}: {path}{message}; {hint}")
+    };
+    let most = experiment::TIMEOUT_S_MAX * 1000;
+    limits::range("timeout_ms", trial.timeout_ms, 1, most)
+        .map_err(|fault| in_words("limit", fault))?;
+    match machine::fault(&trial.machine) {
+        Some(fault) => Err(in_words("machine", fault)),
+        None => {
+            rules(&trial.workload, trial.machine.cpus).map_err(|fault| in_words("workload", fault))
+        }
+    }
+}
+
+/// The limits of the numbers in a workload, for records that come from elsewhere: what cannot be
+/// played here can still be read. An imported record has no tasks.
+///
+/// # Errors
+/// What is wrong.
+pub fn numbers_of(workload: &Workload) -> Result<(), String> {
+    let is_imported = workload.tasks.is_empty() && workload.program.is_none();
+    let checked = if is_imported { Ok(()) } else { numbers::check(workload) };
+    checked.map_err(|refusal| format!("its workload: {}", refusal.message))
 }
 
 /// Checks that a workload has the measure that is written at `path` of another file.

@@ -68,6 +68,7 @@ fn read(file: &Path) -> Result<Chunk> {
     let mut chunk =
         Chunk::read(&text.map_err(|fault| bad_input(format!("{name}: {fault}")))?, &name)?;
     spec::workload::fetch(&mut chunk.trials)?;
+    spec::check::trials(&chunk.trials).map_err(|why| bad_input(format!("{name}: {why}")))?;
     Ok(chunk)
 }
 

@@ -86,5 +86,7 @@ fn read() -> Result<Trial> {
     let mut trial =
         fleet::chunk::trial(&text).map_err(|why| bad_input(format!("standard input: {why}")))?;
     spec::workload::fetch(std::slice::from_mut(&mut trial))?;
+    spec::check::trials(std::slice::from_ref(&trial))
+        .map_err(|why| bad_input(format!("standard input: {why}")))?;
     Ok(trial)
 }

@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use model::trial::sha256_hex;
 
-use crate::common::{Bench, stderr};
+use crate::common::{Bench, stderr, stdout};
 
 /// Long enough for what is refused at once, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -120,4 +120,56 @@ fn a_plan_that_is_too_large_is_refused_with_what_to_write() {
     let rr = ["plan", "--on", "sim", "--scheduler", "rr", "--workload", "./tiny.toml"];
     let said = refused(&bench, &[&rr[..], &["--blocks", "10000", "--runs", "10000"]].concat());
     assert!(said.contains("a plan of ") && said.contains("write fewer blocks"), "{said}");
+}
+
+#[test]
+fn trials_of_strangers_obey_the_rules_of_files() {
+    let bench = Bench::new();
+    let plan =
+        ["plan", "--on", "sim", "--scheduler", "rr", "--workload", "./tiny.toml", "--blocks", "1"];
+    let trial = stdout(&bench.run(&plan).success());
+    for (from, to, said) in [
+        (r#""count":2,"#, r#""count":2147483648,"#, "2147483649 tasks are too many"),
+        (r#""duration_us":50000"#, r#""duration_us":99999999999999"#, "out of range"),
+        (r#""run_us":1000"#, r#""run_us":0"#, "repeats steps that take no time"),
+        (r#""cpus":1,"#, r#""cpus":4000000000,"#, "4000000000 CPUs are too many"),
+        (r#""timeout_ms":60000"#, r#""timeout_ms":0"#, "0 is out of range for timeout_ms"),
+    ] {
+        let changed = trial.replacen(from, to, 1);
+        assert_ne!(changed, trial, "{from}");
+        let mut command = bench.fairground(&["trial"]);
+        let refused = command.write_stdin(changed.clone()).timeout(PATIENCE).assert().code(2);
+        let words = stderr(&refused);
+        assert!(words.contains("standard input: trial 1: its ") && words.contains(said), "{words}");
+        bench.write("chunk", &changed);
+        let words = self::refused(&bench, &["trial", "--chunk", "chunk"]);
+        assert!(words.contains("chunk: trial 1: its ") && words.contains(said), "{words}");
+    }
+}
+
+#[test]
+fn what_a_stranger_adds_to_a_store_is_refused_before_it_is_used() {
+    let bench = Bench::new();
+    let run = ["run", "--on", "sim", "--scheduler", "rr", "--workload", "./tiny.toml", "--blocks"];
+    let run = [&run[..], &["1", "--exploratory", "--store", "a.db"]].concat();
+    bench.run(&run).success();
+    let whole = std::fs::read(bench.path("a.db")).expect("a store");
+    let endless = "ALTER TABLE records RENAME TO r0; CREATE VIEW records AS
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT r0.* FROM r0, n";
+    let trigger = "CREATE TRIGGER t AFTER INSERT ON records BEGIN DELETE FROM metrics; END";
+    for (sql, said) in [(endless, "its table 'r0' is none"), (trigger, "its trigger 't' is none")] {
+        std::fs::write(bench.path("a.db"), &whole).expect("a store");
+        let file = rusqlite::Connection::open(bench.path("a.db")).expect("the file");
+        file.execute_batch(sql).expect("changed");
+        drop(file);
+        for line in ["compare a.db", "report a.db -o r.html", "share --store a.db -o s.fairground"]
+        {
+            let words = refused(&bench, &line.split(' ').collect::<Vec<_>>());
+            assert!(words.contains(said), "{line}: {words}");
+        }
+        for arguments in [&["doctor", "store", "a.db"][..], &["export", "csv", "--store", "a.db"]] {
+            assert!(refused(&bench, arguments).contains(said), "{arguments:?}");
+        }
+        assert!(refused(&bench, &run).contains(said));
+    }
 }
