@@ -5,7 +5,7 @@
 //! goes on. A reader takes whole lines only.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,9 +13,12 @@ use anyhow::{Context, Result, anyhow};
 use model::Record;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+use spec::files::{Fault, Lines};
 
 use crate::refuse;
 
+/// The longest line: a record with a long trace.
+const LONGEST: usize = 1 << 30;
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
@@ -96,26 +99,23 @@ impl Tail {
 
     /// The records that were added since the last call.
     pub fn read(&mut self) -> Result<Vec<Record>> {
-        let new = match self.added() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            new => new.with_context(|| format!("cannot read {}", self.path.display()))?,
+        let wrong = |fault: Fault| refuse(format!("{}: {fault}", self.path.display()));
+        let lines = Lines::open(&self.path, spec::files::RECORDS, self.position, LONGEST);
+        let mut lines = match lines {
+            Err(fault) if fault.is_absence() => return Ok(Vec::new()),
+            lines => lines.map_err(wrong)?,
         };
-        let whole = new.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let mut records = Vec::new();
-        for line in new[..whole].split_inclusive(|byte| *byte == b'\n') {
+        while let Some(line) = lines.next_line().map_err(wrong)? {
+            // What a process was writing when it was killed has no end.
+            if !line.ends_with(b"\n") {
+                break;
+            }
             self.lines += 1;
             records.push(self.record(line)?);
+            self.position += line.len() as u64;
         }
-        self.position += whole as u64;
         Ok(records)
-    }
-
-    fn added(&self) -> io::Result<Vec<u8>> {
-        let mut file = OpenOptions::new().read(true).open(&self.path)?;
-        file.seek(SeekFrom::Start(self.position))?;
-        let mut new = Vec::new();
-        file.take(spec::files::RECORDS.most).read_to_end(&mut new)?;
-        Ok(new)
     }
 
     fn record(&self, line: &[u8]) -> Result<Record> {
@@ -124,10 +124,11 @@ impl Tail {
         };
         let record: Record =
             serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;
-        match record.fault() {
-            Some(fault) => Err(wrong(fault)),
-            None => Ok(record),
+        if let Some(fault) = record.fault() {
+            return Err(wrong(fault));
         }
+        spec::check::numbers_of(&record.trial.workload).map_err(wrong)?;
+        Ok(record)
     }
 }
 

@@ -82,8 +82,11 @@ pub enum Context {
     Device,
 }
 
-pub struct Collector {
+pub struct Collector<'a> {
     recording: Recording,
+    /// Who takes the events; `None`: the recording keeps them.
+    to: Option<&'a mut dyn FnMut(Event)>,
+    seen: Seen,
     /// The task that has a thread's number now.
     current: BTreeMap<u32, TaskIndex>,
     /// The priorities of each task.
@@ -98,10 +101,38 @@ pub struct Collector {
     highest_cpu: u32,
 }
 
-impl Collector {
-    pub fn new(has_waking: bool) -> Collector {
+/// What is known of all events together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    pub events: u64,
+    pub first_ns: u64,
+    pub last_ns: u64,
+    /// Whether an event came after a later one.
+    pub unordered: bool,
+    has_switches: bool,
+    has_wakes: bool,
+}
+
+impl Seen {
+    fn add(&mut self, event: &Event) {
+        if self.events == 0 {
+            (self.first_ns, self.last_ns) = (event.at_ns, event.at_ns);
+        }
+        self.unordered |= event.at_ns < self.last_ns;
+        self.first_ns = self.first_ns.min(event.at_ns);
+        self.last_ns = self.last_ns.max(event.at_ns);
+        self.events += 1;
+        self.has_switches |= matches!(event.what, What::Switch { .. });
+        self.has_wakes |= matches!(event.what, What::Wake { .. });
+    }
+}
+
+impl<'a> Collector<'a> {
+    pub fn new(has_waking: bool) -> Collector<'a> {
         Collector {
             recording: Recording::default(),
+            to: None,
+            seen: Seen::default(),
             current: BTreeMap::new(),
             prios: Vec::new(),
             changes: Vec::new(),
@@ -111,6 +142,11 @@ impl Collector {
             has_contexts: false,
             highest_cpu: 0,
         }
+    }
+
+    /// The same without a list: each event goes there, with its time on the trace's clock.
+    pub fn handing_on(self, to: &'a mut dyn FnMut(Event)) -> Collector<'a> {
+        Collector { to: Some(to), ..self }
     }
 
     pub fn lost(&mut self, events: u64) {
@@ -165,10 +201,18 @@ impl Collector {
     fn push(&mut self, moment: &Moment<'_>, what: What) {
         for (task, prio) in std::mem::take(&mut self.changes) {
             let to = Attributes { nice: Some(policy_of(prio).nice), ..Attributes::default() };
-            let what = What::Changed { task, to };
-            self.recording.events.push(Event { at_ns: moment.at_ns, cpu: moment.cpu, what });
+            let what = What::Changed { task, to: Box::new(to) };
+            self.take(Event { at_ns: moment.at_ns, cpu: moment.cpu, what });
         }
-        self.recording.events.push(Event { at_ns: moment.at_ns, cpu: moment.cpu, what });
+        self.take(Event { at_ns: moment.at_ns, cpu: moment.cpu, what });
+    }
+
+    fn take(&mut self, event: Event) {
+        self.seen.add(&event);
+        match &mut self.to {
+            Some(to) => to(event),
+            None => self.recording.events.push(event),
+        }
     }
 
     fn switch(&mut self, moment: &Moment<'_>, (out, leaves): (Named<'_>, Leaves), next: Named<'_>) {
@@ -226,11 +270,9 @@ impl Collector {
     }
 
     /// The recording of that source, or why there is none.
-    pub fn finish(mut self, source: &str) -> Result<Recording, String> {
-        let mut recording = std::mem::take(&mut self.recording);
-        let has_switches =
-            recording.events.iter().any(|event| matches!(event.what, What::Switch { .. }));
-        if !has_switches {
+    pub fn finish(mut self, source: &str) -> Result<(Recording, Seen), String> {
+        let (mut recording, seen) = (std::mem::take(&mut self.recording), self.seen);
+        if !seen.has_switches {
             return Err(
                 "there is no sched_switch in it: nothing tells what ran; trace the events \
                         of the subsystem 'sched'"
@@ -238,9 +280,8 @@ impl Collector {
             );
         }
         recording.events.sort_by_key(|event| event.at_ns);
-        let first = recording.events.first().map_or(0, |event| event.at_ns);
-        recording.events.iter_mut().for_each(|event| event.at_ns -= first);
-        recording.length_ns = recording.events.last().map_or(0, |event| event.at_ns);
+        recording.events.iter_mut().for_each(|event| event.at_ns -= seen.first_ns);
+        recording.length_ns = seen.last_ns - seen.first_ns;
         recording.cpus = recording.cpus.max(self.highest_cpu.saturating_add(1));
         for (task, prio) in recording.tasks.iter_mut().zip(&self.prios) {
             task.kernel = is_kernels(task).then_some(true);
@@ -250,12 +291,11 @@ impl Collector {
         }
         self.untold(&mut recording);
         recording.source = source.into();
-        Ok(recording)
+        Ok((recording, seen))
     }
 
     fn untold(&self, recording: &mut Recording) {
-        let has_wakes =
-            recording.events.iter().any(|event| matches!(event.what, What::Wake { .. }));
+        let has_wakes = self.seen.has_wakes;
         let mut say = |text: &str| recording.untold.push(text.into());
         if !has_wakes {
             say("no wake-up is in the trace, so no task waits for another one: a sleep ends when \

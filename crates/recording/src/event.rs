@@ -74,8 +74,8 @@ pub enum What {
     },
     /// A task has taken bytes out.
     Take { task: TaskIndex, stream: u32, bytes: u32 },
-    /// Attributes of a task changed; `None`: this one did not.
-    Changed { task: TaskIndex, to: Attributes },
+    /// Attributes of a task changed; `None`: this one did not. They are rare, and events many.
+    Changed { task: TaskIndex, to: Box<Attributes> },
 }
 
 /// Why a task stopped running.

@@ -14,7 +14,7 @@
 //!
 //! What is not here: reading and writing files, playing.
 
-mod collect;
+pub mod collect;
 pub mod event;
 pub mod groups;
 pub mod perfetto;

@@ -67,7 +67,7 @@ pub fn read(trace: &Trace, until_ns: u64, source: &str, cpus: u32) -> Result<Tra
     feeder.collector.lost(trace.lost);
     let events = trace.events.iter().filter(|event| !event.what.is_decision());
     events.take_while(|event| event.time_ns <= until_ns).for_each(|event| feeder.event(event));
-    let recording = feeder.collector.finish(source)?;
+    let (recording, _) = feeder.collector.finish(source)?;
     Ok(Traced { recording, threads: threads(trace) })
 }
 
@@ -90,7 +90,7 @@ struct Feeder<'a> {
     names: BTreeMap<u32, &'a str>,
     /// The task that each CPU runs.
     running: BTreeMap<u32, u32>,
-    collector: Collector,
+    collector: Collector<'static>,
 }
 
 impl<'a> Feeder<'a> {

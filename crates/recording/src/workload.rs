@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use model::tape::{self, TIME_NS_MAX};
 use model::trial::sha256_hex;
-use model::{Policy, PolicyClass, Tape, TapeOp};
+use model::{Policy, PolicyClass, Tape};
 use toml::Value;
 
 use crate::event::{Recording, TaskIndex};
@@ -29,7 +29,8 @@ pub struct Choice {
 }
 
 impl Choice {
-    fn keeps(&self, recording: &Recording, task: TaskIndex) -> bool {
+    /// Whether a task of the recording is played.
+    pub fn keeps(&self, recording: &Recording, task: TaskIndex) -> bool {
         let task = &recording.tasks[task.0 as usize];
         let is_chosen = self.only.is_empty() || self.only.contains(&task.name);
         let is_chosen =
@@ -46,7 +47,8 @@ pub struct Empty(String);
 /// What of a recording is played.
 struct Played {
     groups: Vec<Group>,
-    written: Written,
+    counts: Counts,
+    /// In the order of the groups.
     tapes: Vec<Tape>,
 }
 
@@ -61,22 +63,45 @@ pub struct Files {
 /// # Errors
 /// No task is left, or the recording is too long.
 pub fn files(recording: &Recording, choice: &Choice, tapes_name: &str) -> Result<Files, Empty> {
-    let played = played(recording, choice)?;
+    refuse_long(recording)?;
+    files_of(
+        recording,
+        choice,
+        tapes::write(recording, |task| choice.keeps(recording, task)),
+        tapes_name,
+    )
+}
+
+/// The same of tapes that are written already; the recording needs no events.
+///
+/// # Errors
+/// No task is left, or the recording is too long.
+pub fn files_of(
+    recording: &Recording,
+    choice: &Choice,
+    written: Written,
+    tapes_name: &str,
+) -> Result<Files, Empty> {
+    refuse_long(recording)?;
+    let played = played(recording, choice, written)?;
     let tapes = tape::write(&played.tapes);
     let mut text = String::new();
     head(&mut text, recording, &played);
     tasks(&mut text, &played.groups);
-    facts(&mut text, recording, &played.written.counts);
+    facts(&mut text, recording, &played.counts);
     let sha256 = sha256_hex(tapes.as_bytes());
     let _ = writeln!(text, "tapes = {}\nsha256 = \"{sha256}\"", Value::from(tapes_name));
     Ok(Files { workload: text, tapes })
 }
 
-fn played(recording: &Recording, choice: &Choice) -> Result<Played, Empty> {
+fn refuse_long(recording: &Recording) -> Result<(), Empty> {
     if recording.length_ns > TIME_NS_MAX {
         return Err(Empty("the trace is longer than a day; cut out a part of it".into()));
     }
-    let written = tapes::write(recording, |task| choice.keeps(recording, task));
+    Ok(())
+}
+
+fn played(recording: &Recording, choice: &Choice, written: Written) -> Result<Played, Empty> {
     let played = (0..written.tapes.len()).filter(|&task| !written.tapes[task].is_empty());
     let groups = groups::groups(recording, played.map(|task| TaskIndex(task as u32)));
     if groups.is_empty() {
@@ -87,21 +112,22 @@ fn played(recording: &Recording, choice: &Choice) -> Result<Played, Empty> {
         };
         return Err(Empty(why));
     }
-    let tapes = in_order(recording, &written, &groups);
-    Ok(Played { groups, written, tapes })
+    let counts = written.counts;
+    let tapes = in_order(recording, written, &groups);
+    Ok(Played { groups, counts, tapes })
 }
 
 /// The tapes in the order of the groups; operations name them by their numbers.
-fn in_order(recording: &Recording, written: &Written, groups: &[Group]) -> Vec<Tape> {
+fn in_order(recording: &Recording, mut written: Written, groups: &[Group]) -> Vec<Tape> {
     let order: Vec<TaskIndex> = groups.iter().flat_map(|group| group.tasks.clone()).collect();
     let mut numbers = vec![0; written.tapes.len()];
     for (number, task) in (0..).zip(&order) {
         numbers[task.0 as usize] = number;
     }
-    let numbered = |op: &TapeOp| op.with_other(|task| numbers[task as usize]);
     let tape = |task: &TaskIndex| {
         let recorded = &recording.tasks[task.0 as usize];
-        let ops = written.tapes[task.0 as usize].iter().map(numbered).collect();
+        let mut ops = std::mem::take(&mut written.tapes[task.0 as usize]);
+        ops.iter_mut().for_each(|op| *op = op.with_other(|task| numbers[task as usize]));
         Tape { tid: recorded.tid, name: recorded.name.clone(), ops, line: 0 }
     };
     order.iter().map(tape).collect()
@@ -113,7 +139,7 @@ fn head(text: &mut String, recording: &Recording, played: &Played) {
     let about =
         format!("a recording of {seconds:.1} s with {tasks} tasks, from {}", recording.source);
     let headline: Vec<Value> =
-        headline(&played.groups, &played.written).into_iter().map(Value::from).collect();
+        headline(&played.groups, &played.tapes).into_iter().map(Value::from).collect();
     let _ = writeln!(text, "about = {}", Value::from(about));
     let _ = writeln!(text, "headline = {}", Value::from(headline));
 }
@@ -164,10 +190,11 @@ fn facts(text: &mut String, recording: &Recording, counts: &Counts) {
 }
 
 /// How long everything takes, and how long those tasks wait for a CPU that wake up most often.
-fn headline(groups: &[Group], written: &Written) -> Vec<String> {
-    let sleeps = |group: &Group| {
-        let ops = group.tasks.iter().flat_map(|task| &written.tapes[task.0 as usize]);
-        ops.filter(|op| op.may_sleep()).count()
+fn headline(groups: &[Group], tapes: &[Tape]) -> Vec<String> {
+    let mut tapes = tapes.iter();
+    let mut sleeps = |group: &Group| -> usize {
+        let own = tapes.by_ref().take(group.tasks.len());
+        own.map(|tape| tape.ops.iter().filter(|op| op.may_sleep()).count()).sum()
     };
     let mut busy: Vec<(usize, &Group)> =
         groups.iter().map(|group| (sleeps(group), group)).collect();

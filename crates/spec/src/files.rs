@@ -7,7 +7,7 @@
 //! What is not here: what files mean, and files of the program's own.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -34,6 +34,8 @@ pub const TRIAL: FileKind = FileKind { noun: "a trial", most: 16 << 20 };
 pub const CHUNK: FileKind = FileKind { noun: "a chunk", most: 1 << 30 };
 /// Records of a chunk; one with a trace has megabytes.
 pub const RECORDS: FileKind = FileKind { noun: "a file of records", most: 8 << 30 };
+/// A program, a library or another file that a guest takes along.
+pub const PACKED: FileKind = FileKind { noun: "a guest's file", most: 1 << 30 };
 /// A list of files of a source tree.
 pub const LIST: FileKind = FileKind { noun: "a list", most: 16 << 20 };
 
@@ -49,6 +51,8 @@ pub enum Fault {
     /// It has more bytes than its kind may have.
     #[error("has more than {} MiB, which {} never has", .0.most >> 20, .0.noun)]
     TooLarge(FileKind),
+    #[error("has a line of more than {0} bytes")]
+    LongLine(usize),
     #[error("is not UTF-8 text (byte {0} is none)")]
     NotText(usize),
 }
@@ -77,6 +81,38 @@ pub fn beginning(path: &Path, bytes: u64) -> Result<Vec<u8>, Fault> {
     let mut start = Vec::new();
     open(path)?.take(bytes).read_to_end(&mut start)?;
     Ok(start)
+}
+
+/// A text file line by line, for those that are too long to be held.
+pub struct Lines {
+    stream: BufReader<io::Take<File>>,
+    kind: FileKind,
+    longest: usize,
+    left: u64,
+    line: Vec<u8>,
+}
+
+impl Lines {
+    /// From a byte of the file on; no line may have more than `longest` bytes.
+    pub fn open(path: &Path, kind: FileKind, from: u64, longest: usize) -> Result<Lines, Fault> {
+        let mut file = open(path)?;
+        file.seek(SeekFrom::Start(from))?;
+        let stream = BufReader::with_capacity(1 << 16, file.take(kind.most + 1));
+        Ok(Lines { stream, kind, longest, left: kind.most, line: Vec::new() })
+    }
+
+    /// The next line, with its end if it has one.
+    pub fn next_line(&mut self) -> Result<Option<&[u8]>, Fault> {
+        self.line.clear();
+        let most = self.longest as u64 + 1;
+        let read = (&mut self.stream).take(most).read_until(b'\n', &mut self.line)?;
+        let too_large = Fault::TooLarge(self.kind);
+        self.left = self.left.checked_sub(read as u64).ok_or(too_large)?;
+        if read > self.longest {
+            return Err(Fault::LongLine(self.longest));
+        }
+        Ok((read > 0).then_some(self.line.as_slice()))
+    }
 }
 
 /// Refuses what is there and is no regular file, for libraries that open files themselves. What is
@@ -152,6 +188,27 @@ mod tests {
         assert!(matches!(fault, Fault::TooLarge(_)), "{fault}");
         let fault = stream_text(&mut &b"a\xff"[..], small).expect_err("no text");
         assert!(matches!(fault, Fault::NotText(1)), "{fault}");
+    }
+
+    #[test]
+    fn lines_come_one_by_one_within_both_limits() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        std::fs::write(&path, "one\ntwo\nlast").expect("written");
+        let lines = |most, from, longest| {
+            let mut lines = Lines::open(&path, FileKind { noun: "a", most }, from, longest)?;
+            let mut all = Vec::new();
+            while let Some(line) = lines.next_line()? {
+                all.push(String::from_utf8_lossy(line).into_owned());
+            }
+            Ok::<_, Fault>(all)
+        };
+        assert_eq!(lines(12, 0, 4).expect("lines"), ["one\n", "two\n", "last"]);
+        assert_eq!(lines(12, 4, 4).expect("lines"), ["two\n", "last"]);
+        assert!(matches!(lines(11, 0, 4), Err(Fault::TooLarge(_))));
+        assert!(matches!(lines(12, 0, 3), Err(Fault::LongLine(3))));
+        let zero = Path::new("/dev/zero");
+        assert!(matches!(Lines::open(zero, TRACE, 0, 9), Err(Fault::Special(_))));
     }
 
     #[test]

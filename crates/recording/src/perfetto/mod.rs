@@ -108,7 +108,7 @@ impl<'a> Trace<'a> {
         collector.cpus(self.cpus);
         collector.lost(self.losses);
         let unknown = self.collect(&mut collector, has_forks);
-        let mut recording = collector.finish("a trace of Perfetto")?;
+        let (mut recording, _) = collector.finish("a trace of Perfetto")?;
         if unknown > 0 {
             recording.untold.push(format!("which tasks ran before {unknown} of the switches"));
         }

@@ -49,22 +49,13 @@ pub struct Counts {
 
 /// Writes the tape of each task that `keeps` accepts.
 pub fn write(recording: &Recording, keeps: impl Fn(TaskIndex) -> bool) -> Written {
-    let tasks = (0..recording.tasks.len() as u32).map(TaskIndex);
-    let mut writer = Writer {
-        tasks: tasks
-            .map(|task| TaskWriter { keeps: keeps(task), ..TaskWriter::default() })
-            .collect(),
-        cpus: BTreeMap::new(),
-        queues: BTreeMap::new(),
-        deliveries: BTreeMap::new(),
-        polled: Vec::new(),
-        counts: Counts::default(),
-    };
+    let mut writer = Writer::new(recording.tasks.len(), keeps);
     recording.events.iter().for_each(|event| writer.event(event));
     writer.finish(recording.length_ns)
 }
 
-struct Writer {
+/// Writes tapes while events come, in order of time.
+pub struct Writer {
     tasks: Vec<TaskWriter>,
     /// When each CPU last changed its task, and to which one.
     cpus: BTreeMap<u32, (u64, Option<TaskIndex>)>,
@@ -78,11 +69,27 @@ struct Writer {
 }
 
 impl Writer {
+    /// For so many tasks, of which those are played that `keeps` accepts.
+    pub fn new(tasks: usize, keeps: impl Fn(TaskIndex) -> bool) -> Writer {
+        let tasks = (0..tasks as u32).map(TaskIndex);
+        Writer {
+            tasks: tasks
+                .map(|task| TaskWriter { keeps: keeps(task), ..TaskWriter::default() })
+                .collect(),
+            cpus: BTreeMap::new(),
+            queues: BTreeMap::new(),
+            deliveries: BTreeMap::new(),
+            polled: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
     fn task(&mut self, task: TaskIndex) -> &mut TaskWriter {
         &mut self.tasks[task.0 as usize]
     }
 
-    fn event(&mut self, event: &Event) {
+    /// Takes the next event; times are those since the start of the recording.
+    pub fn event(&mut self, event: &Event) {
         let at_ns = event.at_ns;
         match event.what {
             What::Switch { out, leaves, next } => {
@@ -303,7 +310,8 @@ impl Writer {
         }
     }
 
-    fn finish(mut self, end_ns: u64) -> Written {
+    /// The tapes, where the recording ends then.
+    pub fn finish(mut self, end_ns: u64) -> Written {
         for index in 0..self.tasks.len() {
             let task = TaskIndex(index as u32);
             let writer = self.task(task);

@@ -67,23 +67,29 @@ impl TaskWriter {
         }
     }
 
-    /// The operations without posts for nobody; what was computed around these is one.
+    /// The operations without posts for nobody; what was computed around these is one. They are
+    /// moved in place: there may be millions.
     pub fn tape(self, keeps: &[bool]) -> Vec<TapeOp> {
         if !self.keeps {
             return Vec::new();
         }
-        let mut ops: Vec<TapeOp> = Vec::with_capacity(self.ops.len());
+        let (mut ops, mut kept) = (self.ops, 0);
         let mut doubtful = self.doubtful.iter().copied().peekable();
-        for (place, op) in self.ops.into_iter().enumerate() {
+        for place in 0..ops.len() {
             let is_doubtful = doubtful.next_if_eq(&place).is_some();
             let is_kept = |woken: u32| keeps.get(woken as usize).copied().unwrap_or(false);
             let is_heard = |woken: u32| !is_doubtful && is_kept(woken);
-            match (ops.last_mut(), op) {
+            let op = ops[place];
+            match (ops[..kept].last_mut(), op) {
                 (_, TapeOp::Post(woken, _) | TapeOp::Fork(woken)) if !is_heard(woken) => {}
                 (Some(TapeOp::Run(sum)), TapeOp::Run(ns)) => *sum += ns,
-                _ => ops.push(op),
+                _ => {
+                    ops[kept] = op;
+                    kept += 1;
+                }
             }
         }
+        ops.truncate(kept);
         ops
     }
 }

@@ -75,7 +75,7 @@ fn a_sleep_in_a_pipe_is_a_wait_of_its_own_kind() {
 fn a_changed_nice_value_stands_where_it_was_changed() {
     let nice = |at_ns, nice| {
         let to = Attributes { nice, ..Attributes::default() };
-        Event { at_ns, cpu: 0, what: What::Changed { task: t(0), to } }
+        Event { at_ns, cpu: 0, what: What::Changed { task: t(0), to: Box::new(to) } }
     };
     let events = vec![
         switch(0, 0, None, Some(0)),

@@ -7,8 +7,8 @@
 pub(crate) mod line;
 pub(crate) mod scheduling;
 
-use crate::collect::Collector;
-use crate::event::Recording;
+use crate::collect::{Collector, Seen};
+use crate::event::{Event, Recording};
 use line::Line;
 use model::ReadFault;
 
@@ -20,30 +20,80 @@ pub fn is(text: &str) -> bool {
     text.lines().take(LOOKED_AT).any(|line| matches!(line::parse(line), Line::Event(_)))
 }
 
-/// Reads a trace.
+/// Reads a trace that is in memory.
 ///
 /// # Errors
 /// A line is none of a trace, an event has not the kernel's form, or nothing in it was scheduled.
 pub fn read(text: &str) -> Result<Recording, ReadFault> {
-    let mut collector = Collector::new(has_waking(text));
-    let text = text.trim_start_matches('\u{feff}').trim_end();
-    let last = text.lines().count();
-    for (number, line) in (1..).zip(text.lines()) {
-        let cut = if number == last { CUT } else { "" };
+    let mut reader = Reader::new(text.lines().any(tells_waking));
+    text.lines().try_for_each(|line| reader.line(line))?;
+    Ok(reader.finish()?.0)
+}
+
+/// Reads a trace line by line.
+pub struct Reader<'a> {
+    collector: Collector<'a>,
+    /// The last line that is not empty, with its number from 1: its fault has another remedy if no
+    /// other one follows.
+    waiting: (usize, String),
+    lines: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// `has_waking`: whether one of the lines [tells of `sched_waking`](tells_waking).
+    pub fn new(has_waking: bool) -> Reader<'a> {
+        Reader { collector: Collector::new(has_waking), waiting: (0, String::new()), lines: 0 }
+    }
+
+    /// The same for a trace whose events are too many for a list: each goes there, with its time
+    /// on the trace's clock.
+    pub fn handing_on(self, to: &'a mut dyn FnMut(Event)) -> Reader<'a> {
+        Reader { collector: self.collector.handing_on(to), ..self }
+    }
+
+    /// Takes the next line.
+    ///
+    /// # Errors
+    /// It, or the one before, is none of a trace.
+    pub fn line(&mut self, line: &str) -> Result<(), ReadFault> {
+        self.lines += 1;
+        let line = line.trim_end();
+        let line = if self.lines == 1 { line.trim_start_matches('\u{feff}') } else { line };
+        if line.is_empty() {
+            return Ok(());
+        }
+        self.parse_waiting("")?;
+        self.waiting.0 = self.lines;
+        self.waiting.1.clear();
+        self.waiting.1.push_str(line);
+        Ok(())
+    }
+
+    /// The recording, and what is known of its events.
+    ///
+    /// # Errors
+    /// The last line is none of a trace, or nothing was scheduled.
+    pub fn finish(mut self) -> Result<(Recording, Seen), ReadFault> {
+        self.parse_waiting(CUT)?;
+        Ok(self.collector.finish("a trace as text")?)
+    }
+
+    fn parse_waiting(&mut self, cut: &str) -> Result<(), ReadFault> {
+        let (number, line) = (self.waiting.0, self.waiting.1.as_str());
         match line::parse(line) {
             Line::Nothing => {}
-            Line::Lost(events) => collector.lost(events),
-            Line::Cpus(cpus) => collector.cpus(cpus),
+            Line::Lost(events) => self.collector.lost(events),
+            Line::Cpus(cpus) => self.collector.cpus(cpus),
             Line::Event(raw) => {
                 let event = scheduling::parse(raw.name, raw.arguments).map_err(|why| {
                     ReadFault::at_line(number, format!("{}: {why}{cut}", raw.name))
                 })?;
-                collector.event(&raw.moment, event);
+                self.collector.event(&raw.moment, event);
             }
             Line::Unknown => return Err(unknown(line, number, cut)),
         }
+        Ok(())
     }
-    Ok(collector.finish("a trace as text")?)
 }
 
 /// What helps where only the file's last line is wrong.
@@ -56,8 +106,8 @@ fn unknown(line: &str, number: usize, cut: &str) -> ReadFault {
 }
 
 /// Where the kernel tells of wake-ups twice, only the first one says who woke: `sched_waking`.
-fn has_waking(text: &str) -> bool {
-    text.contains("sched_waking:")
+pub fn tells_waking(line: &str) -> bool {
+    line.contains("sched_waking:")
 }
 
 #[cfg(test)]

@@ -5,9 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use recording::event::Recording;
-use recording::workload::Choice;
+use model::ReadFault;
+use recording::event::{Event, Recording};
+use recording::tapes::{self, Writer, Written};
+use recording::text::Reader;
+use recording::workload::{self, Choice};
 use recording::{perfetto, text};
+use spec::files::{Fault, Lines};
 
 use super::{Args, foreign};
 use crate::exit::bad_input;
@@ -17,6 +21,12 @@ use crate::{command_line, output, recordings};
 pub const FORMAT: &str = "trace";
 /// What is looked at to tell a trace from results.
 const BEGINNING_BYTES: u64 = 1 << 16;
+/// What is looked at to tell whose text it is, if it is no trace.
+const FOREIGN_BYTES: u64 = 4 << 20;
+/// The longest line of a trace.
+const LINE_MOST: usize = 1 << 20;
+/// The most events that are put into order here.
+const SORTED_MOST: u64 = 4_000_000;
 /// A workload is found by its file's name.
 const ENDING: &str = "toml";
 
@@ -45,16 +55,25 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     };
     refuse_options(args)?;
     let target = target(args, file)?;
-    let recording = read(file)?;
     let choice = Choice {
         only: args.only.clone(),
         kernel_threads: args.kernel_threads,
         ..Choice::default()
     };
-    let files = recordings::files(&recording, &choice, &target)
-        .map_err(|why| bad_input(format!("{}: {why}", file.display())))?;
+    let (recording, events, files) = if is_perfettos(file) {
+        let recording = read_perfetto(file)?;
+        let files = recordings::files(&recording, &choice, &target);
+        let events = recording.events.len() as u64;
+        (recording, events, files)
+    } else {
+        let (recording, events, written) = read_text(file, &choice)?;
+        let files =
+            workload::files_of(&recording, &choice, written, &recordings::tapes_name(&target));
+        (recording, events, files)
+    };
+    let files = files.map_err(|why| bad_input(format!("{}: {why}", file.display())))?;
     recordings::write(&files, &target)?;
-    tell(file, &recording);
+    tell(file, &recording, events);
     recordings::tell_next_steps(&target, recording.cpus);
     Ok(ExitCode::SUCCESS)
 }
@@ -101,22 +120,91 @@ fn target(args: &Args, file: &Path) -> Result<PathBuf> {
     Ok(target.clone())
 }
 
-fn read(file: &Path) -> Result<Recording> {
+fn read_perfetto(file: &Path) -> Result<Recording> {
     let name = file.display();
-    let unreadable = |fault| bad_input(format!("{name}: {fault}"));
-    if is_perfettos(file) {
-        let bytes = spec::files::read(file, spec::files::TRACE).map_err(unreadable)?;
-        return perfetto::read(&bytes).map_err(|fault| bad_input(fault.in_file(name)));
-    }
-    let text = spec::files::text(file, spec::files::TRACE).map_err(unreadable)?;
-    text::read(&text).map_err(|fault| {
-        let foreign = (!text::is(&text)).then(|| foreign::refusal_of_text(file, &text)).flatten();
-        foreign.unwrap_or_else(|| bad_input(fault.in_file(&name)))
-    })
+    let bytes = spec::files::read(file, spec::files::TRACE)
+        .map_err(|fault| bad_input(format!("{name}: {fault}")))?;
+    perfetto::read(&bytes).map_err(|fault| bad_input(fault.in_file(name)))
 }
 
-fn tell(file: &Path, recording: &Recording) {
-    let (seconds, events) = (recording.length_ns as f64 / 1e9, recording.events.len());
+/// Reads a trace as text, and writes its tapes. A trace of gigabytes has too many events for a list:
+/// it is read once to know its tasks, and once more for what they did. The recording is without
+/// its events, of which the number is told.
+fn read_text(file: &Path, choice: &Choice) -> Result<(Recording, u64, Written)> {
+    let has_waking = tells_waking(file)?;
+    let mut nobody = |_: Event| {};
+    let mut reader = Reader::new(has_waking).handing_on(&mut nobody);
+    each_line(file, |line| reader.line(line))?;
+    let in_file = |fault| understood(file, fault);
+    let (mut recording, seen) = reader.finish().map_err(in_file)?;
+    if seen.unordered {
+        if seen.events > SORTED_MOST {
+            return Err(bad_input(format!(
+                "{}: its events are not in order of time, and {} are too many to sort here; sort \
+                 them by time, or cut out a part",
+                file.display(),
+                seen.events
+            )));
+        }
+        let mut reader = Reader::new(has_waking);
+        each_line(file, |line| reader.line(line))?;
+        recording = reader.finish().map_err(in_file)?.0;
+        let written = tapes::write(&recording, |task| choice.keeps(&recording, task));
+        return Ok((recording, seen.events, written));
+    }
+    let mut writer = Writer::new(recording.tasks.len(), |task| choice.keeps(&recording, task));
+    let mut write = |mut event: Event| {
+        event.at_ns -= seen.first_ns;
+        writer.event(&event);
+    };
+    let mut reader = Reader::new(has_waking).handing_on(&mut write);
+    each_line(file, |line| reader.line(line))?;
+    reader.finish().map_err(in_file)?;
+    let written = writer.finish(recording.length_ns);
+    Ok((recording, seen.events, written))
+}
+
+/// Whether a line tells of `sched_waking`; most are found at once.
+fn tells_waking(file: &Path) -> Result<bool> {
+    let mut lines = lines(file)?;
+    while let Some(line) = lines.next_line().map_err(|fault| unreadable(file, &fault))? {
+        if text::tells_waking(&String::from_utf8_lossy(line)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn lines(file: &Path) -> Result<Lines> {
+    Lines::open(file, spec::files::TRACE, 0, LINE_MOST).map_err(|fault| unreadable(file, &fault))
+}
+
+fn unreadable(file: &Path, fault: &Fault) -> anyhow::Error {
+    bad_input(format!("{}: {fault}", file.display()))
+}
+
+fn each_line(file: &Path, mut take: impl FnMut(&str) -> Result<(), ReadFault>) -> Result<()> {
+    let mut lines = lines(file)?;
+    let mut before = 0;
+    while let Some(line) = lines.next_line().map_err(|fault| unreadable(file, &fault))? {
+        let text = std::str::from_utf8(line)
+            .map_err(|error| unreadable(file, &Fault::NotText(before + error.valid_up_to())))?;
+        take(text.strip_suffix('\n').unwrap_or(text)).map_err(|fault| understood(file, fault))?;
+        before += line.len();
+    }
+    Ok(())
+}
+
+/// What is wrong with a text, in words for the program that wrote it if that is known.
+fn understood(file: &Path, fault: ReadFault) -> anyhow::Error {
+    let beginning = spec::files::beginning(file, FOREIGN_BYTES).unwrap_or_default();
+    let text = String::from_utf8_lossy(&beginning);
+    let foreign = (!text::is(&text)).then(|| foreign::refusal_of_text(file, &text)).flatten();
+    foreign.unwrap_or_else(|| bad_input(fault.in_file(file.display())))
+}
+
+fn tell(file: &Path, recording: &Recording, events: u64) {
+    let seconds = recording.length_ns as f64 / 1e9;
     output::tell(format_args!(
         "{}: a trace of {seconds:.3} s with {events} events, {} of them lost",
         file.display(),

@@ -289,7 +289,7 @@ impl Converter {
         let changed = known.has_facts.then(|| difference(&known.attributes, &now)).flatten();
         (known.has_facts, known.attributes) = (true, now);
         if let Some(to) = changed {
-            self.push(event, What::Changed { task: index, to });
+            self.push(event, What::Changed { task: index, to: Box::new(to) });
         }
     }
 
