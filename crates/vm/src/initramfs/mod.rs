@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+use spec::files;
 
 use cpio::Archive;
 
@@ -177,7 +178,8 @@ pub fn memory_mib(bytes: u64) -> u64 {
 /// Links are followed: the guest gets the content under the requested name.
 fn add_file(archive: &mut Archive, from: &Path, place: &str) -> Result<()> {
     if !archive.has(place) {
-        let content = fs::read(from).with_context(|| format!("reading {}", from.display()))?;
+        let content = files::read(from, files::PACKED)
+            .with_context(|| format!("reading {}", from.display()))?;
         archive.file(place, 0o755, &content);
     }
     Ok(())

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Programs with the shared libraries that they need.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use object::Endianness;
 use object::elf::{EM_X86_64, FileHeader64};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
+use spec::files;
 
 use crate::installed;
 
@@ -29,7 +29,8 @@ pub fn find(name: &str) -> Result<PathBuf> {
 /// # Errors
 /// The program is a script or of another machine, or a library is missing.
 pub fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
-    let bytes = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
+    let bytes = files::read(program, files::PACKED)
+        .with_context(|| format!("reading {}", program.display()))?;
     let Some(loader) = interpreter(&bytes).with_context(|| refusal(program, &bytes))? else {
         return Ok(Vec::new());
     };
@@ -90,6 +91,8 @@ fn interpreter(bytes: &[u8]) -> Option<Option<String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -2,12 +2,14 @@
 //! The kernels that can be booted: finding, describing and storing them.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use model::record::fair_scheduler;
 use serde::{Deserialize, Serialize};
+use spec::files::{self, FileKind};
 
 use super::build::refused;
 use super::image;
@@ -40,7 +42,13 @@ pub struct Kernel {
 }
 
 /// The largest file that is taken for a kernel's image.
-const IMAGE: spec::files::FileKind = spec::files::FileKind { noun: "a kernel", most: 1 << 30 };
+const IMAGE: FileKind = FileKind { noun: "a kernel", most: 1 << 30 };
+
+/// The largest configuration; a distribution's has 300 KiB.
+const CONFIG: FileKind = FileKind { noun: "a kernel's configuration", most: 4 << 20 };
+
+/// An image's header and the text of its version are in its first bytes.
+const HEADER_BYTES: u64 = 128 << 10;
 
 impl Kernel {
     /// Whether it has sched_ext; `None` without the configuration file that tells it. Kernels with
@@ -194,7 +202,8 @@ pub(super) fn stored(home: &Path) -> Result<Vec<Kernel>> {
 
 fn load(folder: &Path) -> Result<Kernel> {
     let path = folder.join("kernel.json");
-    let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let text =
+        files::text(&path, files::LIST).with_context(|| format!("reading {}", path.display()))?;
     let manifest: Manifest = serde_json::from_str(&text).with_context(|| {
         format!("{} is damaged: remove its folder and pull again", path.display())
     })?;
@@ -214,9 +223,7 @@ pub(super) fn describe(
     sha256: String,
 ) -> Result<Kernel> {
     let facts = match &config {
-        Some(path) => image::facts(
-            &fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?,
-        ),
+        Some(path) => image::facts(&configuration(path)?),
         None => BTreeMap::from([("sched_ext".into(), "unknown: no config file".into())]),
     };
     Ok(Kernel {
@@ -233,11 +240,24 @@ pub(super) fn describe(
     })
 }
 
+/// The text of a configuration, which a person may have named.
+///
+/// # Errors
+/// It cannot be read, or is none.
+pub fn configuration(path: &Path) -> Result<String> {
+    let wrong = |why: &dyn Display| refused(format!("{}: {why}", path.display()));
+    let text = files::text(path, CONFIG).map_err(|fault| wrong(&fault))?;
+    if image::settings(&text).is_empty() {
+        return Err(wrong(&"is no kernel's configuration: there is no line CONFIG_NAME=value"));
+    }
+    Ok(text)
+}
+
 /// An image that is not kept: a path's.
 pub fn from_image(image: &Path, config: Option<&Path>, name: &str) -> Result<Kernel> {
-    let bytes = spec::files::read(image, IMAGE)
-        .map_err(|fault| refused(format!("{}: {fault}", image.display())))?;
-    let release = image::release(&bytes).ok_or_else(|| {
+    let wrong = |fault: files::Fault| refused(format!("{}: {fault}", image.display()));
+    let start = files::beginning(image, HEADER_BYTES).map_err(wrong)?;
+    let release = image::release(&start).ok_or_else(|| {
         refused(format!(
             "{} is not an x86 bzImage (the file that distributions call vmlinuz)",
             image.display()
@@ -245,6 +265,7 @@ pub fn from_image(image: &Path, config: Option<&Path>, name: &str) -> Result<Ker
     })?;
     let beside = image.with_file_name(format!("config-{release}"));
     let config = config.map(Path::to_owned).or_else(|| beside.is_file().then_some(beside));
+    let bytes = files::read(image, IMAGE).map_err(wrong)?;
     let sha256 = model::trial::sha256_hex(&bytes);
     let mut kernel = describe(&release, image.to_owned(), config, sha256)?;
     kernel.name = name.to_owned();
@@ -322,7 +343,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 fn hash_file(path: &Path) -> Result<String> {
-    let bytes = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+    let bytes = files::read(path, IMAGE).with_context(|| format!("reading {}", path.display()))?;
     Ok(model::trial::sha256_hex(&bytes))
 }
 

@@ -14,6 +14,8 @@ mod mirror;
 mod naming;
 
 pub use apt::{NAMES, pull, pull_examples};
-pub use collection::{Kernel, Own, add_file, add_own, find, from_image, is_here, list};
+pub use collection::{
+    Kernel, Own, add_file, add_own, configuration, find, from_image, is_here, list,
+};
 pub use mirror::Mirror;
 pub use naming::is_usable_name;

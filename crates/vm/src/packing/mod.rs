@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use model::workload::{VERSION_FILE, tree_is_absent};
 use model::{Program, Trial};
+use spec::files;
 
 use crate::{initramfs, installed};
 
@@ -40,6 +41,9 @@ impl Packed {
         }
         packed.files.sort();
         packed.files.dedup();
+        for (_, file) in &packed.files {
+            files::refuse_special(file).with_context(|| unreadable(file))?;
+        }
         Ok(packed)
     }
 
@@ -95,7 +99,7 @@ fn inside(path: &str) -> Vec<PathBuf> {
 }
 
 fn read(file: &Path) -> Result<Vec<u8>> {
-    fs::read(file).with_context(|| unreadable(file))
+    files::read(file, files::PACKED).with_context(|| unreadable(file))
 }
 
 fn unreadable(file: &Path) -> String {
@@ -129,7 +133,7 @@ impl Tree {
         if !folder.join(VERSION_FILE).is_file() {
             return Err(tree_is_absent(name));
         }
-        let list = fs::read_to_string(folder.join(LIST)).map_err(|_| {
+        let list = files::text(&folder.join(LIST), files::LIST).map_err(|_| {
             format!("the source tree `{name}` is not listed for the VM; use --on live")
         })?;
         let mut tree = Tree::default();
@@ -186,6 +190,15 @@ mod tests {
         assert_eq!(names, ["cat", "ls", "sh"]);
         let files = packed.files().unwrap();
         assert_eq!(files, [("/etc/passwd".into(), fs::read("/etc/passwd").unwrap())]);
+    }
+
+    #[test]
+    fn a_file_without_an_end_is_refused_before_it_is_read() {
+        let program = Program { files: vec!["/dev/zero".into()], ..Program::default() };
+        let mut trial = Trial::default();
+        trial.workload.program = Some(program);
+        let why = Packed::for_trials(&[trial], Path::new("none")).unwrap_err();
+        assert!(format!("{why:#}").contains("is a device, and not a regular file"), "{why:#}");
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn boots(home: &Path, remove: bool) -> Result<String> {
 /// Adds an image after a look at its configuration.
 fn add(home: &Path, file: &Path, config: Option<&Path>, name: Option<&str>) -> Result<Kernel> {
     if let Some(config) = config {
-        read_configuration(config)?;
+        kernels::configuration(config)?;
     }
     let given = kernels::from_image(file, config, "given")?;
     check_configuration(&given)?;
@@ -109,11 +109,6 @@ fn add(home: &Path, file: &Path, config: Option<&Path>, name: Option<&str>) -> R
     )
 }
 
-fn read_configuration(path: &Path) -> Result<String> {
-    spec::files::text(path, spec::files::DEFINITION)
-        .map_err(|fault| bad_input(format!("{}: {fault}", path.display())))
-}
-
 /// Refuses a kernel that cannot run trials, and says which figures another one will lack.
 fn check_configuration(kernel: &Kernel) -> Result<()> {
     let Some(path) = &kernel.config else {
@@ -122,7 +117,7 @@ fn check_configuration(kernel: &Kernel) -> Result<()> {
         );
         return Ok(());
     };
-    let text = read_configuration(path)?;
+    let text = kernels::configuration(path)?;
     let (unusable, losses) = vm::kernels::build::needs::judge(&text);
     if let Some(unusable) = unusable {
         return Err(bad_input(format!("{}: {unusable}", path.display())));
