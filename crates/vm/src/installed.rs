@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Programs of the host that trials need: as contestants and as workloads.
 //!
-//! [`data_folder`] is for what is expensive to get: kernels, the emulator, saved boots, source trees.
+//! [`data_folder`] is for what is expensive to get: kernels, the emulator, saved boots,
+//! source trees.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;

@@ -12,7 +12,8 @@
 //! trials' workloads need, [`initramfs`] packs it with the running program as `/init`, `arguments`
 //! describes the machine, `start` starts it in one of two ways, [`saved`] keeps the states of
 //! guests that are ready, `control` tells QEMU to save and to go on, [`orders`] are what a ready
-//! guest is told, [`qemu`] is the process, [`emulator`] is the QEMU of virtual time, [`guest`] runs inside it, [`channel`] carries records
+//! guest is told, [`qemu`] is the process, [`emulator`] is the QEMU of virtual time,
+//! [`guest`] runs inside it, [`channel`] carries records
 //! out of it, and [`run_trials`] makes sure that every trial gets exactly one record.
 //!
 //! What is not here: how a trial is run (the caller passes that to [`guest::run`]), and printing.

@@ -79,7 +79,8 @@ pub fn knobs(object: &[u8]) -> Result<Vec<Knob>, LoadError> {
 /// Loads a scheduler, sets its knobs, and waits until the kernel has enabled it.
 ///
 /// # Errors
-/// This kernel or process cannot load schedulers, or lacks a kfunc (`unsupported`), a knob is unknown or out of
+/// This kernel or process cannot load schedulers, or lacks a kfunc (`unsupported`), a knob is
+/// unknown or out of
 /// range, the verifier refuses the object, or the scheduler's `init` fails.
 pub fn load(
     compiled: &Compiled,

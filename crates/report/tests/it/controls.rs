@@ -2,11 +2,10 @@
 //! Every control of a page is used by a script, also those that are hidden and those that come
 //! before the numbers do: nothing complains.
 
-use crate::page::page_of;
+use crate::page::usual_page;
 use serde_json::json;
 use testing::chromium::driver::{is_quiet, opened};
 use testing::need;
-use testing::synthetic;
 
 /// What plotly says when the size of a chart changes often in a short time; it draws the chart.
 const OF_PLOTLY: &str = "Too many auto-margin redraws.";
@@ -39,7 +38,7 @@ const CLICK_EARLY: &str = "addEventListener('DOMContentLoaded', () =>
 #[test]
 fn every_control_can_be_used_at_any_time() {
     testing::beyond_cargo_test!("opens a browser");
-    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
+    let (mut reader, path, _folder) = need!(opened(usual_page()));
     let source = json!({ "source": CLICK_EARLY });
     reader.call("Page.addScriptToEvaluateOnNewDocument", source);
     reader.open(&path, "");

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use testing::synthetic;
 
-use crate::page::{data, own_part, page_of, section};
+use crate::page::{data, own_part, page_of, section, usual_page};
 use model::{Outcome, Record};
 use report::html::LIMIT_BYTES;
 
 #[test]
 fn nothing_is_loaded_from_outside() {
-    let page = page_of(&synthetic::experiment());
+    let page = usual_page();
     let own = own_part(&page);
     for outside in ["http://", "https://", "src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
         assert!(!own.contains(outside), "the page has {outside}");
@@ -22,7 +22,7 @@ fn nothing_is_loaded_from_outside() {
 
 #[test]
 fn every_outcome_that_is_not_ok_is_there_with_reason_and_dump() {
-    let page = page_of(&synthetic::experiment());
+    let page = usual_page();
     let failures = section(&page, "failures");
     for needle in [
         "1&nbsp;ejected",
@@ -60,7 +60,7 @@ fn text_of_strangers_is_harmless() {
 #[test]
 fn the_data_hold_every_trial_once() {
     let records = synthetic::experiment();
-    let data = data(&page_of(&records));
+    let data = data(usual_page());
     let ids: BTreeSet<&str> =
         data["trials"].as_array().unwrap().iter().map(|trial| trial[0].as_str().unwrap()).collect();
     assert_eq!(ids.len(), records.len());
@@ -76,7 +76,7 @@ fn the_data_hold_every_trial_once() {
 #[test]
 fn the_same_records_give_the_same_page() {
     let records = synthetic::experiment();
-    assert_eq!(page_of(&records), page_of(&records));
+    assert_eq!(page_of(&records), usual_page());
 }
 
 #[test]
@@ -163,13 +163,13 @@ fn two_backends_stand_side_by_side() {
     let results = section(&page, "results");
     assert!(results.contains("vm and sim") && results.contains("not on sim"));
     assert!(page.contains("href=\"#agreement\""));
-    let alone = page_of(&synthetic::experiment());
+    let alone = usual_page();
     assert!(!alone.contains("href=\"#agreement\""), "nothing to agree with, nothing said");
 }
 
 #[test]
 fn traced_trials_are_explained() {
-    let page = page_of(&synthetic::experiment());
+    let page = usual_page();
     let why = section(&page, "why");
     assert_eq!(why.matches("<details").count(), 4, "one for each traced trial");
     for needle in
@@ -185,7 +185,7 @@ fn traced_trials_are_explained() {
 #[test]
 fn every_pair_of_contestants_has_a_line_that_tells_them_apart() {
     let records = synthetic::experiment();
-    let page = page_of(&records);
+    let page = usual_page();
     let section = section(&page, "separation");
     let names: BTreeSet<&str> = records.iter().map(|r| r.trial.contestant.name.as_str()).collect();
     let pairs = names.len() * (names.len() - 1) / 2;
@@ -196,7 +196,7 @@ fn every_pair_of_contestants_has_a_line_that_tells_them_apart() {
 #[test]
 fn the_first_screen_has_a_line_for_each_headline_measure_of_a_load_and_machine() {
     let records = synthetic::experiment();
-    let page = page_of(&records);
+    let page = usual_page();
     let answer = section(&page, "answer");
     let table = &answer[answer.find("<table class=\"best\"").expect("the table")..];
     let table = &table[..table.find("</table>").expect("its end")];
@@ -212,8 +212,7 @@ fn the_first_screen_has_a_line_for_each_headline_measure_of_a_load_and_machine()
 
 #[test]
 fn the_trade_off_is_drawn_with_its_numbers() {
-    let records = synthetic::experiment();
-    let page = page_of(&records);
+    let page = usual_page();
     let trade_off = section(&page, "trade-off");
     assert!(trade_off.contains("throughput_ratio") && trade_off.contains("eevdf-6.12"));
     let figures = page.matches("<figure class=\"drawn\"").count();
@@ -241,7 +240,7 @@ fn measures_that_nobody_has_are_a_sentence_and_no_row() {
 #[test]
 fn how_trials_went_over_time_is_drawn_where_it_was_measured() {
     let mut records = synthetic::experiment();
-    let page = page_of(&records);
+    let page = usual_page();
     let section = section(&page, "over-time");
     // A fold for each cell; pictures where there are numbers, which are three series of eight
     // contestants, and no task forks.

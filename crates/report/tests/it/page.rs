@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A page of records, and its parts, for tests.
 
+use std::sync::LazyLock;
+
 use model::Record;
 use report::html::{About, page};
 use stats::{Options, compare};
+use testing::synthetic;
+
+/// The page of the synthetic experiment, which many tests read and which takes a while.
+pub fn usual_page() -> &'static str {
+    static PAGE: LazyLock<String> = LazyLock::new(|| page_of(&synthetic::experiment()));
+    &PAGE
+}
 
 /// The page of these records, with a title that tries to break out of it.
 pub fn page_of(records: &[Record]) -> String {

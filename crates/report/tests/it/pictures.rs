@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The data of charts besides the tables' numbers: shift functions.
 
-use crate::page::{data, page_of};
+use crate::page::{data, page_of, usual_page};
 use serde_json::Value;
 use testing::synthetic;
 
@@ -17,7 +17,7 @@ fn place(data: &Value, contestant: &str) -> usize {
 
 #[test]
 fn headline_distributions_have_shift_functions() {
-    let data = data(&page_of(&synthetic::experiment()));
+    let data = data(usual_page());
     let shifts = cell(&data, "wake_under_hogs hogs=24")["shifts"].as_array().expect("shifts");
     let groups: Vec<&Value> = shifts.iter().map(|it| &it["group"]).collect();
     assert_eq!(groups, ["fair_waker", "rt_waker"], "not `run_delay_ns hog`, which is no headline");

@@ -2,7 +2,7 @@
 //! The page in a reader's hands: real keys, a phone's screen, the dark, paper, and a link to one
 //! trial.
 
-use crate::page::page_of;
+use crate::page::{page_of, usual_page};
 use serde_json::json;
 use testing::chromium::driver::{is_quiet, opened};
 use testing::need;
@@ -31,7 +31,7 @@ const NAMELESS: &str = "[...document.querySelectorAll('figure')]
 #[test]
 fn a_phone_shows_everything_and_fingers_hit_it() {
     testing::beyond_cargo_test!("opens a browser");
-    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
+    let (mut reader, path, _folder) = need!(opened(usual_page()));
     for (width, height, phone) in [(390, 844, true), (1280, 900, false)] {
         reader.screen(width, height, phone);
         reader.open(&path, "");
@@ -52,7 +52,7 @@ const OPEN: &str = "document.querySelector('#trial-table tr.open')?.id ?? null";
 #[test]
 fn keys_open_a_trial_and_its_address_opens_it_again() {
     testing::beyond_cargo_test!("opens a browser");
-    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
+    let (mut reader, path, _folder) = need!(opened(usual_page()));
     reader.open(&path, "");
     reader.key("Tab");
     assert_eq!(reader.evaluate("document.activeElement.className"), json!("skip"));
@@ -106,7 +106,7 @@ fn keys_open_a_trial_and_its_address_opens_it_again() {
 #[test]
 fn charts_follow_the_dark_and_their_numbers_can_be_saved() {
     testing::beyond_cargo_test!("opens a browser");
-    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
+    let (mut reader, path, _folder) = need!(opened(usual_page()));
     reader.open(&path, "");
     reader.see_all();
     reader.evaluate("document.getElementById('figure-shift').scrollIntoView()");
@@ -140,7 +140,7 @@ fn charts_follow_the_dark_and_their_numbers_can_be_saved() {
 #[test]
 fn paper_has_what_is_folded_and_the_screen_folds_it_again() {
     testing::beyond_cargo_test!("opens a browser");
-    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
+    let (mut reader, path, _folder) = need!(opened(usual_page()));
     reader.open(&path, "");
     let folded = "document.querySelectorAll('main details:not([open])').length";
     let before = reader.evaluate(folded);

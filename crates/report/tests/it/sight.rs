@@ -2,7 +2,7 @@
 //! Charts are drawn when a reader comes near them; who prints, follows a link or saves one misses
 //! nothing, and nothing on the screen moves.
 
-use crate::page::page_of;
+use crate::page::{page_of, usual_page};
 use serde_json::{Value, json};
 use testing::chromium::driver::{Reader, is_quiet, opened};
 use testing::need;
@@ -33,7 +33,7 @@ fn moved(reader: &mut Reader) -> f64 {
 #[test]
 fn charts_wait_for_the_reader_and_then_nothing_moves() {
     testing::beyond_cargo_test!("opens a browser");
-    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
+    let (mut reader, path, _folder) = need!(opened(usual_page()));
     watch_moves(&mut reader);
     for (width, height, phone) in [(1280, 900, false), (390, 844, true)] {
         reader.screen(width, height, phone);
@@ -55,7 +55,7 @@ fn charts_wait_for_the_reader_and_then_nothing_moves() {
 #[test]
 fn a_link_leads_to_what_was_not_there_yet_and_stays_on_it() {
     testing::beyond_cargo_test!("opens a browser");
-    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
+    let (mut reader, path, _folder) = need!(opened(usual_page()));
     watch_moves(&mut reader);
     reader.screen(1280, 900, false);
     reader.open(&path, "");
@@ -104,7 +104,7 @@ const ON_PAPER: &str = "addEventListener('beforeprint', () => {
 #[test]
 fn paper_has_every_chart_in_the_colours_of_paper() {
     testing::beyond_cargo_test!("opens a browser");
-    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
+    let (mut reader, path, _folder) = need!(opened(usual_page()));
     reader.screen(1280, 900, false);
     let dark = json!({ "features": [{ "name": "prefers-color-scheme", "value": "dark" }] });
     reader.call("Emulation.setEmulatedMedia", dark);
@@ -152,7 +152,7 @@ fn no_table_is_wider_than_its_paper() {
 #[test]
 fn a_saved_chart_says_its_title_and_whose_lines_they_are() {
     testing::beyond_cargo_test!("opens a browser");
-    let (mut reader, path, _folder) = need!(opened(&page_of(&synthetic::experiment())));
+    let (mut reader, path, _folder) = need!(opened(usual_page()));
     reader.open(&path, "");
     // Numbers need no chart; a picture is drawn when a reader saves it.
     let csv =
