@@ -155,6 +155,7 @@ fn record(index: usize, workload: &Workload, cell: usize, block: u32, position: 
             name: name.into(),
             kernel: Some(series(kernel).into()),
             scheduler: scheduler(file),
+            stands_for_kernel: false,
         },
         workload: workload.clone(),
         machine,

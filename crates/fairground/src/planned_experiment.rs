@@ -217,6 +217,7 @@ pub fn smallest_experiment(
             sha256: source.sha256.clone(),
             knobs: BTreeMap::new(),
         },
+        stands_for_kernel: false,
     };
     Ok(Experiment {
         name: "check".into(),

@@ -19,6 +19,10 @@ pub struct Contestant {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
     pub scheduler: SchedulerChoice,
+    /// In the simulator, the file stands for the kernel's own scheduler, which has no costs of
+    /// sched_ext.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub stands_for_kernel: bool,
 }
 
 /// The four kinds of scheduler, and a bare name. A backend that cannot run one answers

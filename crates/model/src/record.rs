@@ -256,7 +256,7 @@ pub struct ActiveScheduler {
     /// a reload.
     pub sched_ext_enable_seq: u64,
     /// The built-in fair scheduler of this kernel: `cfs` or `eevdf`, by its debug features or
-    /// version.
+    /// version; `bore_cfs` or `bore` with that patch.
     pub fair: String,
 }
 

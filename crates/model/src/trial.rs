@@ -55,6 +55,7 @@ impl Default for Trial {
                 name: "kernel".into(),
                 kernel: None,
                 scheduler: SchedulerChoice::Kernel,
+                stands_for_kernel: false,
             },
             workload: Workload::default(),
             machine: Machine::default(),

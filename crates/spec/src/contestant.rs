@@ -110,7 +110,8 @@ fn from_kernel(
 }
 
 fn contestant(name: String, kernel: Option<String>, scheduler: SchedulerChoice) -> Contestant {
-    Contestant { name, kernel: Some(kernel.unwrap_or_else(|| NEWEST.into())), scheduler }
+    let kernel = Some(kernel.unwrap_or_else(|| NEWEST.into()));
+    Contestant { name, kernel, scheduler, stands_for_kernel: false }
 }
 
 /// The name of a kernel's own scheduler: `cfs-6.1`, `eevdf-6.12`. EEVDF replaced CFS in 6.6.

@@ -145,11 +145,12 @@ fn trial(experiment: &Experiment, seed: Seed, draft: &Draft, place: &Place) -> T
 }
 
 /// On `live` only a kernel's own scheduler has a kernel, which is the running one; the others run
-/// on whatever runs.
+/// on whatever runs. Nothing stands for a kernel where there is one.
 pub fn on_backend(contestant: &Contestant, backend: Backend) -> Contestant {
     let is_kernel = contestant.scheduler == SchedulerChoice::Kernel;
     let kernel = contestant.kernel.clone().filter(|_| is_kernel || !backend.uses_running_kernel());
-    Contestant { kernel, ..contestant.clone() }
+    let stands_for_kernel = contestant.stands_for_kernel && backend.is_model();
+    Contestant { kernel, stands_for_kernel, ..contestant.clone() }
 }
 
 #[cfg(test)]
@@ -176,6 +177,7 @@ mod tests {
                 sha256: String::new(),
                 knobs: BTreeMap::new(),
             },
+            stands_for_kernel: false,
         });
         let workloads = (0..counts.1)
             .map(|index| Workload { name: format!("workload{index}"), ..Workload::default() });

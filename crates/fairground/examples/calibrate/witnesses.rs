@@ -124,7 +124,12 @@ fn on(cpus: u32, witnesses: Vec<Workload>) -> Vec<Workload> {
 }
 
 fn contestant(name: &str, kernel: &str, scheduler: SchedulerChoice) -> Contestant {
-    Contestant { name: name.into(), kernel: Some(kernel.into()), scheduler }
+    Contestant {
+        name: name.into(),
+        kernel: Some(kernel.into()),
+        scheduler,
+        stands_for_kernel: false,
+    }
 }
 
 fn real_time() -> SchedulerChoice {

@@ -13,6 +13,7 @@ use stats::rank::holm;
 use stats::{Aim, MeasureKey, Watched};
 use vm::installed;
 
+use super::ask::USUAL;
 use super::host::Host;
 use super::in_use::InUse;
 use crate::exit::bad_input;
@@ -69,6 +70,9 @@ impl Wish {
         let mut planned = PlannedExperiment::read(None, &overrides, Seed(self.seed))?;
         planned.experiment.name = NAME.into();
         planned.experiment.question = QUESTION.into();
+        for own in planned.experiment.contestants.iter_mut().take(self.in_use.options.len()) {
+            own.stands_for_kernel = self.backend.is_model();
+        }
         let planned = planned.replanned();
         let aims = aims(&cares, &planned.experiment, &workloads)?;
         let contestants = &planned.experiment.contestants;
@@ -100,7 +104,7 @@ impl Wish {
             .map(|now| now.split_once(' ').map_or(now.as_str(), |(file, _)| file))
             .collect();
         let named: Vec<String> = if self.schedulers.is_empty() {
-            let usual = self.usual(cares, host).into_iter();
+            let usual = self.usual(cares, host)?.into_iter();
             usual.filter(|name| !files.contains(&name.as_str())).collect()
         } else {
             self.schedulers.clone()
@@ -122,15 +126,14 @@ impl Wish {
     }
 
     /// The cares' candidates that can run; on this kernel the installed ones, too.
-    fn usual(&self, cares: &[Care], host: &Host) -> Vec<String> {
-        let all = cares.iter().flat_map(|care| &care.schedulers).cloned();
+    fn usual(&self, cares: &[Care], host: &Host) -> Result<Vec<String>> {
         let live = self.backend.uses_running_kernel();
         let loads = |name: &String| !live || host.can_load() || name.starts_with("policy:");
-        let mut names: Vec<String> = all.filter(loads).collect();
+        let mut names: Vec<String> = candidates(cares)?.into_iter().filter(loads).collect();
         if live && host.can_load() {
             names.extend(installed::sched_ext().into_iter().map(|name| format!("program:{name}")));
         }
-        names
+        Ok(names)
     }
 }
 
@@ -148,6 +151,14 @@ impl Race {
     pub fn blocks_needed(comparisons: usize) -> u32 {
         holm::units_needed(comparisons).max(TRIALS_NEEDED) as u32
     }
+}
+
+/// The cares' candidates; for a workload without a care those of the usual one.
+fn candidates(cares: &[Care]) -> Result<Vec<String>> {
+    if cares.is_empty() {
+        return Ok(care::read(USUAL, Path::new(""), 1)?.schedulers);
+    }
+    Ok(cares.iter().flat_map(|care| &care.schedulers).cloned().collect())
 }
 
 /// The cares' workloads, each once.
@@ -210,4 +221,18 @@ fn of_workload(workload: &Workload) -> Result<Aim> {
         decides: watched(first, stats::compare::verdict::MARGIN_PERCENT),
         keeps: keys.map(|key| watched(key, KEPT_PERCENT)).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workload_without_a_care_has_the_usual_candidates() {
+        let usual = care::read(USUAL, Path::new(""), 1).expect("a care");
+        assert_eq!(candidates(&[]).expect("the usual"), usual.schedulers);
+        let audio = care::read("audio", Path::new(""), 1).expect("a care");
+        let own = audio.schedulers.clone();
+        assert_eq!(candidates(&[audio]).expect("its own"), own);
+    }
 }

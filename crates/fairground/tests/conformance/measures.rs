@@ -142,7 +142,12 @@ fn trial(workload: &str, source: &Source, backend: Backend) -> Trial {
     Trial {
         experiment: "conformance".into(),
         backend,
-        contestant: Contestant { name: "fifo".into(), kernel: None, scheduler },
+        contestant: Contestant {
+            name: "fifo".into(),
+            kernel: None,
+            scheduler,
+            stands_for_kernel: false,
+        },
         workload,
         machine,
         timeout_ms: 20_000,

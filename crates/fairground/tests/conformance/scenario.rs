@@ -125,7 +125,12 @@ impl Scenario {
         Trial {
             experiment: "conformance".into(),
             backend,
-            contestant: Contestant { name: "trace".into(), kernel: None, scheduler },
+            contestant: Contestant {
+                name: "trace".into(),
+                kernel: None,
+                scheduler,
+                stands_for_kernel: false,
+            },
             workload: self.workload(),
             machine,
             boot: self.cpus,

@@ -201,7 +201,12 @@ fn trial(workload: Workload) -> Trial {
     let policy = Policy { class: PolicyClass::Fifo, priority: 10, ..Policy::default() };
     let scheduler = SchedulerChoice::Policy { policy };
     Trial {
-        contestant: Contestant { name: "fifo".into(), kernel: None, scheduler },
+        contestant: Contestant {
+            name: "fifo".into(),
+            kernel: None,
+            scheduler,
+            stands_for_kernel: false,
+        },
         workload,
         machine: Machine { cpus: CPUS, hz: 1_000, ..Machine::default() },
         ..Trial::default()

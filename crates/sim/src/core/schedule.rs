@@ -37,6 +37,9 @@ impl Core {
         let next = self.pick_next(cpu, previous);
         let goes = next != previous && previous.0 != cpu && end.is_none();
         self.trace_choice(cpu, next, goes.then_some(previous));
+        if goes {
+            self.keep_mutex(previous);
+        }
         if next != previous {
             self.put_previous(cpu, previous, next);
             self.set_next(cpu, next);

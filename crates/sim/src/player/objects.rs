@@ -52,6 +52,18 @@ pub struct Pipe {
     pub readers: Waiters,
     /// The tasks that wait for room.
     pub writers: Waiters,
+    pub mutex: PipeMutex,
+}
+
+/// `pipe->mutex`. It is free while all tasks that use the pipe go through their calls without
+/// losing the CPU.
+#[derive(Default)]
+pub struct PipeMutex {
+    pub holder: Option<TaskId>,
+    /// The tasks that wait for it; the first may have been woken.
+    pub waiters: Waiters,
+    /// Whether the first of them gets it from its holder.
+    pub handoff: bool,
 }
 
 /// A page's written bytes, and how many of them have been read.
@@ -76,21 +88,46 @@ impl Pipe {
         self.pages.len() >= PIPE_PAGES
     }
 
-    /// Takes as many bytes as there is room for; returns how many, and how many pages that took.
-    pub fn write(&mut self, bytes: u64) -> (u64, u64) {
-        let mut left = bytes;
-        let before = self.pages.len();
-        let tail = left % PAGE_BYTES;
-        if let Some(page) = self.pages.back_mut().filter(|page| page.written + tail <= PAGE_BYTES) {
-            page.written += tail;
-            left -= tail;
+    /// How many of these bytes it takes, and how many new pages they need.
+    pub fn room_for(&self, bytes: u64) -> (u64, u64) {
+        let merged = self.merged(bytes);
+        let left = bytes - merged;
+        let free = PIPE_PAGES.saturating_sub(self.pages.len()) as u64;
+        (merged + left.min(free * PAGE_BYTES), free.min(left.div_ceil(PAGE_BYTES)))
+    }
+
+    /// The part of a message that fits behind the last one.
+    fn merged(&self, bytes: u64) -> u64 {
+        let tail = bytes % PAGE_BYTES;
+        let fits = self.pages.back().is_some_and(|page| page.written + tail <= PAGE_BYTES);
+        if fits { tail } else { 0 }
+    }
+
+    /// Takes as many bytes as there is room for; returns how many.
+    pub fn write(&mut self, bytes: u64) -> u64 {
+        let (moved, merged) = (self.room_for(bytes).0, self.merged(bytes));
+        if let Some(page) = self.pages.back_mut() {
+            page.written += merged;
         }
-        while left > 0 && !self.is_full() {
+        let mut left = moved - merged;
+        while left > 0 {
             let piece = left.min(PAGE_BYTES);
             self.pages.push_back(Page { written: piece, read: 0 });
             left -= piece;
         }
-        (bytes - left, (self.pages.len() - before) as u64)
+        moved
+    }
+
+    /// How many of these bytes are there to be read.
+    pub fn holds(&self, bytes: u64) -> u64 {
+        let mut there = 0;
+        for page in &self.pages {
+            if there >= bytes {
+                break;
+            }
+            there += page.written - page.read;
+        }
+        there.min(bytes)
     }
 
     /// Gives up to `bytes` bytes; returns how many, and whether the pipe was full before a page
@@ -157,18 +194,20 @@ mod tests {
     #[test]
     fn small_messages_share_pages_and_never_span_two() {
         let mut pipe = Pipe::default();
-        let messages = (0..).take_while(|_| pipe.write(100).0 == 100).count();
+        let messages = (0..).take_while(|_| pipe.write(100) == 100).count();
         assert_eq!(messages, 16 * 40);
         assert!(pipe.is_full());
         // A page is free when its 40 messages have been read.
         let freed = (0..40).filter(|_| pipe.read(100) == (100, true)).count();
-        assert_eq!((freed, pipe.write(100), pipe.read(5_000)), (1, (100, 1), (5_000, true)));
+        assert_eq!((freed, pipe.room_for(100), pipe.holds(5_000)), (1, (100, 1), 5_000));
+        assert_eq!((pipe.write(100), pipe.read(5_000)), (100, (5_000, true)));
     }
 
     #[test]
     fn a_large_message_goes_as_far_as_there_is_room() {
         let mut pipe = Pipe::default();
-        assert_eq!(pipe.write(70_000), (65_536, 16));
+        assert_eq!(pipe.room_for(70_000), (65_536, 16));
+        assert_eq!((pipe.write(70_000), pipe.holds(70_000)), (65_536, 65_536));
         assert_eq!(pipe.read(70_000), (65_536, true));
         assert!(pipe.is_empty());
     }

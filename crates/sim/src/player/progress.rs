@@ -31,6 +31,8 @@ pub struct Progress {
     pub left: u64,
     /// The member that a message goes to.
     pub member: u32,
+    /// The pipe that it is about to use, while other things have their turn.
+    pub under: Option<UnderMutex>,
     /// Its start, ns of virtual time; until the common start, how long after that it will be.
     pub start_ns: u64,
     pub parent: Option<TaskId>,
@@ -56,6 +58,13 @@ impl Progress {
         self.timers.fill(TimerState::new(self.start_ns));
         self.tape.start(cpu_ns);
     }
+}
+
+/// A pipe's mutex that a task has from this time on, ns.
+#[derive(Clone, Copy, Debug)]
+pub struct UnderMutex {
+    pub pipe: usize,
+    pub from_ns: u64,
 }
 
 /// What a task does before its first step.

@@ -7,9 +7,8 @@ use super::progress::Flow;
 use crate::core::events::EventKind;
 use crate::core::task::State;
 use crate::core::{Core, TaskId};
-use crate::flags::WAKE_SYNC;
 
-const KIB: u64 = 1024;
+pub(super) const KIB: u64 = 1024;
 const PAGE: u64 = 4 * KIB;
 /// Bytes that the player reads or writes in one system call.
 const FILE_PIECE: u64 = 16 * KIB;
@@ -166,94 +165,6 @@ impl Core {
             }
         }
         Flow::Next
-    }
-
-    /// One message to each of `fan` members, one pipe after the other. Phase 0: the first one;
-    /// 1: a new call; 2: the call continues after a sleep.
-    fn send(&mut self, cpu: u32, task: TaskId, channel: usize, bytes: u64, fan: u32) -> Flow {
-        let channel = self.workload.script.channels[channel];
-        let play = &mut self.workload.progress[task.0 as usize];
-        if play.phase == 0 {
-            (play.phase, play.member, play.left) = (1, 0, bytes);
-        }
-        let slept = play.phase == 2;
-        let member = u64::from(play.number / fan) * u64::from(fan) + u64::from(play.member);
-        let pipe = channel.pipe_of(member);
-        let here = &mut self.workload.objects.pipes[pipe];
-        let was_empty = here.is_empty();
-        let (moved, pages) = here.write(play.left);
-        play.left -= moved;
-        let whole = play.left == 0;
-        let room = !here.is_full();
-        if !whole {
-            play.phase = 2;
-            here.writers.push_back(task);
-        } else {
-            (play.phase, play.member, play.left) = (1, play.member + 1, bytes);
-        }
-        let done = play.member >= fan;
-        self.transfer_cost(cpu, self.machine.costs.write_ns, moved, slept);
-        self.machine.charge(cpu, self.machine.costs.page_ns * pages);
-        if was_empty && moved > 0 {
-            self.wake_reader(pipe);
-        }
-        if slept && whole && room {
-            self.wake_writer(pipe);
-        }
-        match (whole, done) {
-            (false, _) => Flow::Sleep(State::Sleeping),
-            (true, true) => Flow::Next,
-            (true, false) => Flow::Again,
-        }
-    }
-
-    /// Reads until the message is whole. The kernel gives what there is, and a call sleeps only
-    /// while there is nothing.
-    fn receive(&mut self, cpu: u32, task: TaskId, channel: usize, bytes: u64) -> Flow {
-        let channel = self.workload.script.channels[channel];
-        let play = &mut self.workload.progress[task.0 as usize];
-        if play.phase == 0 {
-            (play.phase, play.left) = (1, bytes);
-        }
-        let slept = play.phase == 2;
-        let pipe = channel.pipe_of(u64::from(play.number));
-        let here = &mut self.workload.objects.pipes[pipe];
-        let (moved, was_full) = here.read(play.left);
-        play.left -= moved;
-        let (whole, more) = (play.left == 0, !here.is_empty());
-        if moved == 0 && !whole {
-            play.phase = 2;
-            here.readers.push_back(task);
-            self.transfer_cost(cpu, self.machine.costs.read_ns, 0, slept);
-            return Flow::Sleep(State::Sleeping);
-        }
-        play.phase = 1;
-        self.transfer_cost(cpu, self.machine.costs.read_ns, moved, slept);
-        if was_full {
-            self.wake_writer(pipe);
-        }
-        if slept && more {
-            self.wake_reader(pipe);
-        }
-        if whole { Flow::Next } else { Flow::Again }
-    }
-
-    fn wake_reader(&mut self, pipe: usize) {
-        if let Some(reader) = self.workload.objects.pipes[pipe].readers.pop_front() {
-            self.wake(reader, WAKE_SYNC);
-        }
-    }
-
-    fn wake_writer(&mut self, pipe: usize) {
-        if let Some(writer) = self.workload.objects.pipes[pipe].writers.pop_front() {
-            self.wake(writer, WAKE_SYNC);
-        }
-    }
-
-    /// A call that moves bytes; one that slept has paid its way in already.
-    fn transfer_cost(&mut self, cpu: u32, kind_ns: u64, bytes: u64, slept: bool) {
-        let call = if slept { 0 } else { self.machine.costs.syscall_ns + kind_ns };
-        self.machine.charge(cpu, call + self.machine.costs.copy_kib_ns * bytes / KIB);
     }
 
     /// The page cache: the player moves pieces of 16 KiB.

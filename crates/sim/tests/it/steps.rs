@@ -106,6 +106,41 @@ fn messages_wake_their_readers() {
     assert_eq!(record.measured.histogram("turnaround_ns", "reader").unwrap().count, 2);
 }
 
+/// How often a real-time task sleeps that preempts a sender inside its call on pipe `c`, and then
+/// writes to this pipe.
+fn sleeps_of_an_urgent_sender(channel: &str) -> f64 {
+    let send = |channel: &str, bytes: u32| json!([{"send": {"channel": channel, "bytes": bytes}}]);
+    let mut trial = trial(
+        1,
+        50,
+        json!([
+        {"name": "usual", "repeat": 1, "steps": send("c", 1_024)},
+        {"name": "urgent", "repeat": 1, "delay_us": 3_000, "steps": send(channel, 1),
+         "policy": {"class": "fifo", "priority": 10}}]),
+    );
+    for name in ["c", "d"] {
+        trial.workload.channels.push(model::Channel { name: name.into(), count: 1 });
+    }
+    trial.machine.costs.copy_kib_ns = 6_000_000;
+    value(&run(&trial), "voluntary_switches", "urgent")
+}
+
+/// As `pipe_write`: who loses its CPU under `pipe->mutex` keeps it.
+#[test]
+fn a_preempted_sender_keeps_the_mutex_of_its_pipe() {
+    assert_eq!(sleeps_of_an_urgent_sender("c"), sleeps_of_an_urgent_sender("d") + 1.0);
+}
+
+#[test]
+fn who_stands_for_the_kernel_pays_less_for_callbacks() {
+    let mut trial = trial(1, 50, crate::common::hogs_and_sleepers(1));
+    trial.machine.costs.callback_ns = 1_000;
+    let program_ns = value(&run(&trial), "system_time_ns", "hog");
+    trial.contestant.stands_for_kernel = true;
+    let own_ns = value(&run(&trial), "system_time_ns", "hog");
+    assert!(own_ns > 0.0 && own_ns < 0.6 * program_ns, "{own_ns} ns, not {program_ns} ns");
+}
+
 #[test]
 fn forks_make_processes_that_are_waited_for() {
     let tasks = json!([

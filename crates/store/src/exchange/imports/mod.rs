@@ -122,7 +122,7 @@ impl Format {
 
 fn claimed(name: &str) -> Contestant {
     let scheduler = SchedulerChoice::Claimed { name: name.into() };
-    Contestant { name: name.into(), kernel: None, scheduler }
+    Contestant { name: name.into(), kernel: None, scheduler, stands_for_kernel: false }
 }
 
 fn add_number(record: &mut Record, name: &str, value: f64) {
