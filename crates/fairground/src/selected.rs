@@ -87,6 +87,12 @@ impl Selected {
         Selected { sessions, records, notes, contradictions, stores }
     }
 
+    /// These records alone.
+    pub fn of_records(records: Vec<Record>) -> Selected {
+        let (sessions, stores) = (Vec::new(), Vec::new());
+        Selected { sessions, records, notes: Vec::new(), contradictions: Vec::new(), stores }
+    }
+
     /// Compares the records, and says where they come from.
     pub fn compare(&self, baseline: Option<String>) -> Result<Comparison> {
         let mut comparison = comparison::compare(&self.sessions, &self.records, baseline)?;

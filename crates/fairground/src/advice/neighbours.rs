@@ -2,17 +2,13 @@
 //! Whether a prediction is a close call: the same race on neighbouring machines and with
 //! neighbouring loads, in the simulator, with as few blocks as can show a difference.
 
-use std::path::PathBuf;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use model::{Machine, Step};
 use stats::decide::recommend::Advice;
 
 use super::host::Host;
 use super::race::{Race, Wish};
-use crate::measure::{self, Campaign, Ended, RunOptions};
-use crate::planned_experiment::PlannedExperiment;
-use crate::records::Selection;
+use crate::measure::in_own_store;
 use spec::machine;
 
 /// How much shorter and longer the jobs of a neighbouring load are.
@@ -133,13 +129,9 @@ fn scale(steps: &mut [Step], percent: u64) {
 
 /// Runs a race in a store of its own; `None` when the user has interrupted it.
 fn advice_of(race: &Race, jobs: Option<usize>) -> Result<Option<Advice>> {
-    let folder = tempfile::tempdir().context("no temporary folder for a store")?;
-    let store: PathBuf = folder.path().join("neighbour.db");
-    let execution = RunOptions { resume: false, store: store.clone(), jobs, offline: true };
-    let planned: PlannedExperiment = race.planned.clone().with_blocks(race.limits().0);
-    let campaign = Campaign::with_own_rules(planned, &execution);
-    let Ended::Complete(session) = measure::run(campaign, &mut |_| {})? else { return Ok(None) };
-    let judged = Selection::session(&store, session).open()?.advice()?;
+    let planned = race.planned.clone().with_blocks(race.limits().0);
+    let Some(selected) = in_own_store(planned, jobs)? else { return Ok(None) };
+    let judged = selected.advice()?;
     Ok(judged.into_iter().next().map(|recommendation| recommendation.advice))
 }
 

@@ -25,7 +25,7 @@ pub mod session;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::builder::RangedU64ValueParser;
 use fleet::slurm::SlurmOptions;
 use model::Design;
@@ -33,6 +33,8 @@ use model::Design;
 use crate::execution::locations;
 use crate::execution::sink::Hear;
 use crate::planned_experiment::PlannedExperiment;
+use crate::records::Selection;
+use crate::selected::Selected;
 use budget::Budget;
 use session::{CampaignRunner, Continues, Remarks};
 
@@ -120,6 +122,16 @@ pub enum Ended {
     Complete(i64),
     /// The user has interrupted it, and was told how to continue.
     Interrupted,
+}
+
+/// Runs a plan in a store that is gone afterwards; `None` when the user has interrupted it.
+pub fn in_own_store(planned: PlannedExperiment, jobs: Option<usize>) -> Result<Option<Selected>> {
+    let folder = tempfile::tempdir().context("no temporary folder for a store")?;
+    let store = folder.path().join("own.db");
+    let execution = RunOptions { resume: false, store: store.clone(), jobs, offline: true };
+    let campaign = Campaign::with_own_rules(planned, &execution);
+    let Ended::Complete(session) = run(campaign, &mut |_| {})? else { return Ok(None) };
+    Ok(Some(Selection::session(&store, session).open()?))
 }
 
 pub fn run(campaign: Campaign, hear: &mut Hear<'_>) -> Result<Ended> {

@@ -3,19 +3,21 @@
 //!
 //! ```text
 //! care, CPUs ─► the same race in the simulator and in virtual machines ─► two recommendations
+//! store ─► the kernel's records of trials that are the same
 //! ```
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Result;
-use model::{Backend, Record};
+use anyhow::{Context, Result};
+use model::{Backend, Costs, Machine, Record, Trial};
 use report::advice_markdown::{self, AdviceCell};
 use spec::assets::{self, Kind};
 use spec::care;
 use stats::Recommendation;
 use stats::decide::recommend::confirmation::Confirmation;
-use store::Store;
+use store::{Filter, Store};
 use vm::kernels;
 
 use super::{Args, measured};
@@ -24,9 +26,10 @@ use crate::advice::in_use::InUse;
 use crate::advice::race::{Race, VM_KERNEL, Wish};
 use crate::execution::locations::data_folder;
 use crate::exit::{self, bad_input};
-use crate::measure::Campaign;
+use crate::measure::{Campaign, RunOptions, in_own_store};
 use crate::output;
-use crate::records::Selection;
+use crate::records;
+use crate::selected::Selected;
 
 /// What sessions and records call the experiment.
 const NAME: &str = "advice";
@@ -38,6 +41,7 @@ const CPUS: [u32; 3] = [1, 2, 4];
 pub fn run(args: &Args) -> Result<ExitCode> {
     check(args)?;
     let host = kernels_host()?;
+    let mut kept = Kept::of(&args.execution.store)?;
     let (mut cells, mut records) = (Vec::new(), Vec::new());
     let mut names = Vec::from_iter(assets::builtin_names(Kind::Care));
     let own = args.cares.iter().filter(|care| !names.contains(care)).cloned();
@@ -50,7 +54,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             let is_chosen = (args.cares.is_empty() || args.cares.contains(&care))
                 && (args.cpus.is_empty() || args.cpus.contains(&cpus));
             let arms = Arms { args, host: &host, care: &care, cpus, is_chosen };
-            let Some((confirmation, of_cell)) = arms.confirmation()? else {
+            let Some((confirmation, of_cell)) = arms.confirmation(&mut kept)? else {
                 return Ok(exit::interrupted());
             };
             records.extend(of_cell);
@@ -108,24 +112,33 @@ struct Arms<'a> {
 type Told = (Option<Confirmation>, Vec<Record>);
 
 impl Arms<'_> {
-    /// `None` when the user has interrupted it.
-    fn confirmation(&self) -> Result<Option<Told>> {
-        let (mut sides, mut records): (Vec<Recommendation>, _) = (Vec::new(), Vec::new());
-        for backend in [Backend::MODEL, Backend::Vm] {
-            let race = self.race(backend)?;
-            let selection = if self.is_chosen {
-                let planned = race.planned.clone();
-                measured(Campaign::with_own_rules(planned, &self.args.execution))?
-            } else {
-                let Some(kept) = self.kept(&race)? else { return Ok(Some((None, records))) };
-                Some(kept)
-            };
-            let Some(selection) = selection else { return Ok(None) };
-            let selected = selection.open()?;
-            sides.extend(selected.advice_of(&race.planned.experiment)?);
-            records.extend(selected.records);
+    /// `None` when the user has interrupted it. The kernel's records of the store count whatever
+    /// the simulator was then; its own side takes seconds, and is run anew.
+    fn confirmation(&self, kept: &mut Kept) -> Result<Option<Told>> {
+        let race = self.race(Backend::Vm)?;
+        let mut missing = race.planned.clone();
+        if self.args.execution.resume || !self.is_chosen {
+            missing.trials.retain(|trial| !kept.records.contains_key(&on_kernel(trial)));
         }
-        Ok(Some((Some(Confirmation::of(&sides[0], &sides[1])), records)))
+        if !missing.trials.is_empty() {
+            if !self.is_chosen {
+                return Ok(Some((None, Vec::new())));
+            }
+            let execution = RunOptions { resume: false, ..self.args.execution.clone() };
+            let campaign = Campaign::with_own_rules(missing, &execution);
+            let Some(selection) = measured(campaign)? else { return Ok(None) };
+            kept.add(selection.open()?.records);
+        }
+        let own = |trial: &Trial| kept.records.get(&on_kernel(trial)).cloned();
+        let mut records: Vec<Record> = race.planned.trials.iter().filter_map(own).collect();
+        let kernels = advise(&race, records.clone())?;
+        let race = self.race(Backend::MODEL)?;
+        let Some(simulated) = in_own_store(race.planned.clone(), self.args.execution.jobs)? else {
+            return Ok(None);
+        };
+        records.extend(simulated.records.clone());
+        let simulators = advise(&race, simulated.records)?;
+        Ok(Some((Some(Confirmation::of(&simulators, &kernels)), records)))
     }
 
     fn race(&self, backend: Backend) -> Result<Race> {
@@ -150,19 +163,66 @@ impl Arms<'_> {
         race.planned = race.planned.with_blocks(blocks);
         Ok(race)
     }
+}
 
-    /// What the store has of a race that was run to its end.
-    fn kept(&self, race: &Race) -> Result<Option<Selection>> {
-        let path = &self.args.execution.store;
+/// What these records say of the only contestant that is in use.
+fn advise(race: &Race, records: Vec<Record>) -> Result<Recommendation> {
+    let experiment = &race.planned.experiment;
+    let advised = Selected::of_records(records).advice_of(experiment)?;
+    advised.into_iter().next().context("a race without a scheduler in use")
+}
+
+/// The kernel's records of a store, each by its trial.
+struct Kept {
+    records: BTreeMap<String, Record>,
+}
+
+impl Kept {
+    /// Those that this machine has measured; the last one of each trial.
+    fn of(path: &Path) -> Result<Kept> {
+        let mut kept = Kept { records: BTreeMap::new() };
         if !path.exists() {
-            return Ok(None);
+            return Ok(kept);
         }
-        let plan = race.planned.plan_id();
-        let sessions = Store::open_readonly(path)?.sessions()?;
-        let same = |session: &&store::Session| session.plan == plan && session.origin.is_none();
-        let Some(session) = sessions.iter().rev().find(same) else { return Ok(None) };
-        let selection = Selection::session(path, session.id);
-        let is_whole = selection.open()?.records.len() == race.planned.trials.len();
-        Ok(is_whole.then_some(selection))
+        let store = Store::open_readonly(path)?;
+        for session in store.sessions()? {
+            if session.origin.is_none() && session.experiment.name == NAME {
+                let session = Some(session.id);
+                kept.add(records::read(&store, &Filter { session, ..Filter::default() })?);
+            }
+        }
+        Ok(kept)
+    }
+
+    fn add(&mut self, records: Vec<Record>) {
+        let of_kernels = records.into_iter().filter(|record| !record.trial.backend.is_model());
+        self.records.extend(of_kernels.map(|record| (on_kernel(&record.trial), record)));
+    }
+}
+
+/// The identity of what a kernel is asked to do. The costs of a machine are the simulator's.
+fn on_kernel(trial: &Trial) -> String {
+    let machine = Machine { costs: Costs::FREE, ..trial.machine.clone() };
+    Trial { machine, ..trial.clone() }.id()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernels_record_is_kept_while_only_the_simulator_changes() {
+        let trial = Trial { backend: Backend::Vm, ..Trial::default() };
+        let mut kept = Kept { records: BTreeMap::new() };
+        let record = |backend| {
+            let trial = Trial { backend, ..trial.clone() };
+            Record::without_measurement(trial, model::Outcome::Ok, model::Provenance::default())
+        };
+        kept.add(vec![record(Backend::Sim), record(Backend::Vm)]);
+        let mut dearer = trial.clone();
+        dearer.machine.costs.read_ns += 1;
+        let other = Trial { seed: model::Seed(2), ..trial.clone() };
+        let has = |trial| kept.records.contains_key(&on_kernel(trial));
+        assert_eq!((kept.records.len(), has(&dearer), has(&other)), (1, true, false));
     }
 }
