@@ -170,7 +170,7 @@ pub fn active() -> ActiveScheduler {
         sched_ext_state: sched_ext("state").unwrap_or_else(|| "absent".into()),
         sched_ext_ops: sched_ext("root/ops").unwrap_or_default(),
         sched_ext_enable_seq: sched_ext("enable_seq").and_then(|n| n.parse().ok()).unwrap_or(0),
-        fair: fair(),
+        fair: fair(Path::new("/")),
     }
 }
 
@@ -181,13 +181,21 @@ pub(crate) fn sched_ext(file: &str) -> Option<String> {
 }
 
 /// `cfs` or `eevdf`: from the scheduler's debug features where they can be read (which recognises a
-/// back-port), otherwise from the release.
-fn fair() -> String {
-    if let Ok(features) = fs::read_to_string("/sys/kernel/debug/sched/features") {
-        return fair_of_features(&features).into();
+/// back-port), otherwise from the release. `bore_cfs` or `bore` where the patch is in and switched
+/// on, as in kernels of CachyOS (`sched_bore` in BORE's `kernel/sched/bore.c`).
+fn fair(root: &Path) -> String {
+    let text = |path: &str| fs::read_to_string(root.join(path));
+    let fair = match text("sys/kernel/debug/sched/features") {
+        Ok(features) => fair_of_features(&features),
+        Err(_) => fair_scheduler(text("proc/sys/kernel/osrelease").unwrap_or_default().trim()),
+    };
+    let has_bore = text("proc/sys/kernel/sched_bore").is_ok_and(|value| value.trim() == "1");
+    match fair {
+        "eevdf" if has_bore => "bore",
+        "cfs" if has_bore => "bore_cfs",
+        fair => fair,
     }
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    fair_scheduler(release.trim()).into()
+    .into()
 }
 
 /// Only EEVDF has the feature `PLACE_LAG`, enabled or disabled (`NO_PLACE_LAG`).
@@ -278,6 +286,22 @@ mod tests {
         for fact in ["preempt", "sched_ext", "timer_slack_ns"] {
             assert!(provenance.kernel_facts.contains_key(fact), "{fact}");
         }
+    }
+
+    #[test]
+    fn bore_is_named_where_it_is_switched_on() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let kernel = root.path().join("proc/sys/kernel");
+        fs::create_dir_all(&kernel).expect("folders");
+        let write = |file: &str, text: &str| fs::write(kernel.join(file), text).expect("a file");
+        write("osrelease", "6.18.4-2-cachyos\n");
+        assert_eq!(fair(root.path()), "eevdf");
+        write("sched_bore", "1\n");
+        assert_eq!(fair(root.path()), "bore");
+        write("osrelease", "6.1.9-bore\n");
+        assert_eq!(fair(root.path()), "bore_cfs");
+        write("sched_bore", "0\n");
+        assert_eq!(fair(root.path()), "cfs");
     }
 
     #[test]

@@ -10,15 +10,10 @@ use stats::Recommendation;
 use stats::decide::recommend::{Advice, Candidate, Standing};
 
 use super::race::Race;
-use crate::measure::detectable::host_s_per_virtual_s;
+use crate::measure::detectable::trial_s;
 
-/// CPU seconds to continue a kept boot, to load a scheduler and to read the answer; see
-/// docs/src/method/several_cpus.md.
-const BOOT_S: f64 = 2.0;
 /// Seconds until a kernel's first boot is there to be continued.
 const FIRST_BOOT_S: f64 = 20.0;
-/// Seconds for each trial on this kernel besides its own duration.
-const LOAD_S: f64 = 1.0;
 
 /// A race on a kernel that fits into its budget.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -87,11 +82,7 @@ impl Track<'_> {
     fn block_s(&self, records: &[Record], workloads: usize, contestants: usize) -> f64 {
         let mean = records.iter().map(length_s).sum::<f64>() / records.len().max(1) as f64;
         let trials = (workloads * contestants) as f64;
-        if self.backend.boots_kernels() {
-            trials * (BOOT_S + mean * host_s_per_virtual_s(self.machine.cpus)) / self.jobs as f64
-        } else {
-            trials * (LOAD_S + mean)
-        }
+        trials * trial_s(self.backend, self.machine, mean, self.jobs)
     }
 }
 
@@ -165,7 +156,7 @@ mod tests {
             model::Provenance::default(),
         );
         record.trial.workload = Workload { duration_us: Some(500_000), ..Workload::default() };
-        let machine = Machine { cpus: 2, ..Machine::default() };
+        let machine = Machine { cpus: 2, clock: model::Clock::Virtual, ..Machine::default() };
         let track = |backend| Track { backend, machine: &machine, jobs: 2, in_use: 1 };
         let records = [record];
         assert_eq!(track(Backend::Vm).block_s(&records, 2, 4), 8.0 * (2.0 + 0.5 * 3.5) / 2.0);

@@ -36,7 +36,7 @@ pub struct Host {
     /// The machine file `here`, with this machine's cores, caches and nodes.
     pub machine: Machine,
     pub release: String,
-    /// The kernel's own scheduler: `cfs` or `eevdf`.
+    /// The kernel's own scheduler: `cfs`, `eevdf`, `bore_cfs` or `bore`.
     pub fair: String,
     pub sched_ext: SchedExt,
     pub is_root: bool,
@@ -293,7 +293,8 @@ mod tests {
     fn this_machine_can_be_looked_at() {
         let host = this_machine().expect("a look");
         assert!(host.machine.cpus > 0 && machine::divides(&host.machine));
-        assert!(["cfs", "eevdf"].contains(&host.fair.as_str()), "{}", host.fair);
+        let known = ["cfs", "eevdf", "bore_cfs", "bore"];
+        assert!(known.contains(&host.fair.as_str()), "{}", host.fair);
         let words = Host::words(&Machine { name: "here".into(), cpus: 4, smt: 2, ..host.machine });
         assert!(words.starts_with("here: 4 CPUs in 2 cores, "), "{words}");
     }

@@ -28,8 +28,8 @@ pub fn version(release: &str) -> Version {
 }
 
 impl InUse {
-    /// `fair`: `cfs` or `eevdf`, the scheduler of the kernel `release`. `home` has the kernels that
-    /// can be booted.
+    /// `fair`: `cfs`, `eevdf`, `bore_cfs` or `bore`, the scheduler of the kernel `release`. `home`
+    /// has the kernels that can be booted.
     pub fn of(
         backend: Backend,
         release: &str,
@@ -44,13 +44,36 @@ impl InUse {
                 ..InUse::default()
             });
         }
+        if let Some(own) = patched(fair, (major, minor)) {
+            return Ok(own);
+        }
         if !backend.boots_kernels() {
-            let option = format!("{fair} era={}", major * 10_000 + minor * 100);
+            let option = format!("{fair} era={}", era((major, minor)));
             return Ok(InUse { options: vec![option], ..InUse::default() });
         }
         let stored = home.map(kernels::list).transpose()?.unwrap_or_default();
         Ok(booted(release, &bootable(&stored, offline)))
     }
+}
+
+/// What files call a version: 61800 is 6.18.
+fn era((major, minor): Version) -> u32 {
+    major * 10_000 + minor * 100
+}
+
+/// What stands for a kernel with BORE: no kernel that can be booted has it, so its file does.
+fn patched(fair: &str, version: Version) -> Option<InUse> {
+    let option = match fair {
+        "bore" => format!("bore base_era={}", era(version)),
+        "bore_cfs" => fair.to_owned(),
+        _ => return None,
+    };
+    let (major, minor) = version;
+    let stands_for = format!(
+        "Linux {major}.{minor} here runs BORE (kernel.sched_bore is 1), for which stands what is \
+         nearest: the file {option}."
+    );
+    Some(InUse { options: vec![option], stands_for })
 }
 
 /// The kernels that can be booted by name, with their versions, the oldest first. The minor version
@@ -111,6 +134,12 @@ mod tests {
         assert_eq!(sim("6.12.117+deb13-amd64", "eevdf"), "eevdf era=61200");
         assert_eq!(sim("7.3.4", "eevdf"), "eevdf era=70300");
         assert_eq!(sim("5.10.0-8-amd64", "cfs"), "cfs era=51000");
+        for on in [Backend::Sim, Backend::Vm] {
+            let bore = InUse::of(on, "6.18.4-cachyos", "bore", None, true).expect("no kernels");
+            assert_eq!(bore.options, ["bore base_era=61800"]);
+            assert!(bore.stands_for.contains("Linux 6.18 here runs BORE"), "{}", bore.stands_for);
+        }
+        assert_eq!(sim("6.1.9", "bore_cfs"), "bore_cfs");
         let live = InUse::of(Backend::Live, "6.18.44", "eevdf", None, true).expect("no kernels");
         assert_eq!(live.options, ["kernel:6.18"]);
     }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use model::{Backend, Clock, Scatter, Trial};
+use model::{Backend, Clock, Machine, Scatter, Trial};
 use stats::sample_size::power;
 
 use super::claimable::{ClaimableComparisons, WorkloadOnMachine};
@@ -100,8 +100,11 @@ fn worst<'a>(planned: &'a PlannedExperiment, family: &WorkloadOnMachine) -> Opti
     of_cell.max_by(|first, second| first.deviation.total_cmp(&second.deviation))
 }
 
-/// Boots are shared by trials and mostly begin with a saved state; this is a trial's part.
-const GUEST_S: f64 = 1.5;
+/// A trial's part of a boot that continues a saved state, the loading of its scheduler, and its
+/// answer: see docs/src/method/several_cpus.md.
+const GUEST_S: f64 = 2.0;
+/// Loading a scheduler and probes on this kernel.
+const LOAD_S: f64 = 1.0;
 const SIMULATED_S: f64 = 0.01;
 /// A workload without a duration ends when its work is done.
 const UNKNOWN_S: f64 = 0.5;
@@ -112,26 +115,28 @@ const WORTH_TELLING: Duration = Duration::from_secs(10);
 /// is short.
 pub fn expected(trials: &[Trial], jobs: usize) -> Option<Duration> {
     let seconds = trials.iter().map(|trial| {
-        let side_by_side = if trial.clock() == Clock::Real { 1.0 } else { jobs.max(1) as f64 };
-        own_s(trial) / side_by_side
+        let length_s = trial.workload.duration_us.map_or(UNKNOWN_S, |us| us as f64 / 1e6);
+        trial_s(trial.backend, &trial.machine, length_s, jobs)
     });
     let sum = Duration::from_secs_f64(seconds.sum::<f64>().clamp(0.0, 1e9));
     (sum >= WORTH_TELLING).then_some(sum)
 }
 
-fn own_s(trial: &Trial) -> f64 {
-    let length_s = trial.workload.duration_us.map_or(UNKNOWN_S, |us| us as f64 / 1e6);
-    match trial.backend {
+/// What a trial of this length on its own clock adds to the time of a plan, seconds.
+pub fn trial_s(backend: Backend, machine: &Machine, length_s: f64, jobs: usize) -> f64 {
+    let own_s = match backend {
         Backend::Sim => SIMULATED_S,
-        Backend::Vm => GUEST_S + length_s * host_s_per_virtual_s(trial.machine.cpus),
-        _ => length_s,
-    }
+        Backend::Vm => GUEST_S + length_s * host_s_per_virtual_s(machine),
+        _ => LOAD_S + length_s,
+    };
+    own_s / if backend.clock(machine) == Clock::Real { 1.0 } else { jobs.max(1) as f64 }
 }
 
 /// What the host takes for a second of virtual time, between that for straight-line code and that
 /// for kernel code on all CPUs: see docs/src/method/several_cpus.md.
-pub fn host_s_per_virtual_s(cpus: u32) -> f64 {
-    match cpus {
+fn host_s_per_virtual_s(machine: &Machine) -> f64 {
+    match machine.cpus {
+        _ if machine.clock == Clock::Real => 1.0,
         1 => 1.0,
         2 => 3.5,
         3..=4 => 7.0,
@@ -142,7 +147,7 @@ pub fn host_s_per_virtual_s(cpus: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Machine, Workload};
+    use model::Workload;
 
     #[test]
     fn guests_share_the_cpus_and_a_short_wait_needs_no_word() {
@@ -155,8 +160,8 @@ mod tests {
             ..Trial::default()
         };
         let guests = vec![trial(Backend::Vm); 30];
-        assert_eq!(expected(&guests, 2), Some(Duration::from_secs(60)));
-        assert_eq!(expected(&guests, 1), Some(Duration::from_secs(120)));
+        assert_eq!(expected(&guests, 2), Some(Duration::from_millis(67_500)));
+        assert_eq!(expected(&guests, 1), Some(Duration::from_secs(135)));
         assert_eq!(expected(&vec![trial(Backend::Sim); 500], 1), None);
     }
 }

@@ -136,7 +136,7 @@ fn what_is_wrong_is_refused_before_anything_runs() {
             "vtme: no scheduler 'vtme'; did you mean 'vtime'?",
         ),
         (&["--care", "audio", "--machine", "laptop"], "laptop: unknown machine"),
-        (&["--workload", "tiny.toml"], "--workload without --care names no candidates"),
+        (&["--workload", "tiny.toml"], "names no measure that judges"),
         (&["--workload", "tiny.toml", "--scheduler", "fifo"], "names no measure that judges"),
     ];
     for (arguments, expected) in cases {

@@ -25,8 +25,8 @@ pub struct Args {
     /// own
     #[arg(long = "care", value_name = "NAME", value_delimiter = ',')]
     cares: Vec<String>,
-    /// Judge by this workload of yours, too: NAME, FILE, 'NAME parameter=value'; its headline
-    /// measure decides
+    /// Judge by this workload of yours, with a care or alone: NAME, FILE, 'NAME parameter=value';
+    /// its headline measure decides
     #[arg(long = "workload", value_name = "WORKLOAD")]
     workloads: Vec<String>,
     /// Where to run all [default: all in the simulator, then the best on a kernel: live if
@@ -71,12 +71,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         }
         host = host.with_kernel(kernel)?;
     }
-    let Args { cares, workloads, schedulers, .. } = &args;
-    if cares.is_empty() && !workloads.is_empty() && schedulers.is_empty() {
-        return Err(bad_input(
-            "--workload without --care names no candidates; add --scheduler NAME, or --care NAME",
-        ));
-    }
+    let Args { cares, workloads, .. } = &args;
     let is_asked = workloads.is_empty() && !args.yes;
     let names = if cares.is_empty() && !workloads.is_empty() {
         Vec::new()
