@@ -20,5 +20,4 @@ mod printed;
 pub mod probes;
 pub mod program;
 pub mod recorder;
-pub mod sharing;
 pub mod trial;

@@ -11,7 +11,6 @@ use live::facts::active;
 use live::facts::topology;
 use model::{ActiveScheduler, Backend, Machine};
 
-use super::core_sharing;
 use super::in_use;
 use super::race::VM_KERNEL;
 use crate::execution::locations::data_folder;
@@ -94,17 +93,11 @@ fn here(hz: Option<u32>) -> Result<Machine> {
     let plain = machine::load(HERE, Path::new(""), host_cpus())?;
     let plain = Machine { hz: hz.unwrap_or(plain.hz), ..plain };
     let seen = topology();
-    let smt_percent = if seen.smt > 1 { share()? } else { plain.smt_percent };
+    let smt_percent = if seen.smt > 1 { machine::SMT_PERCENT } else { plain.smt_percent };
     let [smt, llcs, nodes] = [seen.smt, seen.llcs, seen.nodes];
     let detailed = Machine { smt, smt_percent, llcs, nodes, ..plain.clone() };
     let all_ours = seen.cpus == plain.cpus;
     Ok(if all_ours && machine::divides(&detailed) { detailed } else { plain })
-}
-
-/// What a thread has beside its sibling: as measured here, else as usual.
-fn share() -> Result<u32> {
-    let Ok(home) = data_folder() else { return Ok(machine::SMT_PERCENT) };
-    Ok(core_sharing::measured(&home)?.unwrap_or(machine::SMT_PERCENT))
 }
 
 impl Host {

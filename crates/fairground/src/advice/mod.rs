@@ -16,7 +16,6 @@
 
 pub mod ask;
 pub mod commands;
-pub mod core_sharing;
 pub mod finalists;
 pub mod host;
 pub mod in_use;

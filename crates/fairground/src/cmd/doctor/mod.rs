@@ -10,11 +10,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap_complete::Shell;
 use clap_mangen::Man;
-use live::sharing::Sharing;
 
 use crate::abilities::{Finding, MachineFacts, findings};
-use crate::advice::core_sharing;
-use crate::execution::locations::data_folder;
 use crate::exit;
 use crate::output::{self, Format};
 
@@ -35,8 +32,6 @@ pub struct Args {
 enum What {
     /// Say what is wrong with a store: its pages, sessions, hashes, and missing records
     Store(store::Args),
-    /// Measure how much of a core each of two busy threads has here, and keep it for `recommend`
-    Cores,
     /// Print a shell's completion script
     Completions {
         /// The shell
@@ -54,7 +49,6 @@ enum What {
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.what {
         Some(What::Store(args)) => store::run(args),
-        Some(What::Cores) => cores(),
         Some(What::Completions { shell }) => completions(shell),
         Some(What::Manual { output }) => manual(output),
         None => abilities(args.offline, args.format),
@@ -70,18 +64,6 @@ fn abilities(offline: bool, format: Format) -> Result<ExitCode> {
     }
     let works = findings::something_works(&found);
     Ok(if works { ExitCode::SUCCESS } else { ExitCode::from(exit::LAB_FAILED) })
-}
-
-/// Measures what two threads of a core leave each other.
-fn cores() -> Result<ExitCode> {
-    let (sharing, path) = core_sharing::measure(&data_folder()?)?;
-    let Sharing { cpus: [one, other], percent, range: [least, most] } = sharing;
-    output::print(&format!(
-        "smt_percent = {percent}: with CPU {other} busy, CPU {one} works at {percent} % of its \
-         speed alone ({least} to {most} %)\n{}: kept, for `recommend`\n",
-        path.display()
-    ))?;
-    Ok(ExitCode::SUCCESS)
 }
 
 fn completions(shell: Shell) -> Result<ExitCode> {
