@@ -8,6 +8,7 @@ use compile::native::interface::{ENUMS, KFUNCS, MEMBERS, Support};
 use compile::{Header, Source};
 use model::metric::{Direction, MEASURES, Unit};
 use model::series::SERIES;
+use store::exchange::privacy::fields::{KINDS, Kind, Rule};
 use vm::kernels::build::needs::{Need, TABLE, Weight};
 
 use crate::fields::table;
@@ -21,6 +22,24 @@ fn expect_generated(document: &str, name: &str, expected: &str) {
 fn the_method_lists_every_measure_and_series() {
     expect_generated("method/measures.md", "measures", &measures());
     expect_generated("method/measures.md", "series", &series());
+}
+
+#[test]
+fn the_book_says_what_leaves() {
+    let mut table = String::from("| what | what is left of it | why it leaves |\n|---|---|---|\n");
+    for Kind { what, why, rule, .. } in KINDS {
+        let left = match rule {
+            Rule::Text => "words without paths, user and host",
+            Rule::File => "the file's name",
+            Rule::Command => "files' names instead of paths",
+            Rule::Arguments => "files' names instead of paths; paths in scripts are reduced",
+            Rule::About => "nothing of your own",
+            Rule::Thread => "the same, and a recording's threads are anonymous",
+            Rule::Measure => "the measure; a recording's threads are anonymous",
+        };
+        writeln!(table, "| {what} | {left} | {why} |").expect("a string takes text");
+    }
+    expect_generated("how-to/share.md", "leaving", &table);
 }
 
 fn measures() -> String {

@@ -7,7 +7,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::{env, io, thread};
 
+pub use page_data::page_data;
+
 pub mod chromium;
+mod page_data;
 pub mod project;
 pub mod rtapp_examples;
 pub mod synthetic;

@@ -166,6 +166,7 @@ fn record(index: usize, workload: &Workload, cell: usize, block: u32, position: 
         timeout_ms: 60_000,
         probes: true,
         trace: block == 0 && cell == 2 && index < 4,
+        ..Trial::default()
     };
     let mut draw = Draw(Seed(u64::from(position) + 77));
     let mut measured = measured(workload, index, tail, time, &mut draw);

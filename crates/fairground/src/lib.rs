@@ -8,8 +8,8 @@
 //! Read in this order: [`cmd`] is the table of verbs; [`planned_experiment`] turns a
 //! command line into trials, with the crate `spec`; [`measure`] is the service behind every verb
 //! that measures, and [`execution`] executes trials on the backends. [`records`], [`selected`],
-//! [`recordings`] and [`comparison`] are what the reading verbs share. [`claims`] tests what others
-//! have published, [`advice`] finds the scheduler for a user, [`abilities`] what this machine can
+//! [`recordings`] and [`comparison`] are what the reading verbs share, [`leaving`] says what files
+//! for others may tell. [`claims`] tests what others have published, [`advice`] finds the scheduler for a user, [`abilities`] what this machine can
 //! do. [`build_progress`], [`command_line`], [`exit`], [`output`], [`times`] and [`ui`]
 //! are small things that many verbs need. Other tools' files, and files for other people,
 //! are in `store::exchange`.
@@ -23,6 +23,7 @@ pub mod command_line;
 pub mod comparison;
 pub mod execution;
 pub mod exit;
+pub mod leaving;
 pub mod measure;
 pub mod output;
 pub mod planned_experiment;

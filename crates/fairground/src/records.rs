@@ -215,7 +215,11 @@ impl InStore<'_> {
         let sessions = self.sessions(&store)?.into_iter();
         let sessions: Vec<_> = sessions.map(with_records).collect::<Result<_>>()?;
         let is_empty = sessions.iter().all(|(_, records)| records.is_empty());
-        if is_empty { Err(self.nothing()) } else { Ok(sessions) }
+        match sessions.last() {
+            Some((session, _)) if is_empty => Err(self.nothing_yet(session)),
+            Some(_) => Ok(sessions),
+            None => Err(self.nothing()),
+        }
     }
 
     fn sessions(&self, store: &Store) -> Result<Vec<Session>> {
@@ -259,6 +263,15 @@ impl InStore<'_> {
         Ok(sessions)
     }
 
+    /// The session is there, and no trial of it has ended.
+    fn nothing_yet(&self, session: &Session) -> anyhow::Error {
+        let (store, name) = (self.store.display(), &session.experiment.name);
+        bad_input(format!(
+            "{store}: no trial of {name} has ended yet; wait for its first record, or go on with \
+             `fairground run … --resume` if nothing runs any more"
+        ))
+    }
+
     fn nothing(&self) -> anyhow::Error {
         let what = match (self.experiment, self.session) {
             (Some(name), None | Some("all")) => format!("of experiment {name}"),
@@ -292,11 +305,14 @@ fn last_experiment(store: &Path) -> Result<String> {
     })
 }
 
-/// Adds the experiments that the store has to the error that it lacks the wanted one.
+/// Adds the experiments of which the store has records to the error that it lacks the wanted one.
 fn with_what_it_has(error: anyhow::Error, store: &Path) -> anyhow::Error {
-    let sessions = Store::open_readonly(store).and_then(|store| store.sessions());
-    let names = sessions.unwrap_or_default().into_iter().map(|session| session.experiment.name);
-    let names: BTreeSet<String> = names.collect();
+    let names = Store::open_readonly(store).and_then(|store| {
+        let sessions = store.sessions()?.into_iter();
+        let measured = sessions.filter(|session| has_records(&store, session));
+        Ok(measured.map(|session| session.experiment.name).collect::<BTreeSet<String>>())
+    });
+    let names = names.unwrap_or_default();
     if names.is_empty() || exit::code(&error) != exit::BAD_INPUT {
         return error;
     }

@@ -10,7 +10,9 @@ use stats::records::merge::{Merged, Part, merge};
 use stats::view::consensus::{Contribution, Question, definitions, questions};
 use stats::{Comparison, Recommendation};
 use store::Session;
+use store::exchange::privacy::Cleaner;
 
+use crate::leaving::{self, LeavingOptions};
 use crate::{comparison, exit, times};
 
 pub struct StoreRecords {
@@ -91,6 +93,14 @@ impl Selected {
     pub fn of_records(records: Vec<Record>) -> Selected {
         let (sessions, stores) = (Vec::new(), Vec::new());
         Selected { sessions, records, notes: Vec::new(), contradictions: Vec::new(), stores }
+    }
+
+    /// Removes what may not leave this machine.
+    pub fn clean(&mut self, options: LeavingOptions) -> Result<Cleaner> {
+        let mut cleaner = options.cleaner(self.sessions.iter());
+        leaving::clean(&mut cleaner, &mut self.sessions, &mut self.records)?;
+        self.notes.iter_mut().for_each(|note| *note = cleaner.text(note));
+        Ok(cleaner)
     }
 
     /// Compares the records, and says where they come from.

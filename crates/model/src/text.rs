@@ -52,6 +52,22 @@ pub fn line(text: &str) -> String {
     cut(&escaped(text).replace('\n', "\\n"))
 }
 
+/// A text for a cell of a spreadsheet, which would take one that begins with `=`, `+`, `-` or `@` for
+/// a formula: an apostrophe stands before it. What some spreadsheets make a new cell of counts too.
+/// Numbers stay numbers.
+pub fn cell(text: &str) -> String {
+    let breaks = |c: char| ";\t\r\n".contains(c);
+    let starts = |c: char| "=+-@\t\r＝＋－＠".contains(c);
+    if text.parse::<f64>().is_ok_and(f64::is_finite) {
+        return text.into();
+    }
+    let part = |part: &str| {
+        let is_formula = part.trim_start_matches(' ').starts_with(starts);
+        if is_formula { format!("'{part}") } else { part.into() }
+    };
+    text.split_inclusive(breaks).map(part).collect()
+}
+
 fn cut(line: &str) -> String {
     let characters = line.chars().count();
     if characters <= LINE_MAX {
@@ -125,6 +141,26 @@ mod tests {
         assert_eq!(escaped("\u{1b}]0;x\u{7}\u{9b}2J"), "\\u001b]0;x\\u0007\\u009b2J");
         assert_eq!(escaped("a\u{202e}b\u{2066}c\rd"), "a\\u202eb\\u2066c\\u000dd");
         assert_eq!(escaped("µ −1 %\n\tplain 🎪"), "µ −1 %\n\tplain 🎪");
+    }
+
+    #[test]
+    fn no_text_is_a_formula() {
+        for (text, safe) in [
+            ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+            ("+1+1", "'+1+1"),
+            ("-x", "'-x"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\t=1", "'\t'=1"),
+            (" =1", "' =1"),
+            ("a;=1\n-b", "a;'=1\n'-b"),
+            ("-1.5", "-1.5"),
+            ("+3e4", "+3e4"),
+            ("-inf", "'-inf"),
+            ("wake-up = 3", "wake-up = 3"),
+            ("", ""),
+        ] {
+            assert_eq!(cell(text), safe);
+        }
     }
 
     #[test]

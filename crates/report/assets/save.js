@@ -37,8 +37,15 @@ function drawnSvg(svg) {
   return new XMLSerializer().serializeToString(copy);
 }
 
-function quoted(value) {
+// A spreadsheet would take a name that begins with = for a formula. Numbers stay numbers.
+function cell(value) {
   const text = value === null || value === undefined ? "" : String(value);
+  const isNumber = text.trim() !== "" && Number.isFinite(Number(text));
+  return isNumber ? text : text.replace(/(^|[;\t\r\n])(?= *[=+@\t\r＝＋－＠-])/g, "$1'");
+}
+
+function quoted(value) {
+  const text = cell(value);
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

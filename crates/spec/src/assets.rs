@@ -17,7 +17,7 @@ use crate::SpecError;
 use crate::source::{near, quoted};
 
 /// Every embedded file: `folder/file` and its text.
-const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
+pub(crate) const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
 /// What a file describes; each kind has its folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

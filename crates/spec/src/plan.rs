@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use model::trial::SCHEMA;
+use model::trial::{KnownAs, SCHEMA};
 use model::{Backend, Contestant, Experiment, Machine, SchedulerChoice, Seed, Trial, Workload};
 
 use crate::capability;
@@ -141,6 +141,7 @@ fn trial(experiment: &Experiment, seed: Seed, draft: &Draft, place: &Place) -> T
         probes: experiment.probes,
         trace: experiment.trace_every_trial
             || (block == 0 && draft.run == 0 && experiment.trace.contains(&cell)),
+        known_as: KnownAs::default(),
     }
 }
 

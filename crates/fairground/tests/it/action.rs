@@ -161,7 +161,7 @@ fn a_planted_regression_is_caught() {
     let [late, slow] = worse[..] else { panic!("{summary}") };
     assert!(late.contains("| 0 → 0.409, n 8 | deadline miss ratio · player"), "{summary}");
     assert!(slow.contains("response time p50 · player, frames"), "{summary}");
-    for kept in ["sim.html", "sim-now.db", "sim-before.db", "sim.gate"] {
+    for kept in ["sim.html", "sim-now.fairground", "sim-before.fairground", "sim.gate"] {
         assert!(request.bench.path("fairground-results").join(kept).is_file(), "no {kept}");
     }
 }
@@ -223,6 +223,20 @@ fn results_of_the_change_itself_are_refused() {
     let (code, _, summary) = request.check();
     assert_eq!(code, 2, "{summary}");
     assert!(summary.contains("`results`: the repository has files in fairground-results"));
+}
+
+/// Stores have what may not leave a machine.
+#[test]
+fn the_artefact_has_only_what_was_made_for_others() {
+    let text = std::fs::read_to_string(project("action.yml")).expect("the file is there");
+    let artefact = text.split("path: |\n").nth(1).expect("what is uploaded");
+    let files = artefact.lines().take_while(|line| line.contains("results }}/"));
+    let endings: Vec<&str> =
+        files.filter_map(|line| line.rsplit_once('*')).map(|(_, end)| end).collect();
+    assert_eq!(endings, [".html", ".fairground", ".gate"]);
+    let history = std::fs::read_to_string(project("docs/history.yml")).expect("the file is there");
+    let artefact = history.split("upload-artifact").nth(1).expect("what is uploaded");
+    assert!(!artefact.split("- name: history").next().expect("a step").contains(".db"));
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod import;
 mod import_foreign;
 mod live;
 mod one_meaning;
+mod privacy;
 mod recommend;
 mod record;
 mod replay;

@@ -51,12 +51,13 @@ impl Figure<'_> {
     }
 }
 
-/// A field of a CSV line, quoted where it has to be.
+/// A field of a CSV line, quoted where it has to be, and no formula.
 pub fn field(raw: &str) -> String {
+    let raw = model::text::cell(raw);
     if raw.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", raw.replace('"', "\"\""))
     } else {
-        raw.into()
+        raw
     }
 }
 

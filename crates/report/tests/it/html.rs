@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 use testing::synthetic;
 
-use crate::page::{data, own_part, page_of, section, usual_page};
+use crate::page::{own_part, page_of, section, usual_page};
 use model::{Outcome, Record};
 use report::html::LIMIT_BYTES;
+use testing::page_data as data;
 
 #[test]
 fn nothing_is_loaded_from_outside() {

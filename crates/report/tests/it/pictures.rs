@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The data of charts besides the tables' numbers: shift functions.
 
-use crate::page::{data, page_of, usual_page};
+use crate::page::{page_of, usual_page};
 use serde_json::Value;
+use testing::page_data as data;
 use testing::synthetic;
 
 fn cell<'a>(data: &'a Value, name: &str) -> &'a Value {

@@ -3,18 +3,19 @@
 //!
 //! ```text
 //! another program's file ─► imports ─► records
-//! records ─► share ─► one sealed file ─► share ─► records
-//! records ─► formats ─► CSV, Perfetto, ftrace, HdrHistogram
+//! records ─► privacy ─► share ─► one sealed file ─► share ─► records
+//! records ─► privacy ─► formats ─► CSV, Perfetto, ftrace, HdrHistogram
 //! ```
 //!
 //! [`imports`] reads what other programs have measured, [`share`] writes and reads records with
-//! everything that they rest on, [`formats`] writes for other tools, [`shell`] quotes command
-//! lines.
+//! everything that they rest on, [`formats`] writes for other tools, [`privacy`] removes private
+//! words from what leaves the machine, [`shell`] quotes command lines.
 //!
 //! What is not here: options of verbs, questions, progress; nothing prints.
 
 pub mod formats;
 pub mod imports;
+pub mod privacy;
 pub mod share;
 pub mod shell;
 

@@ -13,6 +13,7 @@ use clap::{Subcommand, ValueEnum};
 use model::{Histogram, Record};
 
 use crate::exit::{self, bad_input};
+use crate::leaving::{self, LeavingOptions};
 use crate::output;
 use crate::records::{self, Selection};
 use store::exchange::formats;
@@ -38,6 +39,8 @@ enum What {
     Hgrm {
         #[command(flatten)]
         selection: Selection,
+        #[command(flatten)]
+        leaving: LeavingOptions,
         /// The folder to write to
         #[arg(short, long, value_name = "FOLDER", default_value = "hgrm")]
         output: PathBuf,
@@ -52,6 +55,8 @@ enum What {
 struct Records {
     #[command(flatten)]
     selection: Selection,
+    #[command(flatten)]
+    leaving: LeavingOptions,
     /// The file to write instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -67,6 +72,8 @@ struct Trace {
     /// The store
     #[arg(long, value_name = "FILE", default_value = crate::execution::locations::STORE)]
     store: PathBuf,
+    #[command(flatten)]
+    leaving: LeavingOptions,
     /// The file to write instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -82,26 +89,30 @@ enum TraceFormat {
 /// Writes what is wanted, to standard output or files.
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.what {
-        What::Csv(Records { selection, output }) => {
-            formats::csv::write(
-                &selection.open()?.records,
-                &mut output::writer(output.as_deref())?,
-            )?;
+        What::Csv(args) => args.write(formats::csv::write)?,
+        What::Series(args) => args.write(formats::csv::write_series)?,
+        What::Json(args) => args.write(json)?,
+        What::Hgrm { selection, leaving, output } => {
+            hgrm(&leaving_records(&selection, leaving)?, &output)?;
         }
-        What::Series(Records { selection, output }) => {
-            formats::csv::write_series(
-                &selection.open()?.records,
-                &mut output::writer(output.as_deref())?,
-            )?;
-        }
-        What::Json(Records { selection, output }) => {
-            json(&selection.open()?.records, &mut output::writer(output.as_deref())?)?;
-        }
-        What::Hgrm { selection, output } => hgrm(&selection.open()?.records, &output)?,
         What::Trace(args) => trace(&args)?,
         What::Workload(args) => recording::run(&args)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+impl Records {
+    fn write(self, format: impl Fn(&[Record], &mut dyn Write) -> Result<()>) -> Result<()> {
+        let records = leaving_records(&self.selection, self.leaving)?;
+        format(&records, &mut output::writer(self.output.as_deref())?)
+    }
+}
+
+/// The records without what may not leave this machine; says what was left out.
+fn leaving_records(selection: &Selection, options: LeavingOptions) -> Result<Vec<Record>> {
+    let mut selected = selection.open()?;
+    leaving::tell(&selected.clean(options)?);
+    Ok(selected.records)
 }
 
 fn json(records: &[Record], out: &mut dyn Write) -> Result<()> {
@@ -155,7 +166,9 @@ fn trace(args: &Trace) -> Result<()> {
     let store = store::Store::open_readonly(&args.store)?;
     let filter =
         store::Filter { trial_id: Some(args.trial.clone()), traces: true, ..Default::default() };
-    let records = records::read(&store, &filter)?;
+    let mut records = records::read(&store, &filter)?;
+    let mut cleaner = args.leaving.cleaner(store.sessions()?.iter());
+    leaving::clean(&mut cleaner, &mut [], &mut records)?;
     let traced = records.iter().rev().find_map(|record| record.trace.as_ref());
     let trace = traced.ok_or_else(|| {
         let found = match records.len() {
@@ -164,6 +177,7 @@ fn trace(args: &Trace) -> Result<()> {
         };
         bad_input(format!("{}: {found}: {}", args.store.display(), args.trial))
     })?;
+    leaving::tell(&cleaner);
     let mut out = output::writer(args.output.as_deref())?;
     match args.format {
         TraceFormat::Ftrace => formats::ftrace::write(trace, &mut out)?,

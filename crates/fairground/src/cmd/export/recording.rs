@@ -8,11 +8,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use model::tape_text::TapeText;
+use model::trial::sha256_hex;
 use model::{Recorded, Trial, Workload};
 use recording::workload::Files;
+use store::exchange::privacy;
 use store::{Filter, SchedulerSource, Store};
 
 use crate::exit::bad_input;
+use crate::leaving::{self, LeavingOptions};
 use crate::{recordings, records};
 
 /// The fewest digits of a SHA-256 that name a recording.
@@ -25,19 +28,31 @@ pub struct Args {
     /// The store
     #[arg(long, value_name = "FILE", default_value = crate::execution::locations::STORE)]
     store: PathBuf,
-    /// The workload's file to write, with the tapes in FILE.tapes; name it like the workload to
-    /// play the same trials
+    /// The workload's file to write, with the tapes in FILE.tapes; name it like the workload, and
+    /// keep the threads' names, to play the same trials
     #[arg(short, long, value_name = "FILE.toml")]
     output: PathBuf,
+    #[command(flatten)]
+    leaving: LeavingOptions,
 }
 
 /// Writes the files.
 pub fn run(args: &Args) -> Result<()> {
     let store = Store::open_readonly(&args.store)?;
     let mut trial = find(&store, &args.name)?;
-    let tapes = tapes(&store.sources()?, &mut trial, &args.store)?;
-    let workload = text(&trial.workload, &recordings::tapes_name(&args.output))?;
-    recordings::write(&Files { workload, tapes: tapes.text }, &args.output)
+    let mut tapes = tapes(&store.sources()?, &mut trial, &args.store)?.text;
+    let mut cleaner = args.leaving.cleaner(store.sessions()?.iter());
+    let mut workload = cleaner.workload(&trial.workload)?;
+    if !args.leaving.thread_names {
+        tapes =
+            privacy::rename_tapes(&tapes, &workload).map_err(|why| bad_input(why.to_string()))?;
+    }
+    if let Some(recorded) = &mut workload.recording {
+        recorded.sha256 = sha256_hex(tapes.as_bytes());
+    }
+    leaving::tell(&cleaner);
+    let workload = text(&workload, &recordings::tapes_name(&args.output))?;
+    recordings::write(&Files { workload, tapes }, &args.output)
 }
 
 fn find(store: &Store, name: &str) -> Result<Trial> {

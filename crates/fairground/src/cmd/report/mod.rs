@@ -12,6 +12,7 @@ use anyhow::Result;
 use report::html::About;
 use store::Session;
 
+use crate::leaving::{self, LeavingOptions};
 use crate::output;
 use crate::records::Selection;
 use crate::{command_line, times};
@@ -27,6 +28,8 @@ pub struct Args {
     /// [default: gallery]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    leaving: LeavingOptions,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
@@ -35,10 +38,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
         return gallery::run(folder, args.baseline.as_deref(), output);
     }
     let output = args.output.unwrap_or_else(|| "report.html".into());
-    let opened = args.selection.with_traces()?;
+    let mut opened = args.selection.with_traces()?;
+    let mut cleaner = opened.clean(args.leaving)?;
     let mut comparison = opened.compare(args.baseline)?;
-    comparison.notes.extend(args.selection.damages()?);
-    let about = About { advice: opened.advice()?, ..about(&opened.sessions) };
+    comparison.notes.extend(args.selection.damages()?.iter().map(|note| cleaner.text(note)));
+    let command = cleaner.command(&command_line::command());
+    let about = About { advice: opened.advice()?, ..about(&opened.sessions, command) };
+    leaving::tell(&cleaner);
     let page = report::html::page(&comparison, &opened.records, &about);
     if output.as_os_str() == "-" {
         output::write(None, page.as_bytes())?;
@@ -48,10 +54,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn about(sessions: &[Session]) -> About {
+/// `command` makes the page.
+fn about(sessions: &[Session], command: String) -> About {
     let experiment = sessions.last().map(|session| &session.experiment);
     let commands = sessions.iter().map(|session| session.command.clone());
-    let mut commands: Vec<String> = commands.chain([command_line::command()]).collect();
+    let mut commands: Vec<String> = commands.chain([command]).collect();
     // A session that was resumed, and one that prepared another, have the same command.
     let mut seen = BTreeSet::new();
     commands.retain(|command| seen.insert(command.clone()));

@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a shared file tells about this machine and its owner, in lines.
 
-use std::collections::BTreeSet;
-
-use model::{Provenance, Record};
 use store::SchedulerSource;
+use store::exchange::privacy::Cleaner;
 use store::exchange::share::Shared;
 
 /// Everything that will leave this machine, for its owner to look at before it is written.
-pub fn lines(shared: &Shared) -> Vec<String> {
+pub fn lines(shared: &Shared, cleaner: &Cleaner) -> Vec<String> {
     let (trials, sessions) = (shared.records().count(), shared.sessions.len());
     let mut lines = vec![
         "what will leave this machine:".to_owned(),
-        format!("  sessions: {sessions}, trials: {trials}, with their numbers and outcomes"),
+        format!("  sessions: {sessions}, trials: {trials}, with their numbers, dates and outcomes"),
     ];
     lines.extend(shared.sources.iter().flat_map(files));
-    let facts = facts(shared);
-    lines.extend((!facts.is_empty()).then(|| format!("  the machine: {}", facts.join("; "))));
-    let commands: BTreeSet<&str> =
-        shared.sessions.iter().map(|(session, _)| session.command.as_str()).collect();
-    lines.extend(commands.into_iter().map(|command| format!("  a command: {command}")));
+    lines.extend(cleaner.leaving().into_iter().map(|line| format!("  {line}")));
+    if shared.records().any(|record| record.trace.is_some()) {
+        lines.push("  traces: when each task ran, slept and was woken".into());
+    }
     let about = &shared.about;
     let said = [("your name", &about.by), ("your note", &about.note)];
     let said = said.into_iter().filter(|(_, text)| !text.is_empty());
@@ -33,29 +30,4 @@ fn files(source: &SchedulerSource) -> Vec<String> {
         format!("  a text of {}: {name}, {} bytes", source.name, text.len())
     };
     source.files.iter().map(file).collect()
-}
-
-fn facts(shared: &Shared) -> Vec<String> {
-    let of = |what: &str, fact: fn(&Provenance) -> &str| {
-        let facts: BTreeSet<&str> = shared
-            .records()
-            .map(|record: &Record| fact(&record.provenance))
-            .filter(|fact| !fact.is_empty())
-            .collect();
-        let facts = facts.into_iter().collect::<Vec<_>>().join(", ");
-        (!facts.is_empty()).then(|| format!("{what} {facts}"))
-    };
-    let kernel_facts: BTreeSet<&str> = shared
-        .records()
-        .flat_map(|record| record.provenance.kernel_facts.keys())
-        .map(String::as_str)
-        .collect();
-    let names = kernel_facts.into_iter().collect::<Vec<_>>().join(", ");
-    let kernel_facts = (!names.is_empty()).then(|| format!("facts of the kernel: {names}"));
-    let texts = [
-        of("processor", |provenance| &provenance.cpu_model),
-        of("kernel", |provenance| &provenance.kernel_release),
-        kernel_facts,
-    ];
-    texts.into_iter().flatten().collect()
 }

@@ -14,10 +14,11 @@ use store::{SchedulerSource, Session};
 
 use crate::advice::ask;
 use crate::exit::bad_input;
+use crate::leaving::LeavingOptions;
 use crate::records::Selection;
 use crate::{output, recordings};
-use store::exchange::share::private::{Owner, is_sentence};
-use store::exchange::share::{About, ENDING, Shared};
+use store::exchange::privacy::{Choice, Cleaner, Owner};
+use store::exchange::share::{About, ENDING, Shared, is_sentence};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -29,10 +30,8 @@ pub struct Args {
     /// A sentence for its readers
     #[arg(long, value_name = "TEXT", default_value = "")]
     note: String,
-    /// Share also folders, host and user names, the kernel's command line, boots' identities, and
-    /// what a live kernel printed and dumped
-    #[arg(long)]
-    with_host: bool,
+    #[command(flatten)]
+    leaving: LeavingOptions,
     /// Share also the event traces, which may be large
     #[arg(long)]
     traces: bool,
@@ -74,11 +73,16 @@ pub fn run(args: Args) -> Result<ExitCode> {
         sessions,
         seal: String::new(),
     };
-    if !args.with_host {
-        let left_out = Owner::here().clean(&mut shared)?;
-        shared.about.left_out.extend(left_out);
-    }
-    write(&args, &shared)
+    let choice = Choice {
+        host: args.leaving.with_host,
+        // Tapes have them.
+        thread_names: args.leaving.thread_names || args.tapes,
+        ..Choice::default()
+    };
+    let sessions = shared.sessions.iter().map(|(session, _)| session);
+    let mut cleaner = Cleaner::new(choice, Owner::here(), sessions);
+    shared.clean(&mut cleaner)?;
+    write(&args, &shared, &cleaner)
 }
 
 /// Sessions whose campaign is a place in the list, as in shared files.
@@ -123,12 +127,12 @@ fn sources<'a>(
 }
 
 /// Shows what will leave this machine, and writes it.
-fn write(args: &Args, shared: &Shared) -> Result<ExitCode> {
+fn write(args: &Args, shared: &Shared, cleaner: &Cleaner) -> Result<ExitCode> {
     let name = shared.sessions.last().map(|(session, _)| session.experiment.name.clone());
     let usual = || format!("{}.{ENDING}", name.unwrap_or_default()).into();
     let path = args.output.clone().unwrap_or_else(usual);
     let bytes = shared.pack()?;
-    contents::lines(shared).iter().for_each(output::tell);
+    contents::lines(shared, cleaner).iter().for_each(output::tell);
     if shared.records().any(|record| record.trial.workload.recording.is_some()) {
         // Tapes can be more than what anybody reads.
         let read = Shared::unpack(&bytes);

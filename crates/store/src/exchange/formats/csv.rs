@@ -8,6 +8,7 @@
 use std::io::Write;
 
 use anyhow::{Result, anyhow};
+use model::text::cell;
 use model::{Histogram, Record, Series};
 
 const CONTEXT: [&str; 14] = [
@@ -42,10 +43,18 @@ pub fn write(records: &[Record], out: &mut dyn Write) -> Result<()> {
     for record in records {
         let context = context(record);
         for number in numbers(record) {
-            table.write_record(context.iter().chain(&number)).map_err(broken)?;
+            line(&mut table, context.iter().chain(&number))?;
         }
     }
     Ok(table.flush()?)
+}
+
+/// Writes a line; names of strangers are no formulas.
+fn line<'a>(
+    table: &mut csv::Writer<&mut dyn Write>,
+    texts: impl Iterator<Item = &'a String>,
+) -> Result<()> {
+    table.write_record(texts.map(|text| cell(text))).map_err(broken)
 }
 
 /// The error of the output itself, which callers tell from others.
@@ -114,8 +123,8 @@ pub fn write_series(records: &[Record], out: &mut dyn Write) -> Result<()> {
     table.write_record(CONTEXT.iter().chain(&INTERVAL)).map_err(broken)?;
     for record in records {
         let context = context(record);
-        for line in record.measured.series.iter().flat_map(intervals) {
-            table.write_record(context.iter().chain(&line)).map_err(broken)?;
+        for interval in record.measured.series.iter().flat_map(intervals) {
+            line(&mut table, context.iter().chain(&interval))?;
         }
     }
     Ok(table.flush()?)

@@ -49,6 +49,11 @@ pub fn names() -> impl Iterator<Item = &'static str> + Clone {
     FORMATS.iter().map(|format| format.name)
 }
 
+/// Whether a text describes the workload of one of the formats.
+pub fn is_about(text: &str) -> bool {
+    FORMATS.iter().any(|format| format.about == text)
+}
+
 pub fn named(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
@@ -184,7 +189,8 @@ fn add_origin(provenance: &mut Provenance, file: &ImportedFile) {
     // The same file is the same boot, whenever it is imported.
     provenance.boot_id = format!("file {}", &file.sha256[..12]);
     provenance.probes = "none: imported".into();
-    let note = format!("imported from {}; which scheduler ran was not verified", file.name);
+    let name = file.name.rsplit('/').next().unwrap_or_default();
+    let note = format!("imported from {name}; which scheduler ran was not verified");
     provenance.notes.insert(0, note);
 }
 

@@ -35,7 +35,8 @@ enum Line {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SessionLine {
-    /// The place, from 0, of the session that this one resumes.
+    /// The place, from 0, of the session that this one resumes. The first files called it `family`.
+    #[serde(alias = "family")]
     campaign: Option<i64>,
     /// A definition; its contestants, workloads and machines are definitions too.
     experiment: String,

@@ -2,7 +2,7 @@
 //! Shared results: records with everything that they depend on, in one small sealed file.
 //!
 //! ```text
-//! store ─► Shared ─► private facts out ─► lines of JSON ─► seal ─► gzip ─► FILE.fairground
+//! store ─► Shared ─► private words out ─► lines of JSON ─► seal ─► gzip ─► FILE.fairground
 //! FILE.fairground ─► gunzip, bounded ─► seal ─► lines ─► every record checked ─► Shared ─► store
 //! ```
 //!
@@ -11,10 +11,9 @@
 //! ([`lines`]): a description, definitions by content (each workload, machine, contestant and
 //! experiment once), schedulers' texts, sessions, records. Equal records make equal bytes.
 //! The seal shows that a file is unchanged. It does not prove its origin: contributors name
-//! themselves. [`private`] removes private facts. Nothing in a file is ever compiled or executed.
+//! themselves. [`privacy`](super::privacy) removes private words. Nothing in a file is ever compiled or executed.
 
 pub mod lines;
-pub mod private;
 pub mod seal;
 
 use std::path::Path;
@@ -25,6 +24,7 @@ use model::{Record, text};
 use serde::{Deserialize, Serialize};
 
 use crate::exchange::Refused;
+use crate::exchange::privacy::Cleaner;
 
 pub const ENDING: &str = "fairground";
 
@@ -62,6 +62,25 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// Removes private words.
+    ///
+    /// # Errors
+    /// If what is left is no record any more.
+    pub fn clean(&mut self, cleaner: &mut Cleaner) -> Result<()> {
+        for (session, records) in &mut self.sessions {
+            cleaner.session(session)?;
+            records.iter_mut().try_for_each(|record| cleaner.record(record))?;
+        }
+        for source in &mut self.sources {
+            source.name = cleaner.text(&source.name);
+        }
+        for what in &mut self.about.left_out {
+            *what = cleaner.text(what);
+        }
+        self.about.left_out.extend(cleaner.left_out());
+        Ok(())
+    }
+
     pub fn pack(&self) -> Result<Vec<u8>> {
         seal::pack(&lines::write(self)?)
     }
@@ -107,6 +126,11 @@ impl Shared {
             records.iter_mut().for_each(|record| record.provenance.notes.push(note.clone()));
         }
     }
+}
+
+/// Whether a text can be shared as a name, for `--by` and `--note`.
+pub fn is_sentence(text: &str) -> bool {
+    text.chars().count() <= 200 && !text.chars().any(char::is_control)
 }
 
 /// Whether a file begins like a shared file.

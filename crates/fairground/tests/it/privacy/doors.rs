@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The doors by which records leave, and what is written there.
+
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+
+use super::STORE;
+use crate::common::{Bench, stderr, stdout};
+
+/// The owner of the machine.
+const OWNER: [(&str, &str); 3] =
+    [("USER", "planteduser"), ("LOGNAME", "planteduser"), ("HOME", "/home/plantedhome")];
+
+fn run(bench: &Bench, arguments: &[&str]) -> assert_cmd::assert::Assert {
+    bench.fairground(arguments).envs(OWNER).assert()
+}
+
+/// What `share` says before it writes.
+pub fn listed(bench: &Bench) -> String {
+    let options = ["share", "--store", STORE, "--session", "all", "--traces", "--dry-run"];
+    stderr(&run(bench, &options).success())
+}
+
+/// Each door, and the text that it writes.
+pub fn all(bench: &Bench) -> Vec<(String, String)> {
+    let mut texts = vec![("share".to_owned(), shared(bench)), ("report".to_owned(), page(bench))];
+    let of_all = ["--store", STORE, "--session", "all"];
+    for form in ["csv", "series", "json"] {
+        let text = stdout(&run(bench, &[&["export", form], &of_all[..]].concat()).success());
+        texts.push((format!("export {form}"), text));
+    }
+    texts.push(("export hgrm".to_owned(), hgrm(bench, &of_all)));
+    let trial = bench.records(STORE).into_iter().find(|record| record.trace.is_some());
+    let trial = trial.expect("a trace").trial.id();
+    for format in ["ftrace", "perfetto"] {
+        let arguments = ["export", "trace", &trial, "--store", STORE, "--format", format];
+        let text = stdout(&run(bench, &arguments).success());
+        texts.push((format!("export trace, {format}"), text));
+    }
+    let gate = ["history", "--gate", "--store", STORE, "--before", STORE];
+    texts.push(("the action's gate".to_owned(), stdout(&run(bench, &gate))));
+    texts
+}
+
+fn shared(bench: &Bench) -> String {
+    let file = bench.path("planted.fairground");
+    let name = file.display().to_string();
+    let arguments = ["share", "--store", STORE, "--session", "all", "--traces", "-o", &name];
+    run(bench, &arguments).success();
+    let mut text = String::new();
+    let bytes = std::fs::read(&file).expect("a file");
+    GzDecoder::new(&*bytes).read_to_string(&mut text).expect("gzip of text");
+    text
+}
+
+fn page(bench: &Bench) -> String {
+    let arguments = ["report", "--store", STORE, "--session", "all", "-o", "page.html"];
+    run(bench, &arguments).success();
+    let page = std::fs::read_to_string(bench.path("page.html")).expect("a page");
+    let data = testing::page_data(&page).to_string();
+    page + &data
+}
+
+fn hgrm(bench: &Bench, of_all: &[&str]) -> String {
+    run(bench, &[&["export", "hgrm", "-o", "hgrm"], of_all].concat()).success();
+    let files = std::fs::read_dir(bench.path("hgrm")).expect("a folder");
+    let text = |file: std::io::Result<std::fs::DirEntry>| {
+        let path = file.expect("a file").path();
+        format!("{}\n{}", path.display(), std::fs::read_to_string(&path).expect("text"))
+    };
+    files.map(text).collect()
+}
