@@ -49,7 +49,7 @@ pub struct Filler<'a> {
     pub words: RefCell<BTreeSet<String>>,
     /// Serde lists second names of fields among the fields.
     aliases: RefCell<BTreeSet<String>>,
-    last_key: RefCell<String>,
+    last_keys: RefCell<[String; 2]>,
 }
 
 impl<'a> Filler<'a> {
@@ -60,7 +60,7 @@ impl<'a> Filler<'a> {
             places: RefCell::default(),
             words: RefCell::default(),
             aliases: RefCell::default(),
-            last_key: RefCell::default(),
+            last_keys: RefCell::default(),
         }
     }
 
@@ -69,7 +69,11 @@ impl<'a> Filler<'a> {
             match T::deserialize(self.at(path.to_owned())) {
                 Ok(value) => return value,
                 Err(Fault(why)) if why.starts_with("duplicate field") => {
-                    self.aliases.borrow_mut().insert(self.last_key.borrow().clone());
+                    // The two names stand together, and the fault has the first one of the type.
+                    let name = why.split('`').nth(1).unwrap_or_default();
+                    let keys = self.last_keys.borrow();
+                    let is_name = keys[1].rsplit('.').next() == Some(name);
+                    self.aliases.borrow_mut().insert(keys[usize::from(!is_name)].clone());
                 }
                 Err(Fault(why)) => panic!("{path} in round {}: {why}", self.round),
             }
@@ -345,7 +349,10 @@ impl<'de> MapAccess<'de> for Fields<'_> {
             None => Ok(None),
             Some(_) if self.is_map => seed.deserialize(self.place.child("#")).map(Some),
             Some(name) => {
-                filler.last_key.replace(key(name));
+                let mut keys = filler.last_keys.borrow_mut();
+                keys.swap(0, 1);
+                keys[1] = key(name);
+                drop(keys);
                 seed.deserialize(StrDeserializer::new(name)).map(Some)
             }
         }

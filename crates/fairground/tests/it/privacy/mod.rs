@@ -71,7 +71,7 @@ fn planted(recorded: bool, plant: &dyn Fn(&str) -> String) -> Planted {
         let mut experiment: Experiment = filler.fill("experiment");
         let mut record: Record = filler.fill("record");
         let origin: Origin = filler.fill("session.origin");
-        repair(&mut record, &experiment, round);
+        repair(&mut record, &mut experiment, round);
         let scaled = experiment.scaled.iter_mut().map(|scaled| &mut scaled.workload);
         let workloads = experiment.workloads.iter_mut().chain(scaled);
         for workload in workloads.chain([&mut record.trial.workload]) {
@@ -96,11 +96,14 @@ fn planted(recorded: bool, plant: &dyn Fn(&str) -> String) -> Planted {
     Planted { bench, places, words: filler.words.take() }
 }
 
-/// Gives a record what a store demands of numbers and identities.
-fn repair(record: &mut Record, experiment: &Experiment, round: usize) {
+/// Gives a record what a store demands of numbers and identities, and a report of baselines.
+fn repair(record: &mut Record, experiment: &mut Experiment, round: usize) {
     record.trial.schema = trial::SCHEMA;
     record.trial.position = round as u32;
     record.trial.experiment.clone_from(&experiment.name);
+    let contestant = &record.trial.contestant.name;
+    experiment.baseline.clone_from(contestant);
+    experiment.design.in_use = vec![contestant.clone()];
     if let SchedulerChoice::File { sha256, .. } = &mut record.trial.contestant.scheduler {
         *sha256 = trial::sha256_hex(b"text");
     }
