@@ -20,14 +20,8 @@ const LINE: usize = 4_000;
 const CODES: [i32; 3] = [0, 1, 2];
 
 /// What a run can leave behind.
-const LEFTOVERS: [&str; 6] = [
-    "imported.db",
-    "imported.jsonl",
-    "fairground.db",
-    "replication.html",
-    "traced.toml",
-    "traced.tapes",
-];
+const LEFTOVERS: [&str; 5] =
+    ["imported.db", "imported.jsonl", "fairground.db", "traced.toml", "traced.tapes"];
 
 /// Reads the file with the program; its exit code.
 ///
