@@ -17,6 +17,8 @@ mod guarded;
 #[allow(dead_code)]
 mod identity;
 #[allow(dead_code)]
+mod listing;
+#[allow(dead_code)]
 mod scan;
 
 /// Of the library's module, what is needed here.
@@ -34,6 +36,8 @@ const SCHEDULERS: &str = "../../schedulers";
 /// What runs instead of rustc, if anything.
 const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
 const OLDER_NAMES: &str = "native/older/older_names.h";
+/// The headers of C that schedulers find; those of the host are out of their reach.
+const OF_C: &str = "native/libc";
 const PROBES: &str = "../live/src/probes.bpf.c";
 const RECORDER: &str = "../live/src/recorder.bpf.c";
 const HEADERS: [&str; 9] = [
@@ -57,12 +61,20 @@ fn main() {
 }
 
 fn build() -> Result {
-    let own = ["build.rs", "build_types.rs", "clang.rs", "guarded.rs", "identity.rs", "scan.rs"];
+    let own = [
+        "build.rs",
+        "build_types.rs",
+        "clang.rs",
+        "guarded.rs",
+        "identity.rs",
+        "listing.rs",
+        "scan.rs",
+    ];
     let own = own.map(|name| format!("src/{name}"));
     for watched in own
         .iter()
         .map(String::as_str)
-        .chain([SCHEDULERS, PROBES, RECORDER, OLDER_NAMES])
+        .chain([SCHEDULERS, PROBES, RECORDER, OLDER_NAMES, OF_C])
         .chain(HEADERS)
     {
         println!("cargo::rerun-if-changed={watched}");
@@ -98,9 +110,13 @@ fn build() -> Result {
         fs::write(out.join(format!("{name}.bpf.o")), object)?;
     }
     fs::write(out.join("embedded.rs"), code)?;
+    build_native::write_natives(&clang, &headers, &schedulers, &out)
+}
+
+/// The identity of a scheduler of the project.
+fn identity_of(file: &Path, text: &str) -> String {
     let read = |name: &str| fs::read_to_string(Path::new(SCHEDULERS).join(name)).ok();
-    let identity = |text: &str| identity::identity(text, &read);
-    build_native::write_natives(&clang, &headers, &schedulers, &identity, &out)
+    identity::identity(&file_name(file), text, &identity::included(text, &read))
 }
 
 /// The folder of this crate as the compiler sees it.
@@ -150,6 +166,7 @@ fn gather_headers(clang: &Path, out: &Path) -> Result<PathBuf> {
     }
     fs::copy(brought.join("arch").join(clang::arch()).join("vmlinux.h"), tree.join("vmlinux.h"))?;
     add_older_names(&tree.join("scx"))?;
+    copy_tree(Path::new(OF_C), &tree.join("libc"))?;
     copy_tree(&Path::new(SCHEDULERS).join("include"), &tree.join("include"))?;
     // A scheduler outside the tree may include one of the tree.
     for file in files(Path::new(SCHEDULERS), ".bpf.c")? {
@@ -234,24 +251,27 @@ fn write_builtin(
     let name = file_name(file).trim_end_matches(".bpf.c").to_owned();
     fs::write(out.join(format!("{name}.bpf.o")), compile(clang, headers, file)?)?;
     let text = fs::read_to_string(file)?;
-    let read = |name: &str| fs::read_to_string(Path::new(SCHEDULERS).join(name)).ok();
     writeln!(code, "    Builtin {{ name: {name:?}, path: \"schedulers/{name}.bpf.c\",")?;
     writeln!(code, "        text: include_str!({:?}),", original(file)?)?;
-    writeln!(code, "        sha256: {:?},", identity::identity(&text, &read))?;
+    writeln!(code, "        sha256: {:?},", identity_of(file, &text))?;
     writeln!(code, "        object: include_bytes!(\"{name}.bpf.o\") }},")?;
     Ok(())
 }
 
 fn compile(clang: &Path, headers: &Path, file: &Path) -> Result<Vec<u8>> {
     let text = fs::read_to_string(file)?;
-    let label = file.to_string_lossy().trim_start_matches("../").to_owned();
-    let folder = file.parent().unwrap_or(Path::new("."));
-    let source = clang::Text { label: &label, folder, text: &text };
+    let label = file_name(file);
+    let source = text_of(file, &label, &text);
     let compiled = clang::compile(clang, headers, &source).map(|(object, _)| object);
     compiled.map_err(|complaint| {
         let file = if complaint.file.is_empty() { &label } else { &complaint.file };
         format!("{file}:{}: {}", complaint.line.unwrap_or(0), complaint.message).into()
     })
+}
+
+fn text_of<'a>(file: &'a Path, label: &'a str, text: &'a str) -> clang::Text<'a> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    clang::Text { label, path: file, folder, text, may_assemble: false }
 }
 
 fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>> {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::native::{facts, make};
-use crate::{Result, clang, copy_tree, file_name};
+use crate::{Result, clang, copy_tree, file_name, identity_of, text_of};
 
 const SHIM: &str = "native/shim";
 
@@ -89,32 +89,24 @@ fn constants(variables: &str, known: &str) -> Result<String> {
 fn trampolines(clang: &Path, tree: &Path) -> Result {
     let path = tree.join("native/fairground/kfuncs.c");
     let text = fs::read_to_string(&path)?;
-    let folder = path.parent().unwrap_or(tree);
-    let source = clang::Text { label: "fairground/kfuncs.c", folder, text: &text };
+    let source = text_of(&path, "fairground/kfuncs.c", &text);
     make::compile(clang, tree, &source, &[], &make::trampolines(tree)).map_err(explained)?;
     Ok(())
 }
 
 /// Compiles every scheduler and writes what `src/native/store.rs` includes.
-pub fn write_natives(
-    clang: &Path,
-    headers: &Path,
-    schedulers: &[PathBuf],
-    identity_of: &dyn Fn(&str) -> String,
-    out: &Path,
-) -> Result {
+pub fn write_natives(clang: &Path, headers: &Path, schedulers: &[PathBuf], out: &Path) -> Result {
     let mut code = String::from("pub const NATIVES: &[BuiltinNative] = &[\n");
     for file in schedulers {
         let name = file_name(file).trim_end_matches(".bpf.c").to_owned();
         let text = fs::read_to_string(file)?;
-        let label = format!("schedulers/{name}.bpf.c");
-        let folder = file.parent().unwrap_or(Path::new("."));
-        let source = clang::Text { label: &label, folder, text: &text };
-        let object = make::object(clang, headers, &source).map_err(explained)?;
+        let label = file_name(file);
+        let source = text_of(file, &label, &text);
+        let (object, _) = make::object(clang, headers, &source).map_err(explained)?;
         let twin = fs::read(out.join(format!("{name}.bpf.o")))?;
         let facts = facts::facts(&twin, &object).map_err(|error| format!("{label}: {error}"))?;
         fs::write(out.join(format!("{name}.so")), &object)?;
-        writeln!(code, "    BuiltinNative {{ sha256: {:?},", identity_of(&text))?;
+        writeln!(code, "    BuiltinNative {{ sha256: {:?},", identity_of(file, &text))?;
         writeln!(code, "        object: include_bytes!(\"{name}.so\"),")?;
         writeln!(code, "        facts: {:?} }},", serde_json::to_string(&facts)?)?;
     }

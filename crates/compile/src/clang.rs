@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use libbpf_rs::Linker;
 
-use crate::{guarded, scan};
+use crate::{guarded, listing, scan};
 
 /// The oldest clang that is accepted: older ones lose the upper half of 64-bit enumerators.
 pub const OLDEST: u32 = 16;
@@ -38,6 +38,8 @@ pub struct Complaint {
     pub message: String,
     /// Nothing is wrong: somebody asked for the end.
     pub interrupted: bool,
+    /// The text asks for a file that it may not have, whichever machine it is compiled for.
+    pub refused: bool,
 }
 
 impl Complaint {
@@ -70,11 +72,16 @@ impl Complaint {
 
 /// A source text and its place.
 pub struct Text<'a> {
-    /// The path that diagnostics and the verifier's log name.
+    /// What objects call it: the file's name without a folder, so that they are the same wherever
+    /// it lies.
     pub label: &'a str,
+    /// What messages call it.
+    pub path: &'a Path,
     /// Where `#include "…"` looks first.
     pub folder: &'a Path,
     pub text: &'a str,
+    /// Whether it may hold assembler, which is looked through then.
+    pub may_assemble: bool,
 }
 
 /// The compiler: `BPF_CLANG`, else the newest of the versioned names, else `clang` if it is new
@@ -85,12 +92,34 @@ pub fn find() -> Result<PathBuf, String> {
         // A name is searched in `PATH`; a relative path starts at the current directory.
         return Ok(if path.components().count() > 1 { absolute(&path) } else { path });
     }
-    let versioned = (OLDEST..=22).rev().map(|version| format!("clang-{version}"));
-    let mut names = versioned.chain(["clang".to_owned()]);
-    names.find(|name| version(name).is_some_and(|major| major >= OLDEST)).map(Into::into).ok_or(
+    names().find(|name| version(name).is_some_and(|major| major >= OLDEST)).map(Into::into).ok_or(
         "no clang of version 16 or newer: install the package clang-19, or name one in BPF_CLANG"
             .into(),
     )
+}
+
+fn names() -> impl Iterator<Item = String> {
+    let versioned = (OLDEST..=22).rev().map(|version| format!("clang-{version}"));
+    versioned.chain(["clang".to_owned()])
+}
+
+/// Tells the compilers of this machine from those of others, and from those that were here before:
+/// the SHA-256 of the paths, lengths and dates of all that [`find`] may choose. None of them runs,
+/// because each look into the cache asks for it.
+pub fn stamp() -> String {
+    let chosen = std::env::var_os("BPF_CLANG").map(|chosen| chosen.to_string_lossy().into_owned());
+    stamp_of(chosen.map_or_else(|| names().collect(), |chosen| vec![chosen]))
+}
+
+fn stamp_of(candidates: Vec<String>) -> String {
+    use std::os::unix::fs::MetadataExt;
+    let described = candidates.iter().filter_map(|name| {
+        let path = process::installed::find(name)?;
+        let file = path.metadata().ok()?;
+        let (length, date) = (file.len(), (file.mtime(), file.mtime_nsec()));
+        Some(format!("{} {length} {date:?}\n", path.display()))
+    });
+    model::trial::sha256_hex(described.collect::<String>().as_bytes())[..16].to_owned()
 }
 
 /// The major version of a clang; `None` when it does not run.
@@ -107,19 +136,19 @@ pub fn compile(
     headers: &Path,
     source: &Text,
 ) -> Result<(Vec<u8>, Vec<PathBuf>), Complaint> {
-    let scratch = tempfile::tempdir()
-        .map_err(|error| Complaint::about_nothing(format!("no temporary folder: {error}")))?;
+    let scratch = scratch()?;
     let raw = scratch.path().join("raw.o");
-    let output =
-        run(clang, headers, source, &raw).map_err(|error| Complaint::not_run(clang, &error))?;
-    if !output.status.success() {
-        return Err(Complaint::failed(clang, &output));
-    }
+    let call = Call { clang, headers, source, flags: FLAGS, folders: &[".", "bpf-compat"] };
+    let read = call.object(&raw)?;
     let object = strip(&raw, &scratch.path().join("linked.o")).map_err(|error| {
         Complaint::about_nothing(format!("libbpf cannot link the object: {error}"))
     })?;
-    let rules = std::fs::read_to_string(raw.with_extension("d")).unwrap_or_default();
-    Ok((object, read_files(&rules)))
+    Ok((object, read))
+}
+
+pub fn scratch() -> Result<tempfile::TempDir, Complaint> {
+    tempfile::tempdir()
+        .map_err(|error| Complaint::about_nothing(format!("no temporary folder: {error}")))
 }
 
 /// The files in a rule for `make`: `object: file file \`, spaces in names with a backslash.
@@ -129,72 +158,117 @@ fn read_files(rule: &str) -> Vec<PathBuf> {
     files.split_whitespace().map(|file| file.replace('\0', " ").into()).collect()
 }
 
-fn run(clang: &Path, headers: &Path, source: &Text, object: &Path) -> std::io::Result<Output> {
-    let mut command = reading_a_pipe(clang, headers, source);
-    command
-        .args(FLAGS)
-        .arg(format!("-D__TARGET_ARCH_{}", arch()))
-        .arg("-I")
-        .arg(absolute(headers))
-        .arg("-I")
-        .arg(absolute(headers).join("bpf-compat"))
-        .args(["-MD", "-MT", "object", "-MF"])
-        .arg(object.with_extension("d"))
-        .arg("-o")
-        .arg(object);
-    fed(command, clang, headers, source, object)
-}
-
-/// A clang that reads its text from a pipe, so that the compiled text is the hashed one.
-pub fn reading_a_pipe(clang: &Path, headers: &Path, source: &Text) -> Command {
-    let (folder, headers) = (absolute(source.folder), absolute(headers));
-    let mut command = Command::new(clang);
-    command.arg("-iquote").arg(&folder);
-    // Debugging information and the verifier's log name the same paths on every host. Compilers
-    // disagree which of two maps counts where both match, so they never do.
-    command.arg(prefix_map(&headers, Path::new(HEADERS_NAME)));
-    if !folder.starts_with(&headers) {
-        command.arg(prefix_map(&folder, source.folder));
-    }
-    // Where the C library's headers have their parts; with `-target bpf` clang does not know it.
-    let parts = format!("/usr/include/{}-linux-gnu", std::env::consts::ARCH);
-    command.arg("-idirafter").arg(parts);
-    // That header declares the kernel's functions itself, also where vmlinux.h comes before it.
-    if scan::includes(source.text).iter().any(|include| include.name == "scx/common.bpf.h") {
-        command.arg("-DBPF_NO_KFUNC_PROTOTYPES=");
-    }
-    command.args(["-x", "c", "-c", "-"]);
-    command
+/// One text to be compiled.
+pub struct Call<'a> {
+    pub clang: &'a Path,
+    /// Below it are all headers that there are, besides the text's own folder.
+    pub headers: &'a Path,
+    pub source: &'a Text<'a>,
+    pub flags: &'a [&'a str],
+    /// Folders of headers, from the first that is looked into.
+    pub folders: &'a [&'a str],
 }
 
 /// The folder of the headers in debugging information.
 const HEADERS_NAME: &str = "headers";
 
-fn prefix_map(from: &Path, to: &Path) -> String {
-    format!("-ffile-prefix-map={}={}", from.display(), to.display())
+/// The header of ours whose macros make assembler of their arguments.
+const ASSEMBLING: &str = "bpf_experimental.h";
+
+impl Call<'_> {
+    /// Compiles to an object in a folder for this call. Says which files were read.
+    pub fn object(&self, object: &Path) -> Result<Vec<PathBuf>, Complaint> {
+        if self.source.may_assemble {
+            self.check_listing(object)?;
+        }
+        let rules = object.with_extension("d");
+        let mut command = self.command();
+        command.args(["-c", "-fintegrated-as", "-MD", "-MT", "object", "-MF"]).arg(&rules);
+        self.run(command, object)?;
+        let read = read_files(&std::fs::read_to_string(rules).unwrap_or_default());
+        if !self.source.may_assemble && read.iter().any(|file| file.ends_with(ASSEMBLING)) {
+            self.check_listing(object)?;
+        }
+        Ok(read)
+    }
+
+    /// Looks through what an assembler would get. Only one that is a program of its own gets the
+    /// text as it is; clang's own would read files meanwhile.
+    fn check_listing(&self, object: &Path) -> Result<(), Complaint> {
+        let listing = object.with_extension("s");
+        let mut command = self.command();
+        command.args(["-S", "-fno-integrated-as"]);
+        self.run(command, &listing)?;
+        let text = std::fs::read(&listing).unwrap_or_default();
+        listing::check(&String::from_utf8_lossy(&text))
+            .map_err(|message| Complaint { refused: true, ..Complaint::about_nothing(message) })
+    }
+
+    /// A clang that reads its text from a pipe, so that the compiled text is the hashed one, and no
+    /// headers of this host.
+    fn command(&self) -> Command {
+        let (folder, headers) = (absolute(self.source.folder), absolute(self.headers));
+        let mut command = Command::new(self.clang);
+        command.args(["--no-default-config", "-nostdinc"]);
+        command.arg("-fno-crash-diagnostics").args(self.flags);
+        command.arg(format!("-D__TARGET_ARCH_{}", arch()));
+        command.arg("-iquote").arg(&folder);
+        for part in self.folders.iter().chain(&["libc"]) {
+            command.arg("-I").arg(if *part == "." { headers.clone() } else { headers.join(part) });
+        }
+        // Debugging information and the verifier's log name the same paths on every host.
+        // Compilers disagree which of two maps counts where both match, so they never do.
+        command.arg(format!("-ffile-prefix-map={}={HEADERS_NAME}", headers.display()));
+        if !folder.starts_with(&headers) {
+            command.arg(format!("-ffile-prefix-map={}/=", folder.display()));
+        }
+        // That header declares the kernel's functions itself, also where vmlinux.h comes before it.
+        let includes = scan::includes(self.source.text);
+        if includes.iter().any(|include| include.name == "scx/common.bpf.h") {
+            command.arg("-DBPF_NO_KFUNC_PROTOTYPES=");
+        }
+        command.args(["-x", "c", "-"]);
+        command
+    }
+
+    /// Runs a clang of [`Call::command`] that writes this file.
+    fn run(&self, mut command: Command, to: &Path) -> Result<(), Complaint> {
+        let Call { clang, headers, source, .. } = *self;
+        let folder = absolute(source.folder);
+        let scratch = to.parent().unwrap_or(Path::new("."));
+        let reach = guarded::reach(clang, &[&absolute(headers), &folder], scratch);
+        let not_run = |error| Complaint::not_run(clang, &error);
+        // A text from a pipe finds `#include "…"` first in the folder where clang runs.
+        let nowhere = tempfile::tempdir_in(scratch).map_err(not_run)?;
+        command.current_dir(nowhere.path()).arg("-o").arg(to);
+        // Whether a file exists is in no identity. `#line` gives the text its name.
+        let named = format!(
+            "#pragma GCC poison __has_include __has_include_next __has_embed\n\
+             #line 1 \"{}\"\n{}",
+            source.label.escape_default(),
+            source.text
+        );
+        let mut output = guarded::run(command, &named, &reach).map_err(not_run)?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let shown = source.path.parent().unwrap_or(Path::new("")).join("").display().to_string();
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.replace(&folder.join("").display().to_string(), &shown);
+        output.stderr = said.lines().flat_map(|line| source.with_path(line)).collect();
+        Err(Complaint::failed(clang, &output))
+    }
 }
 
-/// Runs a clang of [`reading_a_pipe`] that writes this object.
-pub fn fed(
-    mut command: Command,
-    clang: &Path,
-    headers: &Path,
-    source: &Text,
-    object: &Path,
-) -> io::Result<Output> {
-    let folder = absolute(source.folder);
-    let scratch = object.parent().unwrap_or(Path::new("."));
-    let reach = guarded::reach(clang, &[&absolute(headers), &folder], scratch);
-    // A text from a pipe finds `#include "…"` first in the folder where clang runs.
-    let nowhere = tempfile::tempdir_in(scratch)?;
-    command.current_dir(nowhere.path());
-    command.arg("-fno-crash-diagnostics");
-    // `#line` gives the text its name.
-    let named = format!("#line 1 \"{}\"\n{}", source.label.escape_default(), source.text);
-    let mut output = guarded::run(command, &named, &reach)?;
-    let [long, short] = [folder.as_path(), source.folder].map(|f| f.join("").display().to_string());
-    output.stderr = String::from_utf8_lossy(&output.stderr).replace(&long, &short).into_bytes();
-    Ok(output)
+impl Text<'_> {
+    /// A line of the compiler's or the linker's, with the text's path in place of its label.
+    fn with_path(&self, line: &str) -> Vec<u8> {
+        let rest = line.strip_prefix(self.label).filter(|rest| rest.starts_with(':'));
+        match rest {
+            Some(rest) => format!("{}{rest}\n", self.path.display()).into_bytes(),
+            None => format!("{line}\n").into_bytes(),
+        }
+    }
 }
 
 pub fn absolute(folder: &Path) -> PathBuf {
@@ -241,6 +315,7 @@ pub fn complaint(stderr: &str) -> Complaint {
     Complaint {
         file: file.unwrap_or_default().into(),
         line: line.and_then(|line| line.parse().ok()),
+        refused: message.contains("' file not found"),
         message,
         interrupted: false,
     }
@@ -248,12 +323,8 @@ pub fn complaint(stderr: &str) -> Complaint {
 
 /// Says what to write instead where the compiler was kept from a file, which a macro has named.
 fn about_files(mut complaint: Complaint) -> Complaint {
-    if complaint.message.contains("incbin file") {
-        // Assembler has lines of its own.
-        (complaint.file, complaint.line) = (String::new(), None);
-        complaint.message +=
-            ": a scheduler reads no files with .incbin; write the bytes into an array";
-    } else if complaint.message.contains("Permission denied") {
+    if complaint.message.contains("Permission denied") {
+        complaint.refused = true;
         complaint.message += ": it lies outside the scheduler's folder; copy it there";
     }
     complaint
@@ -267,6 +338,24 @@ fn is_diagnostic(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_compiler_has_another_stamp() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let stamp = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("it can be written");
+            let runs = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(&path, runs).expect("its owner may");
+            stamp_of(vec![path.display().to_string()])
+        };
+        let first = stamp("one", "1");
+        assert_eq!(stamp_of(vec![folder.path().join("one").display().to_string()]), first);
+        assert_ne!(stamp("two", "1"), first);
+        assert_ne!(stamp("one", "newer"), first);
+        assert_ne!(stamp_of(Vec::new()), first);
+    }
 
     #[test]
     fn the_first_error_decides_the_place() {

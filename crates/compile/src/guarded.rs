@@ -39,6 +39,13 @@ const SYSTEM: &[&str] = &[
     "/dev/urandom",
 ];
 
+/// What is left of the environment: what finds programs and libraries.
+const KEPT: &[&str] = &["PATH", "LD_LIBRARY_PATH"];
+/// `SOURCE_DATE_EPOCH` is what `__DATE__` and `__TIME__` say, so that an object is the same at any
+/// time.
+const FIXED: &[(&str, &str)] =
+    &[("CCACHE_DISABLE", "1"), ("SOURCE_DATE_EPOCH", "0"), ("LC_ALL", "C"), ("TZ", "UTC")];
+
 /// How much of what it says is kept.
 const MOST_WORDS: u64 = 1 << 20;
 
@@ -55,11 +62,6 @@ pub fn reach(clang: &Path, read: &[&Path], scratch: &Path) -> Reach {
     Reach { read: all, write: vec![scratch.to_owned()] }
 }
 
-/// Whether a file belongs to the system, and so to nobody in particular.
-pub fn is_system(path: &Path) -> bool {
-    SYSTEM.iter().any(|folder| path.starts_with(folder))
-}
-
 /// The parts of a compiler that lies somewhere else than the system's.
 fn beside(clang: &Path) -> Vec<PathBuf> {
     let Ok(clang) = clang.canonicalize() else { return Vec::new() };
@@ -74,7 +76,9 @@ fn beside(clang: &Path) -> Vec<PathBuf> {
 /// # Errors
 /// It does not start. `Interrupted`: somebody asked for the end. `TimedOut`: it took too long.
 pub fn run(mut command: Command, input: &str, reach: &Reach) -> io::Result<Output> {
-    command.env("CCACHE_DISABLE", "1");
+    // A variable could name further headers, or options.
+    command.env_clear().envs(KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    command.envs(FIXED.iter().copied());
     if let Some(scratch) = reach.write.first() {
         command.env("TMPDIR", scratch);
     }

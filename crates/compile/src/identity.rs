@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The identity of a scheduler's exact bytes.
+//! The identity of a scheduler's exact bytes, and of what it includes.
 
 use crate::scan;
 
-/// The SHA-256 of a source text, hexadecimal. If it includes files with quotation marks that `read`
-/// finds, the hash covers the text and theirs, in the order of inclusion, so that a changed header
-/// is noticed. Names are relative to the scheduler's folder: what `include/a.h` includes as `b.h`
-/// is `include/b.h`, or else `b.h`.
-pub fn identity(text: &str, read: &dyn Fn(&str) -> Option<String>) -> String {
-    let mut whole = text.to_owned();
-    included(text, read).iter().for_each(|(_, text)| whole.push_str(text));
-    model::trial::sha256_hex(whole.as_bytes())
+/// The identity of a scheduler: of its text under this name, and of what [`included`] finds, so
+/// that a changed header is noticed.
+pub fn identity(name: &str, text: &str, included: &[(String, String)]) -> String {
+    let included = included.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+    model::trial::identity(std::iter::once((name, text)).chain(included))
 }
 
 /// What a source text includes with quotation marks and `read` finds: names and texts, in the order
-/// of inclusion.
+/// of inclusion. Names are relative to the scheduler's folder: what `include/a.h` includes as `b.h`
+/// is `include/b.h`, or else `b.h`.
 pub fn included(text: &str, read: &dyn Fn(&str) -> Option<String>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     include(text, "", read, &mut found);
@@ -63,28 +61,34 @@ fn plain(path: &str) -> String {
 mod tests {
     use super::*;
 
-    fn identity_of(text: &str, header: Option<&str>) -> String {
-        identity(text, &|name| header.filter(|_| name == "a.h").map(str::to_owned))
-    }
-
-    #[test]
-    fn a_plain_file_is_its_own_hash() {
-        let text = "#include <scx/common.bpf.h>\nint x;\n";
-        assert_eq!(identity_of(text, None), model::trial::sha256_hex(text.as_bytes()));
+    fn identity_of(text: &str, read: &dyn Fn(&str) -> Option<String>) -> String {
+        identity("mine.bpf.c", text, &included(text, read))
     }
 
     #[test]
     fn a_changed_header_is_another_scheduler() {
-        let text = "# include \"a.h\"\n#include \"a.h\"\n";
-        assert_ne!(identity_of(text, Some("1")), identity_of(text, Some("2")));
-        assert_ne!(identity_of(text, Some("1")), identity_of(text, None));
+        let with = |header: Option<&str>| {
+            let text = "# include \"a.h\"\n#include \"a.h\"\n";
+            identity_of(text, &|name| header.filter(|_| name == "a.h").map(str::to_owned))
+        };
+        assert_ne!(with(Some("1")), with(Some("2")));
+        assert_ne!(with(Some("1")), with(None));
+    }
+
+    #[test]
+    fn a_line_that_moves_into_a_header_makes_another_scheduler() {
+        let with = |end: &str, header: &str| {
+            let header = header.to_owned();
+            identity_of(&format!("#include \"a.h\"\n{end}"), &move |_| Some(header.clone()))
+        };
+        assert_ne!(with("#define X 1\n", ""), with("", "#define X 1\n"));
     }
 
     #[test]
     fn a_header_s_own_headers_count_from_where_it_stands() {
         let with = |inner: &str| {
             let inner = inner.to_owned();
-            identity("#include \"include/a.h\"\n", &move |name| match name {
+            identity_of("#include \"include/a.h\"\n", &move |name| match name {
                 "include/a.h" => Some("#include \"b.h\"\n".into()),
                 "include/b.h" => Some(inner.clone()),
                 _ => None,
@@ -97,7 +101,7 @@ mod tests {
     fn a_scheduler_made_of_another_has_that_one_s_headers_too() {
         let with = |inner: &str| {
             let inner = inner.to_owned();
-            identity("#include \"../tree/base.bpf.c\"\n", &move |name| match name {
+            identity_of("#include \"../tree/base.bpf.c\"\n", &move |name| match name {
                 "../tree/base.bpf.c" => Some("#include \"include/a.h\"\n".into()),
                 "../tree/include/a.h" => Some(inner.clone()),
                 _ => None,
@@ -110,7 +114,7 @@ mod tests {
     fn headers_that_include_each_other_end() {
         let both =
             |name: &str| Some(format!("#include \"{}\"\n", if name == "a" { "b" } else { "a" }));
-        assert_eq!(identity("#include \"a\"\n", &both).len(), 64);
+        assert_eq!(included("#include \"a\"\n", &both).len(), 2);
     }
 
     #[test]

@@ -7,12 +7,12 @@
 //!
 //! What is not here: loading. See the `live` crate.
 
-use std::path::{Path, PathBuf};
-
 mod clang;
 mod guarded;
 mod header;
 mod identity;
+mod job;
+mod listing;
 pub mod native;
 mod object;
 mod refusal;
@@ -33,6 +33,8 @@ mod embedded {
 
     include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 }
+
+use job::Job;
 
 pub use header::{Header, Lineage};
 pub use object::{Compiled, OBJECTS_VARIABLE, find_object, write_object};
@@ -56,18 +58,6 @@ impl CompileError {
     fn new(file: impl std::fmt::Display, message: String) -> CompileError {
         let file = file.to_string();
         CompileError { file, line: None, message, interrupted: false, unsupported: false }
-    }
-
-    /// A compiler's complaint about a scheduler.
-    fn of(source: &Source, complaint: clang::Complaint) -> CompileError {
-        let named = !complaint.file.is_empty();
-        CompileError {
-            file: if named { complaint.file } else { source.path.clone() },
-            line: complaint.line,
-            message: complaint.message,
-            interrupted: complaint.interrupted,
-            unsupported: false,
-        }
     }
 }
 
@@ -97,26 +87,12 @@ pub fn compile(source: &Source) -> Result<Compiled, CompileError> {
     Ok(fresh)
 }
 
-/// The folder with the headers, for the compilation of the file at this path.
-fn headers_for(path: &str) -> Result<PathBuf, CompileError> {
-    toolkit::headers().map_err(|error| {
-        let message = format!(
-            "the scheduler headers cannot be unpacked to {}: {error}; set FAIRGROUND_HOME to a \
-             folder that can be written",
-            toolkit::folder().display()
-        );
-        CompileError::new(path, message)
-    })
-}
-
 fn run_clang(source: &Source) -> Result<Vec<u8>, CompileError> {
-    let clang = clang::find().map_err(|message| CompileError::new(&source.path, message))?;
-    let headers = headers_for(&source.path)?;
-    let folder = Path::new(&source.path).parent().unwrap_or(Path::new("."));
-    let text = clang::Text { label: &source.path, folder, text: &source.text };
-    let (object, read) = clang::compile(&clang, &headers, &text)
-        .map_err(|complaint| CompileError::of(source, complaint))?;
-    refusal::check_read(source, &headers, &read)?;
+    let job = Job::new(source)?;
+    let (object, read) = clang::compile(&job.clang, &job.headers, &job.text())
+        .map_err(|complaint| job.error(complaint))?;
+    job.check_read(&read)?;
+    refusal::check_unread(source, job.texts(), &read)?;
     refusal::check_licence(source, &object)?;
     Ok(object)
 }

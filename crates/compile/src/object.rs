@@ -3,10 +3,11 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{embedded, toolkit};
+use crate::{clang, embedded, toolkit};
 
 /// The environment variable that names a folder of objects. A guest finds schedulers that are not
 /// built in there.
@@ -37,8 +38,11 @@ fn built_in(sha256: &str) -> Option<Compiled> {
     Some(Compiled { name: entry.name.into(), sha256: sha256.into(), object: entry.object.into() })
 }
 
+/// Where objects are kept: below the folder of the headers and flags, one folder for each state of
+/// the compiler.
 pub(crate) fn cache() -> PathBuf {
-    toolkit::folder().join("objects")
+    static STAMP: OnceLock<String> = OnceLock::new();
+    toolkit::folder().join("objects").join(STAMP.get_or_init(clang::stamp))
 }
 
 fn read_object(folder: &Path, sha256: &str) -> Option<Compiled> {

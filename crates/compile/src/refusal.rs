@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use object::{Object, ObjectSection};
 
 use crate::scan::{self, Include};
-use crate::{CompileError, Source, guarded, source};
+use crate::{CompileError, Source, source};
 
 /// Words that read a file, or look whether there is one, without an include.
 const READING: &[(&str, &str)] = &[
@@ -28,45 +28,75 @@ const READING: &[(&str, &str)] = &[
 pub fn check(source: &Source) -> Result<(), CompileError> {
     let folder = source::folder(source);
     check_text(source, &folder, "", &source.text)?;
-    for (name, text) in source::own_includes(source) {
-        check_text(source, &folder, &name, &text)?;
+    for (name, text) in &source.included {
+        check_text(source, &folder, name, text)?;
     }
     Ok(())
 }
 
-/// Compares what the preprocessor has read with what the text says. Both must be the same: the
-/// identity of a scheduler, and what is published of it, come from the text.
+/// Compares what a compilation has read with the texts that it was given, in the folder `texts`:
+/// the identity of a scheduler, and what is published of it, are these.
 ///
 /// # Errors
-/// A file was read that the text does not name, or one that it names was not.
-pub fn check_read(source: &Source, headers: &Path, read: &[PathBuf]) -> Result<(), CompileError> {
-    let folder = source::folder(source);
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let (own_folder, headers) = (real(&folder), real(headers));
-    let read: Vec<PathBuf> = read.iter().map(|path| real(path)).collect();
-    let named = source::own_includes(source);
-    let named: Vec<(&str, PathBuf)> =
-        named.iter().map(|(name, _)| (name.as_str(), real(&folder.join(name)))).collect();
-    let complain = |message| Err(CompileError::new(&source.path, message));
-    for path in read.iter().filter(|path| !path.starts_with(&headers)) {
-        let name = path.display();
-        if path.starts_with(&own_folder) && !named.iter().any(|(_, known)| known == path) {
-            return complain(format!(
-                "{name} is included in a roundabout way: write #include \"…\" with its name"
-            ));
-        }
-        if !path.starts_with(&own_folder) && !guarded::is_system(path) {
-            return complain(outside(&name.to_string()));
-        }
-    }
-    match named.iter().find(|(_, path)| !read.contains(path)) {
-        Some((name, _)) => complain(format!(
-            "#include {name:?} stands below a condition that never holds, and would be published \
-             with the scheduler: take it away"
-        )),
+/// A file was read that is neither one of them nor a header that Fairground brings.
+pub fn check_read(
+    source: &Source,
+    headers: &Path,
+    texts: &Path,
+    read: &[PathBuf],
+) -> Result<(), CompileError> {
+    let ours = [real(headers), real(texts)];
+    let is_foreign = |path: &&PathBuf| !ours.iter().any(|folder| real(path).starts_with(folder));
+    match read.iter().find(is_foreign) {
+        Some(path) => Err(CompileError::new(&source.path, outside(&path.display().to_string()))),
         None => Ok(()),
     }
 }
+
+/// Refuses a scheduler's own text that was not read.
+///
+/// # Errors
+/// There is one: it would be published with the scheduler.
+pub fn check_unread(source: &Source, texts: &Path, read: &[PathBuf]) -> Result<(), CompileError> {
+    let read: Vec<PathBuf> = read.iter().map(|path| real(path)).collect();
+    let is_own = |(name, text): &&(String, String)| source::brought(name).as_ref() != Some(text);
+    let mut own = source.included.iter().filter(is_own);
+    match own.find(|(name, _)| !read.contains(&real(&texts.join(name)))) {
+        Some((name, _)) => {
+            let message = format!(
+                "#include {name:?} stands below a condition that never holds, and would be \
+                 published with the scheduler: take it away"
+            );
+            Err(CompileError::new(&source.path, message))
+        }
+        None => Ok(()),
+    }
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// What to write instead of an include that the compiler has not found.
+pub fn not_found(source: &Source, file: &Path, message: &str) -> Option<String> {
+    let (before, rest) = message.split_once('\'')?;
+    let name = rest.split_once("' file not found")?.0;
+    let folders = [source::folder(source), file.parent().unwrap_or(Path::new("")).to_owned()];
+    if folders.iter().any(|folder| source::inside(folder, Path::new(name)).is_some()) {
+        return Some(format!(
+            "{before}{name} is included in a roundabout way: write #include \"…\" with its name"
+        ));
+    }
+    Some(format!(
+        "{before}'{name}' file not found: Fairground brings vmlinux.h, the headers of scx and \
+         libbpf, and of C {}; copy others beside the scheduler and write #include \"…\"",
+        OF_C.join(", ")
+    ))
+}
+
+/// The headers of C that schedulers find; see `native/libc`.
+pub const OF_C: &[&str] =
+    &["errno.h", "limits.h", "stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "string.h"];
 
 /// `name` is an included file's, as seen from the scheduler's folder; empty for the scheduler.
 fn check_text(source: &Source, folder: &Path, name: &str, text: &str) -> Result<(), CompileError> {

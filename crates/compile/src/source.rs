@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Schedulers as text: the built-in ones and other files.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
@@ -16,6 +17,8 @@ const ENDING: &str = ".bpf.c";
 const LONGEST: u64 = 4 << 20;
 /// The most bytes of an included file: some bring a `vmlinux.h`.
 const LONGEST_INCLUDED: u64 = 16 << 20;
+/// The most bytes of all included files of a scheduler.
+const MOST_INCLUDED: usize = 64 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
@@ -24,7 +27,10 @@ pub struct Source {
     /// Its place for messages.
     pub path: String,
     pub text: String,
-    /// The SHA-256 of the text and of the files that it includes with quotation marks, hexadecimal.
+    /// Names and texts of what it includes with quotation marks, in the order of inclusion. What is
+    /// compiled are these texts, whatever happens to the files.
+    pub included: Vec<(String, String)>,
+    /// The identity of the text and of those that it includes, see [`model::trial::identity`].
     pub sha256: String,
     /// The answers of its top comment.
     pub header: Header,
@@ -36,6 +42,7 @@ pub fn builtin() -> Vec<Source> {
         name: entry.name.into(),
         path: entry.path.into(),
         text: entry.text.into(),
+        included: included(entry.text, &brought),
         sha256: entry.sha256.into(),
         header: Header::parse(entry.name, entry.text),
     };
@@ -66,24 +73,36 @@ pub fn resolve(file: &str, base: &Path) -> Result<Source, CompileError> {
         CompileError::new(path.display(), format!("a scheduler's file name ends in {ENDING}"))
     })?;
     let folder = path.parent().unwrap_or(Path::new("."));
+    let size = Cell::new(0);
+    let included = included(&text, &|included| {
+        let text = read_included(folder, included).filter(|_| size.get() <= MOST_INCLUDED)?;
+        size.set(size.get() + text.len());
+        Some(text)
+    });
+    if size.get() > MOST_INCLUDED {
+        let message = format!("its headers have more than {} MiB", MOST_INCLUDED >> 20);
+        return Err(CompileError::new(path.display(), message));
+    }
     Ok(Source {
         name: name.to_owned(),
         path: path.display().to_string(),
-        sha256: identity(&text, &|included| read_included(folder, included)),
+        sha256: identity(&stem, &text, &included),
+        included,
         header: Header::parse(name, &text),
         text,
     })
 }
 
 /// A scheduler's text and those that it includes with quotation marks, in the order of inclusion,
-/// with their names. The SHA-256 of all texts one after the other is the source's, unless an
-/// included file has changed since.
+/// with their names. Their identity is the source's.
 pub fn files(source: &Source) -> Vec<(String, String)> {
-    let own = (format!("{}{ENDING}", source.name), source.text.clone());
-    let is_builtin = embedded::BUILTINS.iter().any(|entry| entry.sha256 == source.sha256);
-    let folder = Path::new(&source.path).parent().unwrap_or(Path::new("."));
-    let read = |name: &str| if is_builtin { brought(name) } else { read_included(folder, name) };
-    std::iter::once(own).chain(included(&source.text, &read)).collect()
+    let own = (file_name(source), source.text.clone());
+    std::iter::once(own).chain(source.included.iter().cloned()).collect()
+}
+
+/// The name of a scheduler's file without its folder: what compiled objects call it.
+pub(crate) fn file_name(source: &Source) -> String {
+    format!("{}{ENDING}", source.name)
 }
 
 /// A scheduler from its texts, as [`files`] gives them: they are written into an empty folder,
@@ -92,10 +111,14 @@ pub fn files(source: &Source) -> Vec<(String, String)> {
 /// # Errors
 /// When a name leaves the folder, or the folder cannot be written.
 pub fn unpack(files: &[(String, String)], folder: &Path) -> Result<Source, CompileError> {
-    for (index, (name, text)) in files.iter().enumerate() {
-        if index > 0 && brought(name).as_ref() == Some(text) {
-            continue;
-        }
+    write_texts(files, folder)?;
+    let own = files.first().map_or("", |(name, _)| name);
+    resolve(&format!("./{own}"), folder)
+}
+
+/// Writes texts below an empty folder.
+pub(crate) fn write_texts(files: &[(String, String)], folder: &Path) -> Result<(), CompileError> {
+    for (name, text) in files {
         let place = flat(Path::new(name)).filter(|place| !place.as_os_str().is_empty());
         let place = place.ok_or_else(|| CompileError::new(name, "leaves its folder".into()))?;
         let path = folder.join(place);
@@ -104,8 +127,7 @@ pub fn unpack(files: &[(String, String)], folder: &Path) -> Result<Source, Compi
             .and_then(|()| std::fs::write(&path, text))
             .map_err(|error| CompileError::new(path.display(), format!("not written: {error}")))?;
     }
-    let own = files.first().map_or("", |(name, _)| name);
-    resolve(&format!("./{own}"), folder)
+    Ok(())
 }
 
 fn unknown(name: &str) -> CompileError {
@@ -121,13 +143,6 @@ fn unknown(name: &str) -> CompileError {
 pub(crate) fn folder(source: &Source) -> PathBuf {
     let folder = Path::new(&source.path).parent().unwrap_or(Path::new(""));
     if folder.as_os_str().is_empty() { ".".into() } else { folder.to_owned() }
-}
-
-/// The files of its folder that a scheduler includes with quotation marks.
-pub(crate) fn own_includes(source: &Source) -> Vec<(String, String)> {
-    let folder = folder(source);
-    let all = included(&source.text, &|name| read_included(&folder, name));
-    all.into_iter().filter(|(name, _)| inside(&folder, Path::new(name)).is_some()).collect()
 }
 
 /// Searches as the compiler does: next to the file, then among the headers and schedulers that we

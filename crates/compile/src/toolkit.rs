@@ -61,6 +61,12 @@ mod tests {
         }
     }
 
+    /// A text without a folder of its own: it includes what the headers' folder has.
+    fn text<'a>(label: &'a str, text: &'a str) -> clang::Text<'a> {
+        let (path, folder) = (Path::new(label), Path::new("x"));
+        clang::Text { label, path, folder, text, may_assemble: false }
+    }
+
     fn holds(bytes: &[u8], words: &str) -> bool {
         bytes.windows(words.len()).any(|window| window == words.as_bytes())
     }
@@ -84,7 +90,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let headers = folder.path().join("headers");
         unpack(&headers).expect("the archive is whole");
-        let source = clang::Text { label: "x/old.bpf.c", folder: Path::new("x"), text: TEXT };
+        let source = text("old.bpf.c", TEXT);
         clang::compile(&clang, &headers, &source).expect("an object");
         make::object(&clang, &headers, &source).expect("a native object");
     }
@@ -94,13 +100,13 @@ mod tests {
         let clang = clang::find().expect("a compiler");
         let folders = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder"));
         let source = crate::builtin().into_iter().find(|source| source.name == "bore");
-        let text = source.expect("bore is built in").text;
+        let bore = source.expect("bore is built in").text;
         let [one, other] = folders.each_ref().map(|folder| {
             let headers = folder.path().join("somewhere");
             unpack(&headers).expect("the archive is whole");
-            let source = clang::Text { label: "x/bore.bpf.c", folder: Path::new("x"), text: &text };
+            let source = text("bore.bpf.c", &bore);
             let (object, _) = clang::compile(&clang, &headers, &source).expect("an object");
-            let native = make::object(&clang, &headers, &source).expect("a native object");
+            let (native, _) = make::object(&clang, &headers, &source).expect("a native object");
             assert!(!holds(&[&object[..], &native].concat(), &folder.path().display().to_string()));
             (object, native)
         });

@@ -222,7 +222,7 @@ mod tests {
 
     fn chunk() -> Chunk {
         let text = "// mine\n".to_owned();
-        let sha256 = model::trial::sha256_hex(text.as_bytes());
+        let sha256 = model::trial::identity([("mine.bpf.c", text.as_str())]);
         let files = vec![("mine.bpf.c".to_owned(), text)];
         let scheduler = SchedulerSource { sha256, name: "mine".into(), files };
         Chunk { trials: trials(&[0, 0, 1]), schedulers: vec![scheduler], carried: BTreeSet::new() }

@@ -204,7 +204,8 @@ pub struct Provenance {
     /// The cost of the probes: number of calls and mean nanoseconds of each BPF program, when the
     /// kernel counts them.
     pub probe_cost: BTreeMap<String, ProbeCost>,
-    /// Versions of the real programs that took part.
+    /// Versions of the real programs that took part, and the SHA-256 of the scheduler's object (16
+    /// digits).
     pub programs: BTreeMap<String, String>,
     /// When the trial started, seconds since 1970 on the host; 0 where there is no such clock.
     pub started_unix_s: u64,

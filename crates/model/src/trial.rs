@@ -143,3 +143,63 @@ fn hex(bytes: &[u8]) -> String {
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
+
+/// The identity of texts with their names, hexadecimal: other texts, names, cuts or another order
+/// have another one. Names and texts stand behind their lengths, so that no line can move from one
+/// text to the next. The first byte is part of no text, so the SHA-256 of a text is no identity.
+pub fn identity<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut hash = Sha256::new();
+    hash.update([0xff]);
+    for part in files.into_iter().flat_map(|(name, text)| [name, text]) {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hex(&hash.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Files = Vec<(String, String)>;
+
+    fn of(files: &Files) -> String {
+        identity(files.iter().map(|(name, text)| (name.as_str(), text.as_str())))
+    }
+
+    /// Files that are easily confused: short texts of few letters.
+    fn files() -> impl Strategy<Value = Files> {
+        prop::collection::vec(("[ab]{0,2}", "[ab\n]{0,3}"), 0..4)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn other_files_have_another_identity((one, other) in (files(), files())) {
+            prop_assert_eq!(of(&one) == of(&other), one == other);
+        }
+
+        /// All ways to cut one row of letters into names and texts.
+        #[test]
+        fn a_text_that_is_cut_anew_is_another(
+            letters in "[ab]{8}", cuts in prop::collection::btree_set(0_usize..8, 3),
+            others in prop::collection::btree_set(0_usize..8, 3),
+        ) {
+            let cut = |at: &std::collections::BTreeSet<usize>| -> Files {
+                let at: Vec<usize> = at.iter().copied().collect();
+                let parts = [(0, at[0]), (at[0], at[1]), (at[1], at[2]), (at[2], 8)];
+                let [a, b, c, d] = parts.map(|(from, to)| letters[from..to].to_owned());
+                vec![(a, b), (c, d)]
+            };
+            prop_assert_eq!(of(&cut(&cuts)) == of(&cut(&others)), cuts == others);
+        }
+
+        #[test]
+        fn no_text_has_the_hash_of_an_identity((files, text) in (files(), "[ab\n]{0,9}")) {
+            prop_assert_ne!(of(&files), sha256_hex(text.as_bytes()));
+        }
+    }
+}

@@ -118,12 +118,16 @@ pub struct Origin {
     pub seal: String,
 }
 
+/// The name of a recording's text among the files of a [`SchedulerSource`].
+pub const TAPES: &str = "tapes";
+
 /// A scheduler's text, as it was when it was compiled, or the tapes of a recording that was shared:
 /// what trials name by SHA-256. The store keeps it and never compiles it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SchedulerSource {
-    /// The SHA-256 of all texts one after the other, as trials name it.
+    /// The identity of the texts, as trials name it ([`model::trial::identity`]); of tapes the
+    /// SHA-256.
     pub sha256: String,
     /// The scheduler's name, or the workload's.
     pub name: String,
@@ -140,8 +144,15 @@ impl SchedulerSource {
 
     /// Whether the texts are those that the hash names.
     pub fn is_genuine(&self) -> bool {
-        let whole: String = self.files.iter().map(|(_, text)| text.as_str()).collect();
-        model::trial::sha256_hex(whole.as_bytes()) == self.sha256
+        match &self.files[..] {
+            [(name, text)] if name == TAPES => {
+                model::trial::sha256_hex(text.as_bytes()) == self.sha256
+            }
+            files => {
+                let files = files.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+                model::trial::identity(files) == self.sha256
+            }
+        }
     }
 }
 

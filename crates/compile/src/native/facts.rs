@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use libbpf_rs::btf::types::{DataSec, Int, IntEncoding, Var};
 use libbpf_rs::btf::{Btf, BtfKind, BtfType};
 use libbpf_rs::{AsRawLibbpf, ObjectBuilder, OpenObject};
-use object::{Object, ObjectSymbol};
+use object::{Object, ObjectSection, ObjectSymbol};
 use serde::{Deserialize, Serialize};
 
 /// An address in the object, and a size, in bytes.
@@ -61,6 +61,18 @@ pub struct Facts {
     pub maps: Vec<Map>,
     /// The `const volatile` globals, by name.
     pub variables: Vec<Variable>,
+    /// An instruction whose result depends on the host, see [`host_instruction`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_instruction: Option<HostInstruction>,
+}
+
+/// An instruction that makes a scheduler depend on the host, and that nothing can make a fault.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostInstruction {
+    /// `rdrand`, `rdseed` or `rdpid`.
+    pub name: String,
+    /// Where it is, relative to where the object is loaded.
+    pub address: u64,
 }
 
 /// Programs of these sections run natively: callbacks, and programs that only user space starts.
@@ -87,6 +99,7 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
         variables: of_section(&btf, ".rodata")
             .filter_map(|(name, kind)| Some(Variable { place: *symbols.get(&name)?, name, kind }))
             .collect(),
+        host_instruction: None,
     };
     let is_ops = |(name, _): &(String, VariableKind)| is_of_sched_ext(&btf, name);
     if let Some((name, _)) = of_section(&btf, ".struct_ops").find(is_ops) {
@@ -99,6 +112,25 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
         return Err("no struct sched_ext_ops: define one with SCX_OPS_DEFINE".into());
     }
     Ok(found)
+}
+
+/// Looks for the processor's random numbers and its own number in an object's code: `0f c7` and a
+/// register. The bytes may also be part of another instruction, so only a text that holds assembler
+/// is asked.
+pub fn host_instruction(native: &[u8]) -> Option<HostInstruction> {
+    let file = object::File::parse(native).ok()?;
+    let code = file.sections().filter(|section| section.kind() == object::SectionKind::Text);
+    code.filter_map(|section| Some((section.address(), section.data().ok()?))).find_map(
+        |(address, bytes)| {
+            let at = bytes.windows(3).position(|b| b[..2] == [0x0f, 0xc7] && b[2] >= 0xf0)?;
+            let name = match (bytes[at + 2], at.checked_sub(1).map(|before| bytes[before])) {
+                (0xf0..=0xf7, _) => "rdrand",
+                (_, Some(0xf3)) => "rdpid",
+                _ => "rdseed",
+            };
+            Some(HostInstruction { name: name.into(), address: address + at as u64 })
+        },
+    )
 }
 
 fn refuse_other_programs(open: &OpenObject) -> Result<(), String> {

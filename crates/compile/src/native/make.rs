@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::clang::{Complaint, Text, absolute, arch, fed, reading_a_pipe};
+use crate::clang::{Call, Complaint, Text, absolute, scratch};
 use crate::guarded;
 
 /// How schedulers and trampolines are compiled. Line tables are kept for naming the place of a
@@ -44,15 +44,20 @@ pub const LINK_FLAGS: &[&str] = &[
     "-o",
 ];
 
-/// Compiles and links one scheduler. The trampolines' object lies among the headers.
-pub fn object(clang: &Path, headers: &Path, source: &Text) -> Result<Vec<u8>, Complaint> {
-    let scratch =
-        tempfile::tempdir().map_err(|error| said(format!("no temporary folder: {error}")))?;
+/// Compiles and links one scheduler. The trampolines' object lies among the headers. Also says
+/// which files were read.
+pub fn object(
+    clang: &Path,
+    headers: &Path,
+    source: &Text,
+) -> Result<(Vec<u8>, Vec<PathBuf>), Complaint> {
+    let scratch = scratch()?;
     let part = scratch.path().join("scheduler.o");
-    compile(clang, headers, source, SCHEDULER_FLAGS, &part)?;
+    let read = compile(clang, headers, source, SCHEDULER_FLAGS, &part)?;
     let whole = scratch.path().join("scheduler.so");
     let mut link = Command::new(clang);
-    link.args(LINK_FLAGS).arg(&whole).arg(&part).arg(absolute(&trampolines(headers)));
+    link.arg("--no-default-config").args(LINK_FLAGS).arg(&whole).arg(&part);
+    link.arg(absolute(&trampolines(headers)));
     let reach = guarded::reach(clang, &[&absolute(headers)], scratch.path());
     let output =
         guarded::run(link, "", &reach).map_err(|error| Complaint::not_run(clang, &error))?;
@@ -62,7 +67,9 @@ pub fn object(clang: &Path, headers: &Path, source: &Text) -> Result<Vec<u8>, Co
     if !output.status.success() {
         return Err(link_complaint(&String::from_utf8_lossy(&output.stderr), source));
     }
-    std::fs::read(&whole).map_err(|error| said(format!("the linked object is gone: {error}")))
+    let object =
+        std::fs::read(&whole).map_err(|error| said(format!("the linked object is gone: {error}")));
+    Ok((object?, read))
 }
 
 /// The path of the trampolines' object below the headers.
@@ -70,29 +77,17 @@ pub fn trampolines(headers: &Path) -> PathBuf {
     headers.join("native/fairground/kfuncs.o")
 }
 
-/// Compiles one text to a relocatable object.
+/// Compiles one text to a relocatable object. Says which files were read.
 pub fn compile(
     clang: &Path,
     headers: &Path,
     source: &Text,
     flags: &[&str],
     to: &Path,
-) -> Result<(), Complaint> {
-    let mut command = reading_a_pipe(clang, headers, source);
-    command
-        .args(NATIVE_FLAGS)
-        .args(flags)
-        .arg(format!("-D__TARGET_ARCH_{}", arch()))
-        .args(["native", ".", "bpf-compat"].map(|part| include(&absolute(headers).join(part))))
-        .arg("-o")
-        .arg(to);
-    let output = fed(command, clang, headers, source, to)
-        .map_err(|error| Complaint::not_run(clang, &error))?;
-    if output.status.success() { Ok(()) } else { Err(Complaint::failed(clang, &output)) }
-}
-
-fn include(folder: &Path) -> String {
-    format!("-I{}", folder.display())
+) -> Result<Vec<PathBuf>, Complaint> {
+    let flags = [NATIVE_FLAGS, flags].concat();
+    let folders = &["native", ".", "bpf-compat"];
+    Call { clang, headers, source, flags: &flags, folders }.object(to)
 }
 
 fn said(message: String) -> Complaint {
@@ -120,10 +115,10 @@ fn link_complaint(stderr: &str, source: &Text) -> Complaint {
         format!("the model has no {symbol}(){place}")
     });
     Complaint {
-        file: source.label.to_owned(),
+        file: source.path.display().to_string(),
         line: missing.iter().find_map(|(line, _)| *line),
         message: lines.collect::<Vec<_>>().join("\n"),
-        interrupted: false,
+        ..Complaint::default()
     }
 }
 

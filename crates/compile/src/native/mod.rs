@@ -23,9 +23,9 @@ use addr2line::gimli::{self, EndianSlice, RunTimeEndian};
 use object::{Object, ObjectSection};
 
 use crate::object::OBJECTS_VARIABLE;
-use crate::{CompileError, Compiled, Source, clang};
+use crate::{CompileError, Compiled, Job, Source, clang};
 
-pub use facts::{Facts, Map, SymbolRange, Variable, VariableKind};
+pub use facts::{Facts, HostInstruction, Map, SymbolRange, Variable, VariableKind};
 
 /// A scheduler that the simulator can load.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,21 +61,24 @@ fn named(source: &Source, object: Vec<u8>, facts: Facts) -> Native {
 }
 
 fn fresh(source: &Source, twin: &Compiled) -> Result<(Vec<u8>, Facts), CompileError> {
-    let compiler = clang::find().map_err(|message| CompileError::new(&source.path, message))?;
-    let headers = crate::headers_for(&source.path)?;
-    let folder = std::path::Path::new(&source.path).parent().unwrap_or(std::path::Path::new("."));
-    let text = clang::Text { label: &source.path, folder, text: &source.text };
+    let job = Job::new(source)?;
+    let text = job.text();
     let complain = |complaint: clang::Complaint| {
-        if complaint.interrupted {
-            return CompileError::of(source, complaint);
+        let is_not_modelled = !complaint.interrupted && !complaint.refused;
+        let error = job.error(complaint);
+        if !is_not_modelled {
+            return error;
         }
-        let message = format!("not for the simulator: {}", complaint.message);
-        let error = CompileError::of(source, clang::Complaint { message, ..complaint });
-        CompileError { unsupported: true, ..error }
+        let message = format!("not for the simulator: {}", error.message);
+        CompileError { message, unsupported: true, ..error }
     };
-    let object = make::object(&compiler, &headers, &text).map_err(complain)?;
-    let facts = facts::facts(&twin.object, &object)
-        .map_err(|message| complain(clang::Complaint { message, ..Default::default() }))?;
+    let (object, read) = make::object(&job.clang, &job.headers, &text).map_err(complain)?;
+    job.check_read(&read)?;
+    let said = |message| complain(clang::Complaint { message, ..Default::default() });
+    let mut facts = facts::facts(&twin.object, &object).map_err(said)?;
+    if text.may_assemble && cfg!(target_arch = "x86_64") {
+        facts.host_instruction = facts::host_instruction(&object);
+    }
     Ok((object, facts))
 }
 

@@ -108,7 +108,7 @@ fn an_address_has_a_line() {
     let symbol = file.symbols().find(|symbol| symbol.name() == Ok("fifo_enqueue"));
     let line = find_line(&found.object, symbol.expect("it has an enqueue").address());
     let line = line.expect("the object has line tables");
-    assert_eq!(line.file, "schedulers/fifo.bpf.c");
+    assert_eq!(line.file, "fifo.bpf.c");
     // The function's opening brace, which is below its name.
     let mut before = source.text.lines().take(line.line as usize).skip(line.line as usize - 2);
     assert!(before.any(|text| text.contains("fifo_enqueue")), "{line:?}");

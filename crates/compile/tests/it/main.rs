@@ -3,3 +3,4 @@
 
 mod builtin;
 mod files;
+mod sealed;

@@ -89,6 +89,7 @@ pub fn execute(
     settings: &Settings,
     sink: &Sink<'_>,
 ) -> Result<()> {
+    sink.set_objects(prepared.hashes());
     for backend in Backend::EXECUTING {
         let own = trials.iter().filter(|trial| trial.backend == backend);
         let own: Vec<Trial> = own.cloned().collect();

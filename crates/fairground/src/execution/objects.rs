@@ -14,6 +14,7 @@ use spec::contestant::OPTION;
 use spec::source::{near, quoted};
 use store::SchedulerSource;
 
+use super::sink::ObjectHashes;
 use crate::exit::bad_input;
 
 /// Compiled schedulers by the SHA-256 of their source.
@@ -74,6 +75,19 @@ pub struct Prepared {
     pub bpf: Objects,
     /// For the simulator.
     pub native: Natives,
+}
+
+impl Prepared {
+    /// What records say of the objects.
+    pub fn hashes(&self) -> ObjectHashes {
+        let hash = |object: &[u8]| model::trial::sha256_hex(object)[..16].to_owned();
+        let native = self.native.iter().filter_map(|(sha256, native)| {
+            Some(((true, sha256.clone()), hash(&native.as_ref().ok()?.object)))
+        });
+        let bpf = self.bpf.iter();
+        let bpf = bpf.map(|(sha256, bpf)| ((false, sha256.clone()), hash(&bpf.object)));
+        native.chain(bpf).collect()
+    }
 }
 
 /// Compiles every scheduler file of the trials for the backends that run it, or finds it compiled.

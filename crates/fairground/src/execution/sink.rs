@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where every record goes: into the store at once, then to the progress display.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use anyhow::{Error, Result};
-use model::{Outcome, Progress, Provenance, Record};
+use model::{Outcome, Progress, Provenance, Record, SchedulerChoice};
+
+/// The name of the scheduler's object among a record's programs.
+const OBJECT: &str = "scheduler object";
+
+/// The beginnings of objects' SHA-256: whether the simulator runs the object, and the identity of
+/// its source.
+pub type ObjectHashes = BTreeMap<(bool, String), String>;
 
 pub type Keep<'a> = dyn FnMut(&[Record]) -> Result<()> + Send + 'a;
 pub type Hear<'a> = dyn FnMut(&Progress<'_>) + Send + 'a;
@@ -17,13 +25,31 @@ pub struct Sink<'a> {
     hear: Mutex<&'a mut Hear<'a>>,
     error: Mutex<Option<Error>>,
     stop: &'a AtomicBool,
+    /// What each record says of its scheduler's compiled object.
+    objects: OnceLock<ObjectHashes>,
 }
 
 impl<'a> Sink<'a> {
     /// A sink that hands records to `keep` and then progress to `hear`; `stop` ends it.
     pub fn new(keep: &'a mut Keep<'a>, hear: &'a mut Hear<'a>, stop: &'a AtomicBool) -> Sink<'a> {
         let (keep, hear) = (Mutex::new(keep), Mutex::new(hear));
-        Sink { keep, hear, error: Mutex::default(), stop }
+        Sink { keep, hear, error: Mutex::default(), stop, objects: OnceLock::new() }
+    }
+
+    /// Says which objects the trials run; before the first record.
+    pub fn set_objects(&self, objects: ObjectHashes) {
+        let _ = self.objects.set(objects);
+    }
+
+    /// Notes which object was run: one text may be compiled by several compilers.
+    fn with_object(&self, mut record: Record) -> Record {
+        if let SchedulerChoice::File { sha256, .. } = &record.trial.contestant.scheduler {
+            let key = (record.trial.backend.is_model(), sha256.clone());
+            if let Some(hash) = self.objects.get().and_then(|objects| objects.get(&key)) {
+                record.provenance.programs.insert(OBJECT.into(), hash.clone());
+            }
+        }
+        record
     }
 
     /// Keeps a record. When that fails, measuring stops: a number that cannot be kept is wasted.
@@ -36,7 +62,8 @@ impl<'a> Sink<'a> {
         if records.is_empty() {
             return;
         }
-        let records: Vec<Record> = records.into_iter().map(refuse_faulty).collect();
+        let records: Vec<Record> =
+            records.into_iter().map(|record| self.with_object(refuse_faulty(record))).collect();
         if let Err(error) = lock(&self.keep)(&records) {
             return self.fail(error);
         }

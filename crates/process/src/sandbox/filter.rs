@@ -10,7 +10,8 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-/// Memory, clocks and the process's own end.
+/// Memory and the process's own end. No clock and no chance: what a scheduler does must not depend
+/// on the host.
 const ALLOWED: &[libc::c_long] = &[
     libc::SYS_brk,
     libc::SYS_mmap,
@@ -19,8 +20,6 @@ const ALLOWED: &[libc::c_long] = &[
     libc::SYS_mprotect,
     libc::SYS_madvise,
     libc::SYS_futex,
-    libc::SYS_clock_gettime,
-    libc::SYS_getrandom,
     // `abort` and panics ask who they are; the C library asks for the number of CPUs when memory
     // runs out.
     libc::SYS_getpid,

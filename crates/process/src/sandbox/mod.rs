@@ -47,8 +47,8 @@ impl Parts {
         match (self.seccomp, self.landlock) {
             (true, true) => None,
             (true, false) => Some(
-                "this kernel has no Landlock: a scheduler that is compiled can read files of yours \
-                 into its own program",
+                "this kernel has no Landlock: the compiler can be made to open files of yours, and \
+                 only refuses what it made of them",
             ),
             (false, true) => Some(
                 "this kernel has no seccomp filters: a simulated scheduler can make system calls, \

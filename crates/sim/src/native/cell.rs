@@ -46,6 +46,7 @@ pub fn parts() -> Parts {
 /// The sandbox of all trials, made once.
 pub fn shared() -> Result<&'static Cell, String> {
     static SHARED: OnceLock<Result<Cell, String>> = OnceLock::new();
+    time_pages();
     let make = || Cell::new(parts(), &[NOWHERE[2], ANSWER, FAULT]).map_err(|why| why.to_string());
     SHARED.get_or_init(make).as_ref().map_err(Clone::clone)
 }
@@ -116,6 +117,37 @@ fn move_to(from: RawFd, to: RawFd) {
         // SAFETY: as above.
         unsafe { libc::close(to) };
     }
+}
+
+/// Takes away the clocks that need no system call: the instruction that reads the processor's one
+/// becomes a fault, and the kernel's pages with the time are unmapped. What a scheduler does must
+/// not depend on the host. Where the kernel refuses, they stay.
+pub fn hide_clock() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: plain system calls; nothing but the kernel's code for the time reads these pages, and
+    // the simulator never asks for the time.
+    unsafe {
+        libc::prctl(libc::PR_SET_TSC, libc::PR_TSC_SIGSEGV);
+        for (from, to) in time_pages() {
+            libc::munmap(*from as *mut libc::c_void, to - from);
+        }
+    }
+}
+
+/// The pages in which each process finds the kernel's time. They are at the same place in all
+/// processes that are forked from this one.
+fn time_pages() -> &'static [(usize, usize)] {
+    static PAGES: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
+    PAGES.get_or_init(|| {
+        let page = |line: &str| {
+            let (range, rest) = line.split_once(' ')?;
+            let (from, to) = range.split_once('-')?;
+            let number = |text| usize::from_str_radix(text, 16).ok();
+            rest.contains(" [vvar").then_some((number(from)?, number(to)?))
+        };
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        maps.lines().filter_map(page).collect()
+    })
 }
 
 /// Overwrites the values of all environment variables in this process's memory.

@@ -236,16 +236,6 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
     report(signal, address, context);
 }
 
-/// Makes the instruction that reads the processor's clock a fault: what a scheduler does must not
-/// depend on the host.
-pub fn hide_clock() {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a plain system call. Where the kernel refuses, the instruction works.
-    unsafe {
-        libc::prctl(libc::PR_SET_TSC, libc::PR_TSC_SIGSEGV);
-    }
-}
-
 /// Whether the instruction reads the processor's clock.
 #[cfg(target_arch = "x86_64")]
 fn reads_clock(info: *mut libc::siginfo_t, context: *mut c_void) -> bool {

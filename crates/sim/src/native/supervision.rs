@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use compile::native::Native;
+use compile::native::{Native, find_line};
 use model::{ActiveScheduler, KnobValue, Measured, Outcome, Record, SchedulerChoice, Trace, Trial};
 use serde::{Deserialize, Serialize};
 
@@ -105,6 +105,9 @@ pub fn supervise(
     let fault = |what| LabFault { trial: trial.id(), what };
     let cell = cell::shared().map_err(|why| fault(format!("no sandbox: {why}")))?;
     let patience = Patience { timeout, answer: cell::longest_answer(trial) };
+    if let Some(reason) = scheduler.and_then(host_instruction) {
+        return Ok(without(trial, Outcome::Failed { reason }));
+    }
     let ending = match fork_server::started() {
         Some(server) => server.isolated(trial, scheduler, patience, stop),
         None => {
@@ -113,6 +116,18 @@ pub fn supervise(
         }
     };
     record(ending, trial, scheduler, timeout)
+}
+
+/// Why a scheduler is not run: it has an instruction that no sandbox can forbid.
+fn host_instruction(native: &Native) -> Option<String> {
+    let found = native.facts.host_instruction.as_ref()?;
+    let line = find_line(&native.object, found.address);
+    let place = line.map(|line| format!(" ({}:{})", line.file, line.line)).unwrap_or_default();
+    Some(format!(
+        "the scheduler has the instruction {}, whose result depends on the host, which the \
+         sandbox forbids{place}",
+        found.name
+    ))
 }
 
 /// What a trial's process sends.

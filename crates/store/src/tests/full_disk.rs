@@ -19,7 +19,7 @@ fn shared_sessions_come_in_whole_or_not_at_all() {
     let session =
         |campaign| Session { campaign, origin: Some(origin.clone()), ..sample::session() };
     let source = SchedulerSource {
-        sha256: model::trial::sha256_hex(b"ab"),
+        sha256: model::trial::identity([("mine.bpf.c", "a"), ("mine.h", "b")]),
         name: "mine".into(),
         files: vec![("mine.bpf.c".into(), "a".into()), ("mine.h".into(), "b".into())],
     };

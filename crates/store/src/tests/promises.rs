@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::{all, filled, folder, sample};
-use crate::{Filter, SCHEMA_VERSION, Session, Store, StoreError};
+use crate::{Filter, SCHEMA_VERSION, SchedulerSource, Session, Store, StoreError};
 use rusqlite::Connection;
 
 #[test]
@@ -227,4 +227,20 @@ fn missing_files_and_folders_say_what_to_do() {
     let nowhere = folder.path().join("no/such/folder/a.db");
     let error = Store::open(&nowhere).err().expect("refused");
     assert!(matches!(error, StoreError::Unwritable { .. }), "{error}");
+}
+
+#[test]
+fn a_text_that_was_cut_anew_is_not_genuine() {
+    let files = |own: &str, header: &str| {
+        vec![("mine.bpf.c".to_owned(), own.to_owned()), ("mine.h".into(), header.into())]
+    };
+    let sha256 = model::trial::identity([("mine.bpf.c", "a\nb\n"), ("mine.h", "c\n")]);
+    let source = |files| SchedulerSource { sha256: sha256.clone(), name: "mine".into(), files };
+    assert!(source(files("a\nb\n", "c\n")).is_genuine());
+    for (own, header) in [("a\n", "b\nc\n"), ("a\nb\nc\n", ""), ("", "a\nb\nc\n")] {
+        assert!(!source(files(own, header)).is_genuine(), "{own}{header}");
+    }
+    assert!(!source(vec![("mine.bpf.c".into(), "a\nb\nc\n".into())]).is_genuine());
+    // A text that has the name of tapes is no scheduler, whatever it holds.
+    assert!(!source(vec![("tapes".into(), "a\nb\nc\n".into())]).is_genuine());
 }

@@ -78,7 +78,7 @@ pub fn build(site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Emulator> {
     let builds = site.home.join("emulator-builds");
     let workshop =
         source::open_program(site.home, &builds, &definition.source, &definition.tools, hear)?;
-    for guessed in tree::prepare(&workshop.folder, &changes())? {
+    for guessed in tree::prepare(&workshop.folder, &changes(), None)? {
         hear(BuildEvent::Note(&format!("the lines around a change differ: {guessed}")));
     }
     let ninja = Ninja { workshop: &workshop, stop: site.stop, jobs: site.jobs };

@@ -203,7 +203,7 @@ fn tapes_texts<'a>(
         texts.extend(tapes.into_iter().map(|tapes| SchedulerSource {
             sha256: tapes.sha256,
             name: trial.workload.cell(),
-            files: vec![("tapes".into(), tapes.text)],
+            files: vec![(store::TAPES.into(), tapes.text)],
         }));
     }
     Ok(texts)

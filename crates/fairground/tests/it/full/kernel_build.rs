@@ -104,6 +104,49 @@ fn mistakes_are_named_before_anything_is_unpacked() {
     assert!(!bench.path("home/kernel-builds").exists(), "nothing was unpacked");
 }
 
+/// A source of two files in place of Debian's, which no `make` can build.
+fn small_source(bench: &Bench) -> PathBuf {
+    let package = bench.path("home/kernel-builds/linux-source-6.12_6.12.1-1");
+    for (name, text) in [("a.c", "one\n"), ("b.c", "safe\n"), ("sched/core.c", "")] {
+        let path = package.join("src/kernel").join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+        std::fs::write(path, text).expect("it can be written");
+    }
+    let content = "0".repeat(64);
+    let facts = format!(r#"{{"source": "linux-source-6.12_6.12.1-1", "content": "{content}"}}"#);
+    std::fs::write(package.join("source.json"), facts).expect("it can be written");
+    package.join("src/kernel")
+}
+
+#[test]
+fn a_base_is_built_of_what_was_unpacked() {
+    testing::beyond_cargo_test!("needs what builds a kernel");
+    need!(guest(&["flex", "bison", "bc", "pahole", "patch", "xz"]));
+    const FIRST: &str = "diff --git a/kernel/a.c b/kernel/a.c\n--- a/kernel/a.c\n\
+                         +++ b/kernel/a.c\n@@ -1 +1 @@\n-one\n+two\n";
+    for second in [
+        "--- a/kernel/b.c\n+++ b/kernel/b.c\n@@ -1 +1 @@\n-safe\n+changed\n",
+        "diff --git a/kernel/b.c b/kernel/c.c\nsimilarity index 100%\n\
+         rename from kernel/b.c\nrename to kernel/c.c\n",
+    ] {
+        let bench = Bench::new();
+        let kernel = small_source(&bench);
+        bench.write("mine.patch", &format!("{FIRST}{second}"));
+        refusal(&bench, &["--base", "base-6.12", "--patch", "mine.patch", "--name", "mine"]);
+        let text = |name: &str| std::fs::read_to_string(kernel.join(name)).ok();
+        assert_eq!(text("a.c").as_deref(), Some("two\n"));
+        assert_ne!(text("b.c").as_deref(), Some("safe\n"));
+        refusal(&bench, &["base-6.12"]);
+        assert_eq!((text("a.c").as_deref(), text("c.c")), (Some("one\n"), None));
+        assert_eq!(text("b.c").as_deref(), Some("safe\n"));
+        std::fs::write(kernel.join("b.c"), "changed by somebody\n").expect("it can be written");
+        let arguments = ["kernel", "build", "base-6.12"];
+        let mut command = bench.fairground(&arguments);
+        let said = stderr(&command.env("FAIRGROUND_HOME", bench.path("home")).assert().code(3));
+        assert!(said.contains("not as it was unpacked: kernel/b.c; remove "), "{said}");
+    }
+}
+
 #[test]
 fn every_definition_is_listed_with_its_file() {
     testing::beyond_cargo_test!("takes minutes");

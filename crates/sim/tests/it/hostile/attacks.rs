@@ -45,6 +45,8 @@ pub const CALLS: &[(&str, &str, i64)] = &[
     ("move the stack of the handlers", "sigaltstack", 131),
     ("change the personality", "personality", 135),
     ("change priorities", "setpriority", 141),
+    ("read the kernel's clock", "clock_gettime", 228),
+    ("ask the kernel for chance", "getrandom", 318),
     ("become a real-time process", "sched_setscheduler", 144),
     ("change the processor's tables", "modify_ldt", 154),
     ("outlive the parent", "prctl", 157),

@@ -7,7 +7,7 @@ use model::{Clock, Outcome, Record, trial};
 use super::Cleaner;
 
 /// Facts of a kernel that do not identify its owner.
-pub const PUBLIC_FACTS: [&str; 30] = [
+pub const PUBLIC_FACTS: [&str; 31] = [
     "HZ",
     "autogroup",
     "base_slice_ns",
@@ -37,6 +37,7 @@ pub const PUBLIC_FACTS: [&str; 30] = [
     "timer_slack_ns",
     "fair",
     "headers",
+    "source_tree_sha256",
     "virtualisation",
 ];
 

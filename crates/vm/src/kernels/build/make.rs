@@ -81,6 +81,8 @@ impl<'a> Make<'a> {
             make.env_remove(name);
         }
         make.env("LC_ALL", "C")
+            // Programs of the source leave nothing in it.
+            .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 2026")
             .env("KBUILD_BUILD_USER", "fairground")
             .env("KBUILD_BUILD_HOST", "fairground")

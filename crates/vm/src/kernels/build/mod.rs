@@ -7,8 +7,8 @@
 //!                                 config (minimal + options) ─► make ─► kept among the kernels
 //! ```
 //!
-//! Read in this order: [`definition`], `patches` (found by SHA-256), `source` and `tree` (what is
-//! compiled), `build_config` and [`needs`] (how), `tools` and `make` (by what), [`steps`] (in which
+//! Read in this order: [`definition`], `patches` (found by SHA-256), `source`, `pristine` and `tree`
+//! (what is compiled), `build_config` and [`needs`] (how), `tools` and `make` (by what), [`steps`] (in which
 //! order). `crate::emulator` builds the QEMU for virtual time in the same way.
 //!
 //! What is not here: kernels that are downloaded, and booting (`vm`).
@@ -18,6 +18,7 @@ pub mod definition;
 mod make;
 pub mod needs;
 mod patches;
+mod pristine;
 pub(crate) mod source;
 pub mod steps;
 pub(crate) mod tools;

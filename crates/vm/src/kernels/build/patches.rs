@@ -107,6 +107,79 @@ fn is_due(replacement: &Replacement, tree: &Path) -> Result<bool> {
     Ok(String::from_utf8_lossy(&text).contains(&replacement.has))
 }
 
+/// Lines of a unified diff besides hunks, by their beginnings.
+const HEADERS: &[&str] = &[
+    "diff --git ",
+    "index ",
+    "old mode ",
+    "new mode ",
+    "new file mode ",
+    "deleted file mode ",
+    "similarity index ",
+    "dissimilarity index ",
+    "rename from ",
+    "rename to ",
+    "copy from ",
+    "copy to ",
+    "--- ",
+    "+++ ",
+];
+
+/// The unified diff in a text, without what stands around it. `patch` takes other forms, too, and
+/// runs one of them as a script of an editor; it never sees them.
+///
+/// # Errors
+/// The text holds another form, with the number of its line, or no diff.
+pub fn unified(text: &str) -> Result<String, String> {
+    let mut diff = String::new();
+    let (mut old, mut new) = (0_u64, 0_u64);
+    for (line, number) in text.split_inclusive('\n').zip(1..) {
+        if old > 0 || new > 0 {
+            let (is_old, is_new) = match line.as_bytes()[0] {
+                b' ' | b'\n' | b'\r' => (true, true),
+                b'-' => (true, false),
+                b'+' => (false, true),
+                b'\\' => (false, false),
+                _ => return Err(format!("line {number}: the hunk ends too early")),
+            };
+            (old, new) = (old.saturating_sub(is_old.into()), new.saturating_sub(is_new.into()));
+        } else if let Some(lengths) = hunk(line) {
+            (old, new) = lengths;
+        } else if is_of_another_form(line) {
+            return Err(format!("line {number}: this is no unified diff; make one by `git diff`"));
+        } else if !HEADERS.iter().chain(&["\\"]).any(|header| line.starts_with(header)) {
+            continue;
+        }
+        diff.push_str(line);
+    }
+    if diff.is_empty() { Err("it holds no unified diff".into()) } else { Ok(diff) }
+}
+
+/// How many lines of the old and of the new text stand below `@@ -1,2 +1,3 @@`.
+fn hunk(line: &str) -> Option<(u64, u64)> {
+    let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
+    let (old, new) = ranges.split_once(" +")?;
+    let length = |range: &str| match range.split_once(',') {
+        Some((_, length)) => length.parse().ok(),
+        None => Some(1),
+    };
+    Some((length(old)?, length(new)?))
+}
+
+/// Whether a line begins a change in a form that is no unified diff: `***`, `@@@`, a binary one, or
+/// a command such as `3,5c` or `3c7`.
+fn is_of_another_form(line: &str) -> bool {
+    let line = line.trim();
+    let is_command = line.starts_with(|first: char| first.is_ascii_digit())
+        && line.contains(['a', 'c', 'd', 'i', 's'])
+        && line
+            .chars()
+            .all(|c| c.is_ascii_digit() || matches!(c, ',' | 'a' | 'c' | 'd' | 'i' | 's'));
+    let begins =
+        ["***************", "@@", "GIT binary patch"].iter().any(|it| line.starts_with(it));
+    is_command || begins || (line.starts_with("Binary files ") && line.ends_with(" differ"))
+}
+
 /// The parts of a patch, one for each file.
 fn sections(text: &str) -> Vec<&str> {
     let by_git = text.lines().any(|line| line.starts_with("diff --git "));
@@ -133,15 +206,6 @@ fn path_of(section: &str) -> Option<&str> {
         path.split_once('/').map(|(_, rest)| rest).filter(|_| path != "/dev/null")
     };
     path("+++ ").or_else(|| path("--- "))
-}
-
-/// All paths that a patch changes, adds or removes.
-pub fn paths(text: &str) -> Vec<String> {
-    let mut paths: Vec<String> =
-        sections(text).into_iter().filter_map(path_of).map(str::to_owned).collect();
-    paths.sort();
-    paths.dedup();
-    paths
 }
 
 #[cfg(test)]
@@ -201,10 +265,23 @@ mod tests {
     }
 
     #[test]
-    fn the_paths_of_a_patch_are_known_in_both_forms() {
-        assert_eq!(paths(TEXT), ["drivers/b.c", "kernel/a.c"]);
-        let plain =
-            "--- a/x.c\t2020\n+++ b/x.c\t2020\n@@ -1 +0,0 @@\n--- y\n--- a/z.c\n+++ /dev/null\n";
-        assert_eq!(paths(plain), ["x.c", "z.c"]);
+    fn only_unified_diffs_are_left() {
+        let hunk = "--- a/a.c\n+++ b/a.c\n@@ -1,2 +1,2 @@\n one\n-3d\n+1c\n";
+        let mail = format!("From: a\nSubject: b\n---\n a.c | 2 +-\n\n{hunk}-- \n2.39\n");
+        assert_eq!(unified(&mail).unwrap(), hunk);
+        assert_eq!(unified(TEXT).unwrap(), TEXT.strip_prefix("From: a\n\n").unwrap());
+        for (text, words) in [
+            (format!("{hunk}--- a/a.c\n+++ b/a.c\n1c\ntwo\n.\nw e.c\n"), "line 9: this is no"),
+            (format!("{hunk}  1d\n"), "line 7: this is no"),
+            (format!("{hunk}3,4s/x/y/\n!touch x\n"), "ok"),
+            ("*** a/a.c\n--- b/a.c\n***************\n*** 1 ****\n".into(), "line 3: this is no"),
+            ("--- a/a.c\n+++ b/a.c\n@@ -1,2 +1 @@\n-a\nb\n".into(), "line 5: the hunk ends"),
+            ("words\n".into(), "it holds no unified diff"),
+        ] {
+            match unified(&text) {
+                Ok(diff) => assert_eq!((diff.as_str(), words), (hunk, "ok")),
+                Err(why) => assert!(why.starts_with(words), "{text}: {why}"),
+            }
+        }
     }
 }

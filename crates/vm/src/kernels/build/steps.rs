@@ -11,6 +11,7 @@ use model::trial::sha256_hex;
 
 use crate::kernels::build::definition::{Definition, FUZZ};
 use crate::kernels::build::make::Make;
+use crate::kernels::build::pristine::Pristine;
 use crate::kernels::build::source::{SourceFacts, Workshop};
 use crate::kernels::build::tree::{self, Change};
 use crate::kernels::build::{BuildEvent, Hear, build_config, patches, refused, source, tools};
@@ -80,10 +81,8 @@ pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kern
         return Ok(kernel);
     }
     let workshop = &opened.workshop;
-    for guessed in tree::prepare(&workshop.folder, &opened.changes)? {
-        hear(BuildEvent::Note(&format!(
-            "the lines around a change differ, look where it is: {guessed}"
-        )));
+    if order.definition().is_some() {
+        facts.insert("source_tree_sha256".to_owned(), prepare(&opened, hear)?);
     }
     let make = Make::new(workshop, &order.name, site.jobs, site.stop)?;
     hear(BuildEvent::Note("configuring"));
@@ -106,6 +105,24 @@ pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kern
         facts,
     };
     add_own(site.home, &own)
+}
+
+/// Makes the source what was unpacked, with the changes, and compares it with that. Returns the
+/// SHA-256 of what was unpacked.
+fn prepare(opened: &Opened, hear: &mut Hear<'_>) -> Result<String> {
+    let folder = &opened.workshop.folder;
+    if !Pristine::is_noted(folder) {
+        tree::prepare(folder, &[], None)?;
+        hear(BuildEvent::Note("noting what the source is before anything changes it"));
+    }
+    let pristine = Pristine::open(folder)?;
+    hear(BuildEvent::Note("comparing the source with what was unpacked"));
+    for guessed in tree::prepare(folder, &opened.changes, Some(&pristine))? {
+        hear(BuildEvent::Note(&format!(
+            "the lines around a change differ, look where it is: {guessed}"
+        )));
+    }
+    Ok(pristine.sha256)
 }
 
 /// Refuses what the user got wrong, before programs are missed that take an installation.
