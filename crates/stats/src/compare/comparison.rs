@@ -94,6 +94,9 @@ pub struct Entry {
     /// Hodges–Lehmann shift against the baseline, of pairs where blocks are whole; `None` for the
     /// baseline itself.
     pub shift: Option<Shift>,
+    /// The baseline's shift against this contestant, where a verdict may need it.
+    #[serde(skip)]
+    pub shift_from_baseline: Option<Shift>,
     /// The chance of such a difference without a real one; `None` with too few trials for any
     /// claim.
     pub p_value: Option<PValue>,

@@ -13,6 +13,7 @@ use model::Backend;
 use crate::compare::comparison::{Cell, Row};
 use crate::compare::evidence;
 use crate::compare::evidence::PValue;
+use crate::compare::shift::Shift;
 use crate::compare::verdict::{Verdict, judge};
 use crate::rank::holm::units_needed;
 use model::MeasureKey;
@@ -71,9 +72,17 @@ pub(crate) fn judge_all(cells: &mut [Cell]) {
         let baseline = row.entries.iter().find(|entry| entry.verdict == Verdict::Baseline);
         let baseline_trials = baseline.map_or(0, |entry| entry.trials);
         for entry in row.entries.iter_mut().filter(|entry| entry.verdict != Verdict::Baseline) {
-            let (shift, trials) = (entry.shift.as_ref(), entry.trials.min(baseline_trials));
+            let trials = entry.trials.min(baseline_trials);
             let p = entry.p_value.map(|p| p.adjusted);
-            entry.verdict = judge(shift, p, entry.by_seed, trials, row.direction);
+            let said = |shift: &Option<Shift>| {
+                judge(shift.as_ref(), p, entry.by_seed, trials, row.direction)
+            };
+            let verdict = said(&entry.shift);
+            entry.verdict = if verdict.needs_both_sides() {
+                verdict.agreed(said(&entry.shift_from_baseline))
+            } else {
+                verdict
+            };
         }
         let entries = &row.entries;
         row.leaders = row.leaders.take().map(|found| found.judged_by(entries, row.direction));

@@ -22,7 +22,7 @@ use crate::compare::leaders::leaders;
 use crate::compare::noise_floor::noise;
 use crate::compare::notes::notes;
 use crate::compare::shift::{Shift, median_interval, p_value, shift};
-use crate::compare::verdict::Verdict;
+use crate::compare::verdict::{Verdict, judge};
 use crate::number::interval::{CONFIDENCE, TRIALS_NEEDED};
 use crate::number::median::median;
 use crate::records::columns::{CellKey, Column, boots, cells, columns, headlines};
@@ -180,21 +180,10 @@ impl Judge<'_> {
         let baseline = columns.get(&self.options.baseline).unwrap_or(&absent);
         let entry = |name: &String| {
             let column = columns.get(name).unwrap_or(&absent);
-            let seed = self.options.seed.derive(&format!("{measure} {name}"));
             if *name == self.options.baseline {
-                return self.alone(name, column, Verdict::Baseline, seed);
+                return self.alone(name, column, Verdict::Baseline, self.seed(&measure, name));
             }
-            let seed_of_shift = seed.derive("shift");
-            let (shift, p_value) = against(column, baseline, self.options.resamples, seed_of_shift);
-            let by_seed = (self.clock == Clock::Virtual)
-                .then(|| SeedCounts::from_samples(&column.samples, &baseline.samples));
-            // The verdict is set once all comparisons of the family are known.
-            Entry {
-                shift,
-                p_value,
-                by_seed,
-                ..self.alone(name, column, Verdict::NotMeasured, seed)
-            }
+            self.beside(name, &measure, column, baseline)
         };
         let entries = self.contestants.iter().map(entry).collect();
         let mut row =
@@ -208,6 +197,39 @@ impl Judge<'_> {
         row
     }
 
+    fn seed(&self, measure: &MeasureKey, contestant: &str) -> Seed {
+        self.options.seed.derive(&format!("{measure} {contestant}"))
+    }
+
+    /// A contestant beside the baseline. The verdict is set once all comparisons of the family are
+    /// known.
+    fn beside(
+        &self,
+        name: &str,
+        measure: &MeasureKey,
+        column: &Column,
+        baseline: &Column,
+    ) -> Entry {
+        let by_seed = (self.clock == Clock::Virtual)
+            .then(|| SeedCounts::from_samples(&column.samples, &baseline.samples));
+        let shift_of = |name: &str, ours: &Column, theirs: &Column| {
+            let seed = self.seed(measure, name).derive("shift");
+            against(ours, theirs, self.options.resamples, seed)
+        };
+        let (shift, p_value) = shift_of(name, column, baseline);
+        let trials = column.samples.len().min(baseline.samples.len());
+        let p = p_value.map(|p| p.raw);
+        let verdict = judge(shift.as_ref(), p, by_seed, trials, measure.unit_and_direction().1);
+        let turned = || shift_of(&self.options.baseline, baseline, column).0;
+        Entry {
+            shift,
+            shift_from_baseline: verdict.needs_both_sides().then(turned).flatten(),
+            p_value,
+            by_seed,
+            ..self.alone(name, column, Verdict::NotMeasured, self.seed(measure, name))
+        }
+    }
+
     fn alone(&self, name: &str, column: &Column, verdict: Verdict, seed: Seed) -> Entry {
         let median = median(&column.values());
         let verdict = if median.is_none() { Verdict::NotMeasured } else { verdict };
@@ -218,6 +240,7 @@ impl Judge<'_> {
             median,
             interval: median_interval(column, self.options.resamples, seed),
             shift: None,
+            shift_from_baseline: None,
             p_value: None,
             by_seed: None,
             verdict,

@@ -20,7 +20,8 @@ use crate::records::pairing::SeedCounts;
 pub enum Verdict {
     Baseline,
     /// The interval of the shift lies wholly on the good side, the shift or every matched pair
-    /// differs by more than [`MARGIN_PERCENT`], and the corrected p value is at most 5 %.
+    /// differs by more than [`MARGIN_PERCENT`], and the corrected p value is at most 5 %; the same
+    /// with the baseline and the contestant exchanged.
     Better,
     /// The same on the bad side.
     Worse,
@@ -28,7 +29,7 @@ pub enum Verdict {
     More,
     /// The same below 0, of a measure that explains and does not judge.
     Less,
-    /// The interval lies wholly within [`MARGIN_PERCENT`].
+    /// The interval lies wholly within [`MARGIN_PERCENT`], also with the sides exchanged.
     Equivalent,
     /// Everything else: the interval reaches beyond the margin, and contains 0; or the shift lies
     /// within the margin; or the corrected p value is above 5 %.
@@ -68,6 +69,28 @@ impl Verdict {
 
     pub fn is_claim(self) -> bool {
         matches!(self, Verdict::Better | Verdict::Worse | Verdict::More | Verdict::Less)
+    }
+
+    /// Whether it rests on an interval, which from the other side is another one.
+    pub(crate) fn needs_both_sides(self) -> bool {
+        self.is_claim() || self == Verdict::Equivalent
+    }
+
+    /// The verdict on the baseline compared with the contestant.
+    fn turned(self) -> Verdict {
+        match self {
+            Verdict::Better => Verdict::Worse,
+            Verdict::Worse => Verdict::Better,
+            Verdict::More => Verdict::Less,
+            Verdict::Less => Verdict::More,
+            other => other,
+        }
+    }
+
+    /// What holds from both sides, whichever of them is called the baseline: percents of the two
+    /// differ, and so does what chance draws for their intervals.
+    pub(crate) fn agreed(self, from_baseline: Verdict) -> Verdict {
+        if self == from_baseline.turned() { self } else { Verdict::NotDistinguishable }
     }
 }
 

@@ -133,6 +133,34 @@ proptest! {
     }
 
     #[test]
+    fn what_one_says_of_the_other_does_not_depend_on_the_baseline(
+        values in prop::collection::vec((99.0..101.0f64, 99.0..101.0f64), 6..14),
+        percent in -2.5..2.5f64, is_paired in any::<bool>(), clock in clock(),
+    ) {
+        let (one, other): (Vec<f64>, Vec<f64>) = values.into_iter().unzip();
+        let other: Vec<f64> = other.iter().map(|value| value * (1.0 + percent / 100.0)).collect();
+        let mut race = [trials("one", &one, clock), trials("other", &other, clock)].concat();
+        if !is_paired {
+            // More trials on one side: incomplete blocks are not paired.
+            race.extend(trials("other", &[other[0]; 15], clock).into_iter().skip(one.len()));
+            race.iter_mut().filter(|record| record.trial.contestant.name == "one").for_each(|record| {
+                record.trial.block += 100;
+            });
+        }
+        let against = |base: &str, mine: &str| {
+            let comparison = compare(&race, &Options { resamples: 100, ..Options::against(base) });
+            row(&comparison, mine).0
+        };
+        let (there, back) = (against("one", "other"), against("other", "one"));
+        let turned = match there {
+            Verdict::Better => Verdict::Worse,
+            Verdict::Worse => Verdict::Better,
+            same => same,
+        };
+        prop_assert_eq!(back, turned);
+    }
+
+    #[test]
     fn no_table_contradicts_its_leaders(
         values in prop::collection::vec(prop::collection::vec(90.0..110.0f64, 8), 4), step in 0.0..8.0f64,
     ) {
