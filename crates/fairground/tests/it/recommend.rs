@@ -58,8 +58,9 @@ fn the_same_seed_gives_the_same_text() {
 #[test]
 fn the_printed_commands_work() {
     let bench = Bench::new();
-    let race = ["recommend", "--on", "sim", "--machine", "uniprocessor", "--care", "server"];
-    let said = stdout(&bench.run(&[&race[..], &["--scheduler", "bmq"]].concat()).success());
+    let race = ["recommend", "--on", "sim", "--machine", "uniprocessor", "--scheduler", "bmq"];
+    let own = ["--workload", "messaging groups=1"];
+    let said = stdout(&bench.run(&[&race[..], &own].concat()).success());
     let after = |what: &str| {
         let mut lines = said.lines().skip_while(|line| *line != what);
         lines.nth(1).unwrap_or_else(|| panic!("{what}: {said}")).trim().to_owned()
