@@ -37,6 +37,11 @@ pub fn bad_input(message: impl Into<String>) -> Error {
     BadInput(message.into()).into()
 }
 
+/// Trials were ended by Ctrl-C before their answer was there.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted")]
+pub struct Interrupted;
+
 /// What became of a file that was to be written: bad input if the user named one that cannot be.
 pub fn unwritable(path: &Path, error: io::Error) -> Error {
     use io::ErrorKind::{
@@ -63,7 +68,10 @@ pub fn interrupted() -> ExitCode {
 /// Prints an error for a person and returns the exit code that belongs to it.
 pub fn report(error: &Error) -> ExitCode {
     let code = code(error);
-    if code != 0 {
+    if let Some(error) = error.chain().find(|error| is_interrupted(*error)) {
+        // What it was about to do is of no interest.
+        tell(format_args!("fairground: {error}"));
+    } else if code != 0 {
         let limit = if error.chain().any(is_file_limit) { BEYOND_LIMIT } else { "" };
         tell(format_args!("fairground: {error:#}{limit}"));
     }
@@ -83,6 +91,7 @@ pub fn code(error: &Error) -> u8 {
 /// The compiler, or the build of a kernel, was ended by Ctrl-C.
 fn is_interrupted(error: &(dyn std::error::Error + 'static)) -> bool {
     error.is::<vm::kernels::build::Interrupted>()
+        || error.is::<Interrupted>()
         || error.downcast_ref::<compile::CompileError>().is_some_and(|error| error.interrupted)
 }
 

@@ -47,7 +47,7 @@ pub fn not_here(program: &str) -> String {
 
 /// The first line that a program prints for `--version`.
 pub fn version(program: impl AsRef<OsStr>) -> io::Result<String> {
-    let output = Command::new(program).arg("--version").output()?;
+    let output = process::stop::output(Command::new(program).arg("--version"))?;
     let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.lines().next().unwrap_or_default().trim().to_owned())
 }

@@ -58,7 +58,7 @@ const FIRMWARE: [&str; 2] = ["bios-256k.bin", "linuxboot_dma.bin"];
 
 /// Where the installed QEMU looks for firmware; empty if it does not say.
 pub fn firmware_folders() -> Vec<String> {
-    let output = Command::new(PROGRAM).args(["-L", "help"]).output();
+    let output = process::stop::output(Command::new(PROGRAM).args(["-L", "help"]));
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     text.unwrap_or_default().lines().map(str::to_owned).collect()
 }

@@ -220,7 +220,9 @@ fn load(sources: &[Source], backend: Backend, kernel: Option<&Kernel>) -> Result
         records.extend_from_slice(new);
         Ok(())
     };
-    execution::records_of(&trials, &prepared, &settings, &mut keep, &mut |_| {})?;
+    if !execution::records_of(&trials, &prepared, &settings, &mut keep, &mut |_| {})? {
+        return Err(exit::Interrupted.into());
+    }
     records.sort_by(|first, second| first.trial.contestant.name.cmp(&second.trial.contestant.name));
     Ok(records)
 }
