@@ -84,12 +84,12 @@ fn a_file_that_may_not_grow_is_named_and_nothing_is_lost() {
     assert!(said.contains("may not grow beyond the limit for files here (`ulimit -f`)"), "{said}");
     let kept = bench.records("fairground.db").len();
     assert!((1..100).contains(&kept), "{kept} records");
+    bench.run(&arguments).success();
+    assert_eq!(bench.records("fairground.db").len(), 100);
     let output = limited(&bench, "ulimit -f 100", &["export", "json", "-o", "all.json"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{:?}: {said}", output.status);
     assert!(said.contains("all.json: File too large") && said.contains("`ulimit -f`"), "{said}");
-    bench.run(&arguments).success();
-    assert_eq!(bench.records("fairground.db").len(), 100);
 }
 
 /// The children of a process that lead a session of their own, as the fork server does.
