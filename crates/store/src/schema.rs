@@ -89,7 +89,8 @@ fn refuse_strange(connection: &Connection, path: &Path) -> Result<(), StoreError
     for found in all.query_map([], definition).map_err(failed)? {
         let found = found.map_err(failed)?;
         let (kind, name, _) = &found;
-        if !missing.remove(&found) && !(kind == "table" && OF_ANALYZE.contains(&name.as_str())) {
+        let is_sqlites = kind == "table" && OF_ANALYZE.contains(&name.as_str());
+        if !is_sqlites && !missing.remove(&found) {
             return Err(StoreError::Strange {
                 path: path.into(),
                 kind: text::line(kind),

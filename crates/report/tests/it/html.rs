@@ -12,7 +12,7 @@ use testing::page_data as data;
 #[test]
 fn nothing_is_loaded_from_outside() {
     let page = usual_page();
-    let own = own_part(&page);
+    let own = own_part(page);
     for outside in ["http://", "https://", "src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
         assert!(!own.contains(outside), "the page has {outside}");
     }
@@ -24,7 +24,7 @@ fn nothing_is_loaded_from_outside() {
 #[test]
 fn every_outcome_that_is_not_ok_is_there_with_reason_and_dump() {
     let page = usual_page();
-    let failures = section(&page, "failures");
+    let failures = section(page, "failures");
     for needle in [
         "1&nbsp;ejected",
         "1&nbsp;hung",
@@ -171,7 +171,7 @@ fn two_backends_stand_side_by_side() {
 #[test]
 fn traced_trials_are_explained() {
     let page = usual_page();
-    let why = section(&page, "why");
+    let why = section(page, "why");
     assert_eq!(why.matches("<details").count(), 4, "one for each traced trial");
     for needle in
         ["fair_waker", "hog", "Meanwhile CPU", "Idle while work waited", "class=\"parts\""]
@@ -187,7 +187,7 @@ fn traced_trials_are_explained() {
 fn every_pair_of_contestants_has_a_line_that_tells_them_apart() {
     let records = synthetic::experiment();
     let page = usual_page();
-    let section = section(&page, "separation");
+    let section = section(page, "separation");
     let names: BTreeSet<&str> = records.iter().map(|r| r.trial.contestant.name.as_str()).collect();
     let pairs = names.len() * (names.len() - 1) / 2;
     assert_eq!(section.matches("<tr><th scope=\"row\">").count(), pairs, "{section}");
@@ -198,7 +198,7 @@ fn every_pair_of_contestants_has_a_line_that_tells_them_apart() {
 fn the_first_screen_has_a_line_for_each_headline_measure_of_a_load_and_machine() {
     let records = synthetic::experiment();
     let page = usual_page();
-    let answer = section(&page, "answer");
+    let answer = section(page, "answer");
     let table = &answer[answer.find("<table class=\"best\"").expect("the table")..];
     let table = &table[..table.find("</table>").expect("its end")];
     let mut loads: BTreeSet<(&str, &str, &str)> = BTreeSet::new();
@@ -214,11 +214,11 @@ fn the_first_screen_has_a_line_for_each_headline_measure_of_a_load_and_machine()
 #[test]
 fn the_trade_off_is_drawn_with_its_numbers() {
     let page = usual_page();
-    let trade_off = section(&page, "trade-off");
+    let trade_off = section(page, "trade-off");
     assert!(trade_off.contains("throughput_ratio") && trade_off.contains("eevdf-6.12"));
     let figures = page.matches("<figure class=\"drawn\"").count();
     let here = page.matches("data-csv=\"contestant,").count();
-    let packed = data(&page)["numbers"].as_array().expect("numbers").len();
+    let packed = data(page)["numbers"].as_array().expect("numbers").len();
     assert_eq!((here, packed), (1, 10));
     assert_eq!(here + packed, figures, "each has its numbers");
 }
@@ -242,7 +242,7 @@ fn measures_that_nobody_has_are_a_sentence_and_no_row() {
 fn how_trials_went_over_time_is_drawn_where_it_was_measured() {
     let mut records = synthetic::experiment();
     let page = usual_page();
-    let section = section(&page, "over-time");
+    let section = section(page, "over-time");
     // A fold for each cell; pictures where there are numbers, which are three series of eight
     // contestants, and no task forks.
     assert_eq!(section.matches("<details class=\"cell\"").count(), 11);

@@ -11,7 +11,6 @@ mod bad_workloads;
 mod good;
 mod good_rtapp;
 mod names;
-#[rustfmt::skip]
 
 use std::path::{Path, PathBuf};
 

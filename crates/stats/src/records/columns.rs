@@ -161,7 +161,7 @@ pub(crate) fn columns(records: &[&Record]) -> Columns {
 }
 
 /// Planned boot and real boot: a crash in between makes two.
-fn boot<'a>(record: &'a Record) -> (u32, &'a str) {
+fn boot(record: &Record) -> (u32, &str) {
     (record.trial.boot, &record.provenance.boot_id)
 }
 

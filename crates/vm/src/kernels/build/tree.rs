@@ -4,6 +4,7 @@
 //! thus have one path and one folder of objects, and `make` compiles only what a patch changes.
 //! What nobody touched is compared with what was unpacked (`pristine`).
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
@@ -98,9 +99,9 @@ fn apply_kept(
     // A file that is patched twice fails here; it is named all the same.
     let (_, said, _) = patch(&source, change, &["--dry-run"])?;
     for path in touched(&said, change)? {
-        if !state.touched.contains_key(&path) {
-            let was_there = keep(folder, &path)?;
-            state.touched.insert(path, was_there);
+        if let Entry::Vacant(place) = state.touched.entry(path) {
+            let was_there = keep(folder, place.key())?;
+            place.insert(was_there);
         }
     }
     write(file, state)?;
