@@ -141,16 +141,17 @@ measure() {
     fi
 }
 
-# Whoever can read the repository can download these files: reports and shared files say what was left
-# out of them. Stores stay here.
+# Whoever can read the repository can download these files: reports and shared files say what was
+# left out of them. Stores stay here.
 report() {
     for backend in sim vm; do
         if [ -f "$RESULTS/$backend-now.db" ]; then
             fairground report --store "$RESULTS/$backend-now.db" -o "$RESULTS/$backend.html"
         fi
         for side in now before; do
-            if [ -f "$RESULTS/$backend-$side.db" ]; then
-                fairground share --store "$RESULTS/$backend-$side.db" -o "$RESULTS/$backend-$side.fairground"
+            store=$RESULTS/$backend-$side.db
+            if [ -f "$store" ]; then
+                fairground share --store "$store" -o "$RESULTS/$backend-$side.fairground"
             fi
         done
     done

@@ -4,8 +4,8 @@
 //! The pieces are shared by the supervisors of the simulator and of the live backend: [`pipe`] for
 //! the answer, [`Process::fork`] for the work, [`caught`] for its panics, and [`await_readable`]
 //! for a supervisor that waits with a limit. [`fork_server`] forks for a process that has become
-//! large; its messages go through `passing`, and nobody waits for ever for a process that is stopped
-//! ([`patient`]).
+//! large; its messages go through `passing`, and nobody waits for ever for a process that is
+//! stopped ([`patient`]).
 //!
 //! [`sandbox`] is what such a process cannot do, [`silence`] measures how long it has taken,
 //! [`stop`] is a request to end, and [`installed`] finds programs.
