@@ -132,8 +132,8 @@ fn trial(run: &Run, position: u32, backend: Backend, sources: &mut Sources) -> T
         experiment: "oracles".into(),
         backend,
         contestant: contestant(run.scheduler, sources),
-        workload: workload(run),
-        machine,
+        workload: workload(run).into(),
+        machine: machine.into(),
         position,
         trace: true,
         ..Trial::default()

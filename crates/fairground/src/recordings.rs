@@ -24,7 +24,7 @@ pub fn tapes(kept: &[SchedulerSource], trial: &mut Trial, store: &Path) -> Optio
         }
         None => {
             fetch(trial, store).ok()?;
-            TapeText::of([&trial.workload]).into_iter().next()
+            TapeText::of([&*trial.workload]).into_iter().next()
         }
     }
 }

@@ -73,7 +73,7 @@ impl Chunk {
 
     pub fn text(&self) -> Result<String> {
         let (schedulers, trials) = (self.schedulers.len(), self.trials.len());
-        let tapes = TapeText::of(self.trials.iter().map(|trial| &trial.workload));
+        let tapes = TapeText::of(self.trials.iter().map(|trial| &*trial.workload));
         let header = Definition::Chunk(Header {
             version: VERSION,
             schedulers,
@@ -116,7 +116,7 @@ impl Chunk {
             .check(header.as_ref(), tapes.len())
             .map_err(|why| refuse(format!("{name}: {why}")))?;
         chunk.carried = header.map(|header| header.carried).unwrap_or_default();
-        tape_text::attach(tapes, chunk.trials.iter_mut().map(|trial| &mut trial.workload));
+        tape_text::attach(tapes, chunk.trials.iter_mut().map(|trial| &mut *trial.workload));
         Ok(chunk)
     }
 

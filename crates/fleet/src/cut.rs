@@ -50,8 +50,8 @@ pub(crate) mod tests {
     pub(crate) fn trials(boots: &[u32]) -> Vec<Trial> {
         let trial = |(position, boot): (usize, &u32)| Trial {
             backend: Backend::Vm,
-            workload: Workload { name: "w".into(), ..Workload::default() },
-            machine: Machine { name: "m".into(), ..Machine::default() },
+            workload: Workload { name: "w".into(), ..Workload::default() }.into(),
+            machine: Machine { name: "m".into(), ..Machine::default() }.into(),
             boot: *boot,
             position: position as u32,
             ..Trial::default()

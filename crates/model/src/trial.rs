@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::usual::{is_default, is_true, yes};
-use crate::{Backend, Clock, Contestant, Machine, SchedulerChoice, Seed, Workload};
+use crate::{Backend, Clock, Contestant, Machine, SchedulerChoice, Seed, Shared, Workload};
 
 /// The version of the trial's and the record's JSON form.
 pub const SCHEMA: u32 = 1;
@@ -21,8 +21,8 @@ pub struct Trial {
     pub backend: Backend,
     pub contestant: Contestant,
     /// The workload, with every parameter resolved.
-    pub workload: Workload,
-    pub machine: Machine,
+    pub workload: Shared<Workload>,
+    pub machine: Shared<Machine>,
     /// The seed of this trial's chance (start phases). Trials of one block and one cell share it,
     /// so that contestants meet the same arrivals.
     pub seed: Seed,
@@ -72,8 +72,8 @@ impl Default for Trial {
                 scheduler: SchedulerChoice::Kernel,
                 stands_for_kernel: false,
             },
-            workload: Workload::default(),
-            machine: Machine::default(),
+            workload: Shared::default(),
+            machine: Shared::default(),
             seed: Seed(1),
             block: 0,
             boot: 0,

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use model::shared::Seen;
 use model::{Histogram, Measured, Metric, Record, Seed, Series};
 use rusqlite::{Row, ffi::ErrorCode, named_params, types::Type};
 
@@ -61,9 +62,14 @@ impl Store {
     pub fn read(&self, filter: &Filter) -> Result<Read, StoreError> {
         let rows = self.rows(filter).map_err(|error| self.failed("read the records", error))?;
         let mut read = Read::default();
+        let (mut workloads, mut machines) = (Seen::default(), Seen::default());
         for (id, row) in rows {
             match self.record(id, row, filter.traces) {
-                Ok(record) => read.records.push(record),
+                Ok(mut record) => {
+                    workloads.share(&mut record.trial.workload);
+                    machines.share(&mut record.trial.machine);
+                    read.records.push(record);
+                }
                 Err(Unread::Damaged(damage)) => read.damaged.push(damage),
                 Err(Unread::Failed(error)) => return Err(self.failed("read a record", error)),
             }

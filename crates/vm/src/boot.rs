@@ -375,7 +375,7 @@ mod tests {
         let lacking = |started: u32, outcome: Outcome| {
             let machine = Machine { cpus: 4, ..Machine::default() };
             let provenance = Provenance { cpus: started, ..Provenance::default() };
-            let trial = Trial { machine, ..Trial::default() };
+            let trial = Trial { machine: machine.into(), ..Trial::default() };
             lacking_cpus(&Record::without_measurement(trial, outcome, provenance))
         };
         let outcome = lacking(1, Outcome::Ok).expect("three are missing");

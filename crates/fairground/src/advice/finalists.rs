@@ -155,7 +155,8 @@ mod tests {
             model::Outcome::Ok,
             model::Provenance::default(),
         );
-        record.trial.workload = Workload { duration_us: Some(500_000), ..Workload::default() };
+        record.trial.workload =
+            Workload { duration_us: Some(500_000), ..Workload::default() }.into();
         let machine = Machine { cpus: 2, clock: model::Clock::Virtual, ..Machine::default() };
         let track = |backend| Track { backend, machine: &machine, jobs: 2, in_use: 1 };
         let records = [record];

@@ -55,7 +55,7 @@ mod tests {
     fn trial(backend: Backend, cpus: u32) -> Trial {
         let machine =
             Machine { name: "m".into(), cpus, clock: Clock::Virtual, ..Machine::default() };
-        Trial { backend, machine, ..Trial::default() }
+        Trial { backend, machine: machine.into(), ..Trial::default() }
     }
 
     #[test]

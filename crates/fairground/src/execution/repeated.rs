@@ -38,8 +38,8 @@ impl Earlier {
 
     /// The same, with the tapes of a plan: records name them only, and their trials may run again.
     pub fn with_tapes_of(mut self, plan: &[Trial]) -> Earlier {
-        let lack = self.records.iter_mut().map(|record| &mut record.trial.workload);
-        tape_text::lend(plan.iter().map(|trial| &trial.workload), lack);
+        let lack = self.records.iter_mut().map(|record| &mut *record.trial.workload);
+        tape_text::lend(plan.iter().map(|trial| &*trial.workload), lack);
         self
     }
 
@@ -172,7 +172,13 @@ mod tests {
 
     fn trial(position: u32) -> Trial {
         let machine = Machine { clock: Clock::Virtual, ..Machine::default() };
-        Trial { backend: Backend::Vm, machine, boot: 3, position, ..Trial::default() }
+        Trial {
+            backend: Backend::Vm,
+            machine: machine.into(),
+            boot: 3,
+            position,
+            ..Trial::default()
+        }
     }
 
     fn record(position: u32, outcome: Outcome, boot_id: &str, boot_position: u32) -> Record {
@@ -247,10 +253,10 @@ mod tests {
     fn tapes_make_another_image() {
         let mut made = record(5, Outcome::Ok, "virtual-3", 0);
         made.provenance.kernel_facts.insert(IMAGE.into(), "abc".into());
-        made.trial.workload = recorded("task 1 a\nr5\n");
+        made.trial.workload = recorded("task 1 a\nr5\n").into();
         let earlier = Earlier::new(vec![made]);
         let image = |text| {
-            let later = Trial { boot: 4, workload: recorded(text), ..trial(9) };
+            let later = Trial { boot: 4, workload: recorded(text).into(), ..trial(9) };
             earlier.image(&earlier.boot(vec![later])).map(str::to_owned)
         };
         assert_eq!(image("task 1 a\nr5\n"), Some("abc".into()));
@@ -259,7 +265,7 @@ mod tests {
 
     #[test]
     fn trials_that_run_again_have_their_tapes() {
-        let plan = Trial { workload: recorded("task 1 a\nr5\n"), ..trial(5) };
+        let plan = Trial { workload: recorded("task 1 a\nr5\n").into(), ..trial(5) };
         let mut known = record(5, Outcome::Ok, "virtual-3", 0);
         known.trial = serde_json::from_value(serde_json::to_value(&plan).unwrap()).unwrap();
         let boot = Earlier::new(vec![known]).with_tapes_of(&[plan]).boot(vec![trial(6)]);

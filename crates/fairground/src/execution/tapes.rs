@@ -15,7 +15,7 @@ const GUEST_FOLDER: &str = "/tapes";
 pub const MEMORY_FACTOR: u64 = 12;
 
 fn texts(trials: &[Trial]) -> BTreeMap<&str, &Arc<str>> {
-    tape_text::at_hand(trials.iter().map(|trial| &trial.workload))
+    tape_text::at_hand(trials.iter().map(|trial| &*trial.workload))
 }
 
 pub fn guest_files(trials: &[Trial]) -> Vec<(String, Vec<u8>)> {

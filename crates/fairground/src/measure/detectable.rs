@@ -155,8 +155,8 @@ mod tests {
         let machine = Machine { cpus: 1, clock: Clock::Virtual, ..Machine::default() };
         let trial = |backend| Trial {
             backend,
-            workload: workload.clone(),
-            machine: machine.clone(),
+            workload: workload.clone().into(),
+            machine: machine.clone().into(),
             ..Trial::default()
         };
         let guests = vec![trial(Backend::Vm); 30];

@@ -148,8 +148,8 @@ fn trial(workload: &str, source: &Source, backend: Backend) -> Trial {
             scheduler,
             stands_for_kernel: false,
         },
-        workload,
-        machine,
+        workload: workload.into(),
+        machine: machine.into(),
         timeout_ms: 20_000,
         ..Trial::default()
     }

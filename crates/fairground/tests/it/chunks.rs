@@ -94,7 +94,8 @@ fn recordings_travel_with_their_chunks() {
     plan(&["run", "--store", "local.db"]);
     plan(&["plan", "--chunks", "2", "-o", "parts"]);
     let trial = stdout(&plan(&["plan"])).lines().next().expect("a trial").to_owned();
-    let sha256 = bench.records("local.db").remove(0).trial.workload.recording.expect("one").sha256;
+    let sha256 =
+        bench.records("local.db").remove(0).trial.workload.recording.clone().expect("one").sha256;
     std::fs::remove_file(bench.path("mine.tapes")).expect("removed");
     run_chunk(&bench, 0).success();
     run_chunk(&bench, 1).success();

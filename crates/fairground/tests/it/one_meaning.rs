@@ -207,8 +207,8 @@ fn trial(workload: Workload) -> Trial {
             scheduler,
             stands_for_kernel: false,
         },
-        workload,
-        machine: Machine { cpus: CPUS, hz: 1_000, ..Machine::default() },
+        workload: workload.into(),
+        machine: Machine { cpus: CPUS, hz: 1_000, ..Machine::default() }.into(),
         ..Trial::default()
     }
 }

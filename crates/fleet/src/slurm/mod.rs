@@ -200,8 +200,8 @@ impl Follower<'_> {
         let begun: Vec<&Record> =
             begun.filter(|record| boots.contains(&record.trial.boot)).collect();
         let mut trials: Vec<Trial> = begun.iter().map(|record| record.trial.clone()).collect();
-        let without_tapes = trials.iter_mut().map(|trial| &mut trial.workload);
-        tape_text::lend(plan.iter().map(|trial| &trial.workload), without_tapes);
+        let without_tapes = trials.iter_mut().map(|trial| &mut *trial.workload);
+        tape_text::lend(plan.iter().map(|trial| &*trial.workload), without_tapes);
         trials.extend(chunk.iter().cloned());
         trials.sort_by_key(|trial| trial.position);
         let lines: Result<Vec<String>> = begun.into_iter().map(records_file::line).collect();

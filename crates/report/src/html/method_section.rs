@@ -37,7 +37,7 @@ fn design(comparison: &Comparison, records: &[Record]) -> [(&'static str, String
     let count = |fact: fn(&Record) -> u64| records.iter().map(fact).collect::<BTreeSet<_>>().len();
     let kernels: BTreeSet<String> = records.iter().filter_map(kernel).collect();
     let machines: BTreeMap<&str, &Machine> =
-        records.iter().map(|r| (r.trial.machine.name.as_str(), &r.trial.machine)).collect();
+        records.iter().map(|r| (r.trial.machine.name.as_str(), &*r.trial.machine)).collect();
     [
         (
             "Blocks",
@@ -161,7 +161,7 @@ fn policy_words(policy: &Policy) -> String {
 /// One folded entry per workload, with every setting's definition in it.
 fn workloads(comparison: &Comparison, records: &[Record]) -> Markup {
     let known: BTreeMap<String, &Workload> =
-        records.iter().map(|r| (r.trial.workload.cell(), &r.trial.workload)).collect();
+        records.iter().map(|r| (r.trial.workload.cell(), &*r.trial.workload)).collect();
     let mut names: Vec<&str> = comparison.cells.iter().map(|cell| cell.workload.as_str()).collect();
     names.dedup();
     let settings = |name: &str| {

@@ -45,8 +45,8 @@ pub fn definitions(records: &[Record]) -> Vec<String> {
 fn definition(record: &Record) -> String {
     let trial = &record.trial;
     let workload =
-        Workload { about: String::new(), headline: Vec::new(), ..trial.workload.clone() };
-    let machine = Machine { about: String::new(), ..trial.machine.clone() };
+        Workload { about: String::new(), headline: Vec::new(), ..(*trial.workload).clone() };
+    let machine = Machine { about: String::new(), ..(*trial.machine).clone() };
     hex16(&(workload, (record.trial.clock() == Clock::Virtual).then_some(machine)))
 }
 

@@ -57,8 +57,8 @@ pub fn record(position: u32) -> Record {
     let trial = Trial {
         experiment: "sample".into(),
         backend: Backend::Live,
-        workload: workload(),
-        machine: machine(),
+        workload: workload().into(),
+        machine: machine().into(),
         seed: Seed(u64::MAX - u64::from(position)),
         block: position / 3,
         boot: position / 3,

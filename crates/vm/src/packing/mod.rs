@@ -170,7 +170,7 @@ mod tests {
     fn trial(program: Program) -> Trial {
         Trial {
             backend: Backend::Vm,
-            workload: Workload { program: Some(program), ..Workload::default() },
+            workload: Workload { program: Some(program), ..Workload::default() }.into(),
             ..Trial::default()
         }
     }

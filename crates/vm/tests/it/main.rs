@@ -63,8 +63,8 @@ fn machine(clock: Clock, cpus: u32) -> Machine {
 fn trials(machine: &Machine, names: &[&str]) -> Vec<Trial> {
     let trial = |(position, name): (usize, &&str)| Trial {
         backend: Backend::Vm,
-        workload: Workload { name: (*name).to_owned(), ..Workload::default() },
-        machine: machine.clone(),
+        workload: Workload { name: (*name).to_owned(), ..Workload::default() }.into(),
+        machine: machine.clone().into(),
         seed: Seed(position as u64),
         boot: 3,
         position: position as u32,

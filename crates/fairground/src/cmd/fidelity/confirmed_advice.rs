@@ -202,7 +202,7 @@ impl Kept {
 
 /// The identity of what a kernel is asked to do. The costs of a machine are the simulator's.
 fn on_kernel(trial: &Trial) -> String {
-    let machine = Machine { costs: Costs::FREE, ..trial.machine.clone() };
+    let machine = Machine { costs: Costs::FREE, ..(*trial.machine).clone() }.into();
     Trial { machine, ..trial.clone() }.id()
 }
 

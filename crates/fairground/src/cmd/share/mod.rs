@@ -199,7 +199,7 @@ fn tapes_texts<'a>(
         }
         let mut trial = trial.clone();
         recordings::fetch(&mut trial, store)?;
-        let tapes = TapeText::of([&trial.workload]);
+        let tapes = TapeText::of([&*trial.workload]);
         texts.extend(tapes.into_iter().map(|tapes| SchedulerSource {
             sha256: tapes.sha256,
             name: trial.workload.cell(),

@@ -74,7 +74,7 @@ fn planted(recorded: bool, plant: &dyn Fn(&str) -> String) -> Planted {
         repair(&mut record, &mut experiment, round);
         let scaled = experiment.scaled.iter_mut().map(|scaled| &mut scaled.workload);
         let workloads = experiment.workloads.iter_mut().chain(scaled);
-        for workload in workloads.chain([&mut record.trial.workload]) {
+        for workload in workloads.chain([&mut *record.trial.workload]) {
             workload.recording.take_if(|_| !recorded);
         }
         let session = Session {

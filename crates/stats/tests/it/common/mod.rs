@@ -15,8 +15,8 @@ pub fn record(contestant: &str, block: u32) -> Record {
     let machine = Machine { name: "one".into(), cpus: 1, clock: Clock::Real, ..Machine::default() };
     let mut trial = Trial {
         backend: Backend::Vm,
-        workload,
-        machine,
+        workload: workload.into(),
+        machine: machine.into(),
         seed: Seed(u64::from(block)),
         block,
         boot: block,

@@ -114,8 +114,8 @@ impl Format {
         let trial = Trial {
             backend: Backend::Imported,
             contestant: claimed("unnamed"),
-            workload,
-            machine: Machine { name: "unknown".into(), ..Machine::default() },
+            workload: workload.into(),
+            machine: Machine { name: "unknown".into(), ..Machine::default() }.into(),
             seed: Seed(0),
             timeout_ms: 0,
             probes: false,

@@ -181,8 +181,8 @@ impl Cleaner {
         let mut clean = model::Trial {
             experiment: self.string("trial.experiment", false, &trial.experiment),
             contestant: self.contestant(&trial.contestant)?,
-            workload: self.workload(&trial.workload)?,
-            machine: self.machine(&trial.machine)?,
+            workload: self.workload(&trial.workload)?.into(),
+            machine: self.machine(&trial.machine)?.into(),
             ..trial.clone()
         };
         self.string("trial.backend", false, trial.backend.word());
