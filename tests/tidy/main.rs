@@ -5,6 +5,7 @@ mod documents;
 mod layout;
 mod licences;
 mod portable;
+mod reading;
 mod schedulers;
 mod sources;
 

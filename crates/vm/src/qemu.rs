@@ -207,11 +207,16 @@ fn read_frames(stream: impl Read, sender: &Sender<Output>) {
 /// Number of console lines that are kept. A panic with its trace takes about sixty lines.
 const CONSOLE_LINES_MAX: usize = 200;
 
+/// What a guest writes without an end of a line is cut here.
+const CONSOLE_LINE_BYTES_MAX: u64 = 4096;
+
 fn read_console(stream: impl Read, console: &Mutex<VecDeque<String>>) {
-    for line in BufReader::new(stream).split(b'\n').map_while(Result::ok) {
-        let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+    let (mut stream, mut line) = (BufReader::new(stream), Vec::new());
+    while let Ok(1..) = (&mut stream).take(CONSOLE_LINE_BYTES_MAX).read_until(b'\n', &mut line) {
+        let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+        line.clear();
         let mut console = console.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        console.push_back(line);
+        console.push_back(text);
         if console.len() > CONSOLE_LINES_MAX {
             console.pop_front();
         }
@@ -255,6 +260,18 @@ fn strip_time(line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_console_without_an_end_of_a_line_takes_no_more_memory() {
+        let console = Mutex::new(VecDeque::new());
+        read_console(std::io::repeat(b'x').take(2 << 20), &console);
+        let lines = console.into_inner().expect("no panic");
+        assert_eq!(lines.len(), CONSOLE_LINES_MAX);
+        assert!(lines.iter().all(|line| line.len() as u64 == CONSOLE_LINE_BYTES_MAX));
+        let console = Mutex::new(VecDeque::new());
+        read_console(&b"one\r\ntwo"[..], &console);
+        assert_eq!(console.into_inner().expect("no panic"), ["one", "two"]);
+    }
 
     #[test]
     fn a_dropped_machine_is_gone_and_its_console_was_kept() {

@@ -369,6 +369,38 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_image_and_no_configuration_is_refused_by_name() {
+        let home = tempfile::tempdir().unwrap();
+        let image = home.path().join("image");
+        fs::write(&image, image::fake("9.8.7")).unwrap();
+        fs::write(home.path().join("rubbish"), "rubbish\n").unwrap();
+        let pipe = home.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let rubbish = home.path().join("rubbish");
+        let said = |image: &Path, config: &Path| {
+            let error = add_file(home.path(), image, Some(config)).unwrap_err();
+            assert!(error.is::<super::super::build::Refused>(), "{error:#}");
+            format!("{error:#}")
+        };
+        for (path, why) in [
+            (Path::new("/dev/zero"), "/dev/zero: is a device"),
+            (&pipe, "pipe: is a pipe"),
+            (home.path(), "is a folder"),
+            (&rubbish, "rubbish is not an x86 bzImage"),
+        ] {
+            assert!(said(path, &rubbish).contains(why), "{}", said(path, &rubbish));
+        }
+        for (path, why) in [
+            (Path::new("/dev/zero"), "/dev/zero: is a device"),
+            (&pipe, "pipe: is a pipe"),
+            (home.path(), "is a folder"),
+            (&rubbish, "rubbish: is no kernel's configuration"),
+        ] {
+            assert!(said(&image, path).contains(why), "{}", said(&image, path));
+        }
+    }
+
+    #[test]
     fn a_patched_kernel_of_the_same_release_is_kept_apart() {
         let home = tempfile::tempdir().unwrap();
         let image = home.path().join("image");
