@@ -38,7 +38,7 @@ use job::Job;
 
 pub use header::{Header, Lineage};
 pub use object::{Compiled, OBJECTS_VARIABLE, find_object, write_object};
-pub use source::{Source, builtin, files, is_path, resolve, unpack};
+pub use source::{Source, builtin, files, is_builtin, is_path, resolve, unpack};
 
 /// Why a scheduler could not be compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -39,10 +39,18 @@ fn built_in(sha256: &str) -> Option<Compiled> {
 }
 
 /// Where objects are kept: below the folder of the headers and flags, one folder for each state of
-/// the compiler.
+/// the compiler. Where it was removed, what it made last still serves.
 pub(crate) fn cache() -> PathBuf {
-    static STAMP: OnceLock<String> = OnceLock::new();
-    toolkit::folder().join("objects").join(STAMP.get_or_init(clang::stamp))
+    static STAMP: OnceLock<Option<String>> = OnceLock::new();
+    let all = toolkit::folder().join("objects");
+    let last = || {
+        let folders = std::fs::read_dir(&all).ok()?.flatten().map(|entry| entry.path());
+        folders.max_by_key(|path| path.metadata().and_then(|data| data.modified()).ok())
+    };
+    match STAMP.get_or_init(clang::stamp) {
+        Some(stamp) => all.join(stamp),
+        None => last().unwrap_or(all),
+    }
 }
 
 fn read_object(folder: &Path, sha256: &str) -> Option<Compiled> {

@@ -38,15 +38,23 @@ pub struct Source {
 
 /// The built-in schedulers, sorted by name.
 pub fn builtin() -> Vec<Source> {
-    let source = |entry: &embedded::Builtin| Source {
+    embedded::BUILTINS.iter().map(source_of).collect()
+}
+
+fn source_of(entry: &embedded::Builtin) -> Source {
+    Source {
         name: entry.name.into(),
         path: entry.path.into(),
         text: entry.text.into(),
         included: included(entry.text, &brought),
         sha256: entry.sha256.into(),
         header: Header::parse(entry.name, entry.text),
-    };
-    embedded::BUILTINS.iter().map(source).collect()
+    }
+}
+
+/// Whether a scheduler of this identity is built in.
+pub fn is_builtin(sha256: &str) -> bool {
+    embedded::BUILTINS.iter().any(|entry| entry.sha256 == sha256)
 }
 
 /// Whether [`resolve`] takes it for a file's path.
@@ -62,7 +70,8 @@ pub fn is_path(file: &str) -> bool {
 /// When there is no such scheduler or file; the message says which names there are.
 pub fn resolve(file: &str, base: &Path) -> Result<Source, CompileError> {
     if !is_path(file) {
-        return builtin().into_iter().find(|s| s.name == file).ok_or_else(|| unknown(file));
+        let entry = embedded::BUILTINS.iter().find(|entry| entry.name == file);
+        return entry.map(source_of).ok_or_else(|| unknown(file));
     }
     let path = if base == Path::new(".") { file.into() } else { base.join(file) };
     let text = read_text(&path, LONGEST).map_err(|why| {

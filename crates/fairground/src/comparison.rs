@@ -105,10 +105,8 @@ pub fn misbehaviours(records: &[Record]) -> Vec<String> {
 
 /// A line about users' own files that only the simulator has run: no verifier has seen them.
 pub fn not_verified(records: &[Record]) -> Option<String> {
-    let builtin: BTreeSet<String> =
-        compile::builtin().into_iter().map(|source| source.sha256).collect();
     let own = |record: &&Record| match &record.trial.contestant.scheduler {
-        SchedulerChoice::File { file, sha256, .. } if !builtin.contains(sha256) => {
+        SchedulerChoice::File { file, sha256, .. } if !compile::is_builtin(sha256) => {
             Some((record.trial.backend.is_model(), file.clone()))
         }
         _ => None,

@@ -78,7 +78,8 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// What records say of the objects.
+    /// What records say of the objects that were compiled here; the built-in ones belong to this
+    /// version.
     pub fn hashes(&self) -> ObjectHashes {
         let hash = |object: &[u8]| model::trial::sha256_hex(object)[..16].to_owned();
         let native = self.native.iter().filter_map(|(sha256, native)| {
@@ -86,7 +87,7 @@ impl Prepared {
         });
         let bpf = self.bpf.iter();
         let bpf = bpf.map(|(sha256, bpf)| ((false, sha256.clone()), hash(&bpf.object)));
-        native.chain(bpf).collect()
+        native.chain(bpf).filter(|((_, sha256), _)| !compile::is_builtin(sha256)).collect()
     }
 }
 
