@@ -105,8 +105,7 @@ fn all_words(mut from: impl Read) -> Vec<u8> {
 }
 
 fn wait(child: &mut Child) -> io::Result<std::process::ExitStatus> {
-    let used = |child: &Child| process::cpu_time(child.id() as libc::pid_t);
-    let mut silence = Silence::begin(PATIENCE, used(child));
+    let mut silence = Silence::begin(PATIENCE, Some(child.id() as libc::pid_t));
     let mut pause = Duration::from_millis(1);
     let why = loop {
         if let Some(status) = child.try_wait()? {
@@ -115,7 +114,7 @@ fn wait(child: &mut Child) -> io::Result<std::process::ExitStatus> {
         if process::stop::is_asked() {
             break io::ErrorKind::Interrupted;
         }
-        if silence.is_over(used(child)) {
+        if silence.is_over() {
             break io::ErrorKind::TimedOut;
         }
         thread::sleep(pause);

@@ -39,12 +39,16 @@ pub fn stopped(pid: libc::pid_t) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, message)
 }
 
-/// Whether a process is stopped, by proc_pid_stat(5).
+/// Whether a process is stopped.
 pub fn is_stopped(pid: libc::pid_t) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    matches!(state(pid), Some('T' | 't'))
+}
+
+/// The state of a process's first thread by proc_pid_stat(5); `None` once it is gone.
+pub(crate) fn state(pid: libc::pid_t) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The program's name stands in parentheses and may have some itself.
-    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-    matches!(state, Some('T' | 't'))
+    stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
 }
 
 /// A connection that does not block, to the process `to`.

@@ -140,7 +140,7 @@ impl<'a> BootRun<'a> {
     }
 
     fn wait(&self, patience: Duration, stop: &AtomicBool) -> Heard {
-        let mut silence = Silence::begin(patience, self.qemu.cpu_time());
+        let mut silence = Silence::begin(patience, Some(self.qemu.pid()));
         loop {
             if stop.load(Ordering::Relaxed) {
                 return Heard::Stop;
@@ -150,7 +150,7 @@ impl<'a> BootRun<'a> {
                 Ok(Output::End(damage)) => return Heard::End(damage),
                 Err(RecvTimeoutError::Disconnected) => return Heard::End(None),
                 Err(RecvTimeoutError::Timeout) => {
-                    if silence.is_over(self.qemu.cpu_time()) {
+                    if silence.is_over() {
                         return Heard::Silence;
                     }
                 }

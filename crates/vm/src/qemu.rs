@@ -13,7 +13,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel as queue};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -118,9 +118,8 @@ impl Qemu {
         Ok(Qemu { child, console, console_reader, output })
     }
 
-    /// The CPU time that the machine has used until now; `None` once it is gone.
-    pub fn cpu_time(&self) -> Option<Duration> {
-        process::cpu_time(self.child.id() as i32)
+    pub fn pid(&self) -> libc::pid_t {
+        self.child.id() as libc::pid_t
     }
 
     /// Kills the machine if it still runs. Its console is complete afterwards.

@@ -173,8 +173,7 @@ fn read_all(
     patience: Patience,
     stop: &AtomicBool,
 ) -> std::io::Result<(Vec<u8>, Option<ProcessEnd>)> {
-    let used = || writer.and_then(process::cpu_time);
-    let mut silence = Silence::begin(patience.timeout, used());
+    let mut silence = Silence::begin(patience.timeout, writer);
     let mut standstill = Standstill::default();
     let mut bytes = Vec::new();
     let mut piece = [0; 1 << 16];
@@ -188,7 +187,7 @@ fn read_all(
             match writer.filter(|pid| patient::is_stopped(*pid)) {
                 Some(pid) if standstill.lasts(pid) => return Err(patient::stopped(pid)),
                 Some(_) => silence.pause(),
-                None if silence.is_over(used()) => return Ok((bytes, Some(ProcessEnd::TimedOut))),
+                None if silence.is_over() => return Ok((bytes, Some(ProcessEnd::TimedOut))),
                 None => {}
             }
             continue;
