@@ -29,6 +29,7 @@ fn the_book_says_what_leaves() {
     let mut table = String::from("| what | what is left of it | why it leaves |\n|---|---|---|\n");
     for Kind { what, why, rule, .. } in KINDS {
         let left = match rule {
+            Rule::Name => "the name without folders",
             Rule::Text => "words without paths, user and host",
             Rule::File => "the file's name",
             Rule::Command => "files' names instead of paths",

@@ -138,6 +138,21 @@ fn hosts_are_never_pooled() {
 }
 
 #[test]
+fn a_store_whose_first_trial_runs_says_so() {
+    let bench = bench();
+    let session = Store::open_readonly(&bench.path("a.db")).expect("a store").sessions();
+    let store = Store::open(&bench.path("new.db")).expect("a store");
+    store.begin(&session.expect("sessions")[0]).expect("a session");
+    for words in [&["compare", "race"][..], &["report"], &["compare", "--session", "1"]] {
+        let said = stderr(&bench.run(&[words, &["--store", "new.db"]].concat()).code(2));
+        assert!(said.contains("new.db: no trial of race has ended yet"), "{said}");
+        assert!(!said.contains("it has records"), "{said}");
+    }
+    let said = stderr(&bench.run(&["compare", "other", "--store", "new.db"]).code(2));
+    assert!(!said.contains("it has records"), "{said}");
+}
+
+#[test]
 fn a_store_without_the_experiment_says_what_it_has() {
     let bench = bench();
     let workload = ["--workload", "./hogs.toml", "--on", "sim", "--blocks", "1"];

@@ -24,7 +24,8 @@ pub fn listed(bench: &Bench) -> String {
 
 /// Each door, and the text that it writes.
 pub fn all(bench: &Bench) -> Vec<(String, String)> {
-    let mut texts = vec![("share".to_owned(), shared(bench)), ("report".to_owned(), page(bench))];
+    let mut texts =
+        vec![("share".to_owned(), shared(bench, &[])), ("report".to_owned(), page(bench))];
     let of_all = ["--store", STORE, "--session", "all"];
     for form in ["csv", "series", "json"] {
         let text = stdout(&run(bench, &[&["export", form], &of_all[..]].concat()).success());
@@ -32,8 +33,8 @@ pub fn all(bench: &Bench) -> Vec<(String, String)> {
     }
     texts.push(("export hgrm".to_owned(), hgrm(bench, &of_all)));
     let trial = bench.records(STORE).into_iter().find(|record| record.trace.is_some());
-    let trial = trial.expect("a trace").trial.id();
-    for format in ["ftrace", "perfetto"] {
+    for format in ["ftrace", "perfetto"].into_iter().filter(|_| trial.is_some()) {
+        let trial = trial.as_ref().map(|record| record.trial.id()).unwrap_or_default();
         let arguments = ["export", "trace", &trial, "--store", STORE, "--format", format];
         let text = stdout(&run(bench, &arguments).success());
         texts.push((format!("export trace, {format}"), text));
@@ -43,11 +44,12 @@ pub fn all(bench: &Bench) -> Vec<(String, String)> {
     texts
 }
 
-fn shared(bench: &Bench) -> String {
+/// The text of a shared file that was made with these options too.
+pub fn shared(bench: &Bench, options: &[&str]) -> String {
     let file = bench.path("planted.fairground");
     let name = file.display().to_string();
     let arguments = ["share", "--store", STORE, "--session", "all", "--traces", "-o", &name];
-    run(bench, &arguments).success();
+    run(bench, &[&arguments[..], options].concat()).success();
     let mut text = String::new();
     let bytes = std::fs::read(&file).expect("a file");
     GzDecoder::new(&*bytes).read_to_string(&mut text).expect("gzip of text");

@@ -4,6 +4,7 @@
 
 mod doors;
 mod filler;
+mod played;
 
 use std::collections::{BTreeMap, BTreeSet};
 

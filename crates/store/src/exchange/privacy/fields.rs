@@ -2,12 +2,14 @@
 //! Which texts of records and sessions may leave a machine, and what is left of them. A text that
 //! has no row here is hidden.
 
-use Rule::{About, Arguments, Command, File, Measure, Text, Thread};
+use Rule::{About, Arguments, Command, File, Measure, Name, Text, Thread};
 
 /// What is left of a text. All rules also reduce folders, addresses, and names of user and host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     Text,
+    /// A name. Two that differ by their folders stay two names.
+    Name,
     /// The name of a file.
     File,
     /// A call of this program.
@@ -38,7 +40,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         what: "names of experiments, contestants, workloads and machines",
         why: "tables are made of them",
-        rule: Text,
+        rule: Name,
         fields: &[
             "experiment.name",
             "experiment.baseline",

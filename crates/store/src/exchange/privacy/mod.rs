@@ -70,6 +70,8 @@ pub struct Cleaner {
     choice: Choice,
     owner: Owner,
     threads: Threads,
+    /// What became of names that folders tell apart.
+    names: BTreeMap<String, String>,
     /// What leaves: the texts of each kind, by its place in [`KINDS`].
     leaving: BTreeMap<usize, BTreeSet<String>>,
     left_out: BTreeSet<&'static str>,
@@ -93,6 +95,10 @@ impl Cleaner {
             words::words_of_shell(&session.command)
                 .iter()
                 .for_each(|word| cleaner.owner.learn(word));
+            let plain = experiment.contestants.iter().map(|contestant| &contestant.name);
+            for name in plain.filter(|name| !name.contains('/')) {
+                cleaner.names.insert(name.clone(), name.clone());
+            }
             for contestant in &experiment.contestants {
                 cleaner.learn(&[&contestant.kernel.clone().unwrap_or_default()]);
                 if let model::SchedulerChoice::File { file, .. } = &contestant.scheduler {
@@ -340,6 +346,20 @@ impl Cleaner {
         clean
     }
 
+    /// The last part of a name; a number tells it from others: `a/main`, `b/main`.
+    fn name(&mut self, name: &str) -> String {
+        if let Some(known) = self.names.get(name) {
+            return known.clone();
+        }
+        let last = self.owner.file(name);
+        let numbered = (2..).map(|number| format!("{last} ({number})"));
+        let is_free = |name: &String| self.names.values().all(|known| known != name);
+        let free = std::iter::once(last.clone()).chain(numbered).find(is_free);
+        let clean = free.expect("numbers do not end");
+        self.names.insert(name.into(), clean.clone());
+        clean
+    }
+
     fn ruled(&mut self, rule: Rule, is_recorded: bool, text: &str) -> String {
         let is_recorded = is_recorded && !self.choice.thread_names;
         let named = match (rule, text.split_once(' ')) {
@@ -358,10 +378,11 @@ impl Cleaner {
         let clean = match rule {
             Rule::About if super::imports::is_about(&named) => named.clone(),
             Rule::About => String::new(),
+            Rule::Name if named.contains('/') => self.name(&named),
             Rule::File => self.owner.file(&named),
             Rule::Command => self.owner.command(&named),
             Rule::Arguments if !named.contains(char::is_whitespace) => self.owner.argument(&named),
-            Rule::Text | Rule::Thread | Rule::Measure | Rule::Arguments => self.owner.text(&named),
+            _ => self.owner.text(&named),
         };
         if clean != named {
             self.left_out.insert(if rule == Rule::About { DESCRIPTIONS } else { FOLDERS });
