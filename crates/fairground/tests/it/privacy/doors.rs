@@ -4,6 +4,9 @@
 use std::io::Read;
 
 use flate2::read::GzDecoder;
+use store::exchange::privacy::{Choice, Cleaner, Owner};
+use store::exchange::share::Shared;
+use store::{Filter, Session, Store};
 
 use super::STORE;
 use crate::common::{Bench, stderr, stdout};
@@ -19,13 +22,42 @@ fn run(bench: &Bench, arguments: &[&str]) -> assert_cmd::assert::Assert {
 /// What `share` says before it writes.
 pub fn listed(bench: &Bench) -> String {
     let options = ["share", "--store", STORE, "--session", "all", "--traces", "--dry-run"];
-    stderr(&run(bench, &options).success())
+    stderr(&run(bench, &options))
 }
 
 /// Each door, and the text that it writes.
 pub fn all(bench: &Bench) -> Vec<(String, String)> {
-    let mut texts =
-        vec![("share".to_owned(), shared(bench, &[])), ("report".to_owned(), page(bench))];
+    let mut texts = vec![("share".to_owned(), shared(bench, &[]))];
+    texts.extend(but_share(bench));
+    texts
+}
+
+/// What `share` would write of records that nobody can play, which it refuses in the end.
+pub fn unplayable(bench: &Bench) -> String {
+    let store = Store::open_readonly(&bench.path(STORE)).expect("a store");
+    let with_records = |session: Session| {
+        let filter = Filter { session: Some(session.id), traces: true, ..Filter::default() };
+        let records = store.read(&filter).expect("records").records;
+        (Session { campaign: None, ..session }, records)
+    };
+    let sessions = store.sessions().expect("sessions").into_iter().map(with_records).collect();
+    let mut shared = Shared { sessions, ..Shared::default() };
+    let owner = Owner::from_names(["planteduser", "plantedhome"].map(str::to_owned));
+    let sessions = shared.sessions.iter().map(|(session, _)| session);
+    let mut cleaner = Cleaner::new(Choice::default(), owner, sessions);
+    shared.clean(&mut cleaner).expect("they stay records");
+    unpacked(&shared.pack().expect("packed"))
+}
+
+fn unpacked(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    GzDecoder::new(bytes).read_to_string(&mut text).expect("gzip of text");
+    text
+}
+
+/// The other doors.
+pub fn but_share(bench: &Bench) -> Vec<(String, String)> {
+    let mut texts = vec![("report".to_owned(), page(bench))];
     let of_all = ["--store", STORE, "--session", "all"];
     for form in ["csv", "series", "json"] {
         let text = stdout(&run(bench, &[&["export", form], &of_all[..]].concat()).success());
@@ -50,10 +82,7 @@ pub fn shared(bench: &Bench, options: &[&str]) -> String {
     let name = file.display().to_string();
     let arguments = ["share", "--store", STORE, "--session", "all", "--traces", "-o", &name];
     run(bench, &[&arguments[..], options].concat()).success();
-    let mut text = String::new();
-    let bytes = std::fs::read(&file).expect("a file");
-    GzDecoder::new(&*bytes).read_to_string(&mut text).expect("gzip of text");
-    text
+    unpacked(&std::fs::read(&file).expect("a file"))
 }
 
 fn page(bench: &Bench) -> String {

@@ -80,7 +80,7 @@ fn an_exported_recording_is_anonymous_and_plays() {
 #[test]
 fn folders_of_schedulers_stay_at_home() {
     let bench = Bench::new();
-    let text = std::fs::read_to_string(scheduler("null_pointer.bpf.c")).expect("a scheduler");
+    let text = std::fs::read_to_string(scheduler("null_pointer")).expect("a scheduler");
     let folders = ["client acme/secret dir", "acmevault"];
     for folder in folders {
         std::fs::create_dir_all(bench.path(folder)).expect("folders");

@@ -129,7 +129,7 @@ impl Cleaner {
     pub fn leaving(&self) -> Vec<String> {
         let line = |(&kind, texts): (&usize, &BTreeSet<String>)| {
             let what = KINDS[kind].what;
-            (what != WORDS).then(|| format!("{what}: {}", listed(texts)))
+            (what != WORDS && !texts.is_empty()).then(|| format!("{what}: {}", listed(texts)))
         };
         self.leaving.iter().filter_map(line).collect()
     }
