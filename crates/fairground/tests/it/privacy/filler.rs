@@ -6,18 +6,14 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 
-use model::trace::{Preemption, Queue, SleepsFor, What};
-use model::{Outcome, Policy, SchedulerChoice};
-use serde::Serialize;
 use serde::de::value::StrDeserializer;
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error, Expected, MapAccess,
     SeqAccess, VariantAccess, Visitor,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
-/// A text in a sample stands for a planted one.
-const TEXT: &str = "$";
+use super::samples::{TEXT, samples};
 
 /// Steps are in steps, without an end.
 const STEPS_IN_STEPS: usize = 2;
@@ -114,79 +110,6 @@ impl<'a> Filler<'a> {
             other => other,
         }
     }
-}
-
-/// Types of which serde does not tell the fields: one value of each variant. The compiler demands
-/// new fields, and `samples_are_all` new variants.
-pub fn samples(name: &str) -> Vec<Value> {
-    let text = || TEXT.to_owned();
-    let policy = Policy::default();
-    match name {
-        "internally tagged enum SchedulerChoice" => [
-            SchedulerChoice::File {
-                file: text(),
-                sha256: text(),
-                knobs: [(text(), model::KnobValue::Int(7))].into(),
-            },
-            SchedulerChoice::Program { command: vec![text()] },
-            SchedulerChoice::Kernel,
-            SchedulerChoice::Policy { policy },
-            SchedulerChoice::Claimed { name: text() },
-        ]
-        .iter()
-        .map(to_json)
-        .collect(),
-        "internally tagged enum Outcome" => [
-            Outcome::Ok,
-            Outcome::Timeout { reason: text() },
-            Outcome::Hung { reason: text() },
-            Outcome::Ejected { reason: text(), dump: text() },
-            Outcome::Crashed { text: text() },
-            Outcome::Failed { reason: text() },
-            Outcome::Unsupported { reason: text() },
-        ]
-        .iter()
-        .map(to_json)
-        .collect(),
-        "struct TraceEvent" => events().iter().map(to_json).collect(),
-        "sim, vm, live, or a list of them" => vec![json!("sim")],
-        // Knobs.
-        _ => vec![json!(7)],
-    }
-}
-
-fn events() -> Vec<What> {
-    let switch = What::Switch {
-        prev: 1,
-        prev_prio: 120,
-        prev_state: TEXT.into(),
-        next: 2,
-        next_prio: 120,
-        reason: Some(SleepsFor::Pipe),
-    };
-    vec![
-        switch,
-        What::Waking { pid: 1, prio: 120, target: 0, interrupt: false, by: None },
-        What::Fork { parent: 1, child: 2 },
-        What::Exit { pid: 2 },
-        What::Send { pid: 2, stream: 3, bytes: 4 },
-        What::Take { pid: 2, stream: 3, bytes: 4 },
-        What::Enqueue {
-            pid: 1,
-            queue: Queue::Local(0),
-            from: None,
-            vtime: None,
-            slice_ns: None,
-            ahead: None,
-            direct: true,
-        },
-        What::Choose { pid: 1, slice_ns: None },
-        What::Preempt { pid: 1, why: Preemption::SliceEnd },
-    ]
-}
-
-fn to_json<T: Serialize>(value: &T) -> Value {
-    serde_json::to_value(value).expect("plain data")
 }
 
 /// A place in a value that is filled.
@@ -405,22 +328,5 @@ impl<'de> VariantAccess<'de> for Variant<'_> {
         visitor: V,
     ) -> Result<V::Value, Fault> {
         visitor.visit_map(Fields { place: self.place.child(self.variant), names, is_map: false })
-    }
-}
-
-/// Whether the samples have all variants: serde names them when it meets an unknown one.
-#[test]
-fn samples_are_all() {
-    let unknown = json!({ "kind": "?", "event": "?", "time_ns": 1, "cpu": 1 });
-    fn said<T: DeserializeOwned + fmt::Debug>(value: &Value) -> String {
-        serde_json::from_value::<T>(value.clone()).expect_err("unknown").to_string()
-    }
-    for (name, said) in [
-        ("internally tagged enum SchedulerChoice", said::<SchedulerChoice>(&unknown)),
-        ("internally tagged enum Outcome", said::<Outcome>(&unknown)),
-        ("struct TraceEvent", said::<What>(&unknown)),
-    ] {
-        let variants = said.split('`').skip(3).step_by(2).count();
-        assert_eq!(variants, samples(name).len(), "{name}: {said}");
     }
 }

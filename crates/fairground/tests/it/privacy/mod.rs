@@ -5,6 +5,7 @@
 mod doors;
 mod filler;
 mod played;
+mod samples;
 
 use std::collections::{BTreeMap, BTreeSet};
 

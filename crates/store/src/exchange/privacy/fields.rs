@@ -2,6 +2,10 @@
 //! Which texts of records and sessions may leave a machine, and what is left of them. A text that
 //! has no row here is hidden.
 
+use std::collections::BTreeSet;
+
+use model::text;
+
 use Rule::{About, Arguments, Command, File, Measure, Name, Text, Thread};
 
 /// What is left of a text. All rules also reduce folders, addresses, and names of user and host.
@@ -260,4 +264,21 @@ pub const WORDS: &str = "words, versions and identities";
 /// The kind of a text, by its place in [`KINDS`]; `None`: it has no row, and does not leave.
 pub fn kind_of(path: &str) -> Option<usize> {
     KINDS.iter().position(|kind| kind.fields.contains(&path))
+}
+
+/// The longest line of the list of what leaves, in bytes.
+const LINE_BYTES: usize = 160;
+
+/// Some of the texts, and how many more there are.
+pub fn listed(texts: &BTreeSet<String>) -> String {
+    let mut line = String::new();
+    for (index, text) in texts.iter().enumerate() {
+        let text = text::line(text);
+        if index > 0 && line.len() + text.len() > LINE_BYTES {
+            return format!("{line}, and {} more", texts.len() - index);
+        }
+        line += if index > 0 { ", " } else { "" };
+        line += &text;
+    }
+    line
 }

@@ -17,13 +17,13 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use model::{Contestant, Machine, Measured, Outcome, Provenance, Record, Trace, Workload, text};
+use model::{Contestant, Machine, Measured, Outcome, Provenance, Record, Trace, Workload};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::Session;
-use fields::{KINDS, Rule, WORDS, kind_of};
+use fields::{KINDS, Rule, WORDS, kind_of, listed};
 use recorded::Threads;
 pub use recorded::rename_tapes;
 pub use words::Owner;
@@ -33,9 +33,6 @@ const HIDDEN: &str = "hidden";
 
 /// How many cleaned parts of records are remembered; a store has few different ones.
 const REMEMBERED: usize = 64;
-
-/// The longest line of the list of what leaves, in bytes.
-const LINE_BYTES: usize = 160;
 
 /// What is left out of texts, in words for the owner and for readers.
 const FOLDERS: &str = "folders, and the names of user and host";
@@ -389,18 +386,4 @@ impl Cleaner {
         }
         clean
     }
-}
-
-/// Some of the texts, and how many more there are.
-fn listed(texts: &BTreeSet<String>) -> String {
-    let mut line = String::new();
-    for (index, text) in texts.iter().enumerate() {
-        let text = text::line(text);
-        if index > 0 && line.len() + text.len() > LINE_BYTES {
-            return format!("{line}, and {} more", texts.len() - index);
-        }
-        line += if index > 0 { ", " } else { "" };
-        line += &text;
-    }
-    line
 }
