@@ -64,12 +64,8 @@ pub struct Files {
 /// No task is left, or the recording is too long.
 pub fn files(recording: &Recording, choice: &Choice, tapes_name: &str) -> Result<Files, Empty> {
     refuse_long(recording)?;
-    files_of(
-        recording,
-        choice,
-        tapes::write(recording, |task| choice.keeps(recording, task)),
-        tapes_name,
-    )
+    let written = tapes::write(recording, |task| choice.keeps(recording, task));
+    files_of(recording, choice, written, tapes_name)
 }
 
 /// The same of tapes that are written already; the recording needs no events.
@@ -84,11 +80,13 @@ pub fn files_of(
 ) -> Result<Files, Empty> {
     refuse_long(recording)?;
     let played = played(recording, choice, written)?;
-    let tapes = tape::write(&played.tapes);
     let mut text = String::new();
     head(&mut text, recording, &played);
     tasks(&mut text, &played.groups);
     facts(&mut text, recording, &played.counts);
+    // A tape that is written is not needed any more: together they may take gigabytes.
+    let texts = played.tapes.into_iter().map(|tape| tape::write(std::slice::from_ref(&tape)));
+    let tapes: String = texts.collect();
     let sha256 = sha256_hex(tapes.as_bytes());
     let _ = writeln!(text, "tapes = {}\nsha256 = \"{sha256}\"", Value::from(tapes_name));
     Ok(Files { workload: text, tapes })

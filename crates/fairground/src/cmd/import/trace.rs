@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use model::ReadFault;
+use model::{ReadFault, tape_text};
 use recording::event::{Event, Recording};
 use recording::tapes::{self, Writer, Written};
 use recording::text::Reader;
@@ -74,6 +74,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let files = files.map_err(|why| bad_input(format!("{}: {why}", file.display())))?;
     recordings::write(&files, &target)?;
     tell(file, &recording, events);
+    if files.tapes.len() > tape_text::BYTES_MAX {
+        output::tell(format_args!(
+            "its tapes have {} MiB, and at most {} MiB are played: import a part of the trace, or \
+             some of its threads with --only",
+            files.tapes.len() >> 20,
+            tape_text::BYTES_MAX >> 20
+        ));
+    }
     recordings::tell_next_steps(&target, recording.cpus);
     Ok(ExitCode::SUCCESS)
 }
