@@ -129,7 +129,7 @@ fn trials_of_strangers_obey_the_rules_of_files() {
         ["plan", "--on", "sim", "--scheduler", "rr", "--workload", "./tiny.toml", "--blocks", "1"];
     let trial = stdout(&bench.run(&plan).success());
     for (from, to, said) in [
-        (r#""count":2,"#, r#""count":2147483648,"#, "2147483649 tasks are too many"),
+        (r#""count":2,"#, r#""count":2147483648,"#, "2147483648 tasks are too many"),
         (r#""duration_us":50000"#, r#""duration_us":99999999999999"#, "out of range"),
         (r#""run_us":1000"#, r#""run_us":0"#, "repeats steps that take no time"),
         (r#""cpus":1,"#, r#""cpus":4000000000,"#, "4000000000 CPUs are too many"),
