@@ -59,7 +59,7 @@ fn the_same_seed_gives_the_same_text() {
 fn the_printed_commands_work() {
     let bench = Bench::new();
     let race = ["recommend", "--on", "sim", "--machine", "uniprocessor", "--scheduler", "bmq"];
-    let own = ["--workload", "messaging groups=1"];
+    let own = ["--workload", "messaging"];
     let said = stdout(&bench.run(&[&race[..], &own].concat()).success());
     let after = |what: &str| {
         let mut lines = said.lines().skip_while(|line| *line != what);
