@@ -24,7 +24,7 @@ const LIMITED: &str = "limited there";
 const MACHINE: &str = "what is installed on this machine";
 
 /// The beginnings of paths, and why what is below them reads by itself.
-const OTHER_READERS: [(&str, &str); 34] = [
+const OTHER_READERS: [(&str, &str); 33] = [
     ("crates/compile/src/build", BUILD),
     ("crates/compile/src/clang.rs", OWN),
     ("crates/compile/src/guarded.rs", PIPE),
@@ -42,7 +42,6 @@ const OTHER_READERS: [(&str, &str); 34] = [
     ("crates/live/src/probes/", KERNEL),
     ("crates/live/src/program/", PIPE),
     ("crates/live/src/recorder/", KERNEL),
-    ("crates/live/src/sharing.rs", KERNEL),
     ("crates/live/src/trial/preparation.rs", OWN),
     ("crates/live/src/trial/supervisor.rs", PIPE),
     ("crates/process/src/", KERNEL),

@@ -15,8 +15,8 @@ use super::objects::{Natives, native_of};
 use super::sink::Sink;
 use super::{VERSION, unsupported};
 
-/// The most bytes of a record that may wait, roughly. What is larger is kept before its job goes on,
-/// so that a scheduler that forges answers does not fill the memory.
+/// The most bytes of a record that may wait, roughly. What is larger is kept before its job goes
+/// on, so that a scheduler that forges answers does not fill the memory.
 const WAITING_BYTES: usize = 1 << 20;
 
 /// Records that may wait to be kept. While the disk is busy, trials go on; if the program is killed

@@ -184,8 +184,8 @@ fn median_of_many(trials: &[Sample]) -> Option<(f64, Interval)> {
     Some((value, interval.with(value)))
 }
 
-/// The shift of many trials: the same number as of few, with the interval of the rank-sum test, from
-/// one number for each boot.
+/// The shift of many trials: the same number as of few, with the interval of the rank-sum test,
+/// from one number for each boot.
 fn shift_of_many(ours: &[Sample], baseline: &[Sample]) -> Option<Shift> {
     let value = Differences::new(&sample_values(ours), &sample_values(baseline)).median()?;
     let units = |trials: &[Sample]| boots(trials).unit_values(&sample_values(trials));

@@ -2,11 +2,11 @@
 //! One of all differences between two samples, or of all averages of two values of one, by its
 //! rank, without a list of them: 50,000 trials of either side have 2.5 · 10⁹ differences.
 //!
-//! In a table of sorted samples, rows and columns ascend, so how many entries are at most some value
-//! is counted in one walk along a staircase (Monahan, "Algorithm 616: fast computation of the
+//! In a table of sorted samples, rows and columns ascend, so how many entries are at most some
+//! value is counted in one walk along a staircase (Monahan, "Algorithm 616: fast computation of the
 //! Hodges–Lehmann location estimator", ACM Transactions on Mathematical Software 10(3), 1984). The
-//! smallest number with as many as the rank is found by bisection over all numbers of 64 bits, so it
-//! is the very number that a sorted list would have, after at most 64 walks.
+//! smallest number with as many as the rank is found by bisection over all numbers of 64 bits, so
+//! it is the very number that a sorted list would have, after at most 64 walks.
 
 use crate::number::median::Ranks;
 

@@ -76,7 +76,7 @@ impl Averages {
     }
 }
 
-/// The rank, counted from 1, of the average that ends the interval of this many pairs; 0: none does.
+/// The rank, counted from 1, of the average that ends the interval of this many pairs; 0: none.
 fn rank_of_end(pairs: usize) -> usize {
     signed_within(pairs, (1.0 - CONFIDENCE) / 2.0)
 }

@@ -135,9 +135,9 @@ fn read_perfetto(file: &Path) -> Result<Recording> {
     perfetto::read(&bytes).map_err(|fault| bad_input(fault.in_file(name)))
 }
 
-/// Reads a trace as text, and writes its tapes. A trace of gigabytes has too many events for a list:
-/// it is read once to know its tasks, and once more for what they did. The recording is without
-/// its events, of which the number is told.
+/// Reads a trace as text, and writes its tapes. A trace of gigabytes has too many events for a
+/// list: it is read once to know its tasks, and once more for what they did. The recording is
+/// without its events, of which the number is told.
 fn read_text(file: &Path, choice: &Choice) -> Result<(Recording, u64, Written)> {
     let has_waking = tells_waking(file)?;
     let mut nobody = |_: Event| {};
