@@ -9,8 +9,8 @@
 //! command line into trials, with the crate `spec`; [`measure`] is the service behind every verb
 //! that measures, and [`execution`] executes trials on the backends. [`records`], [`selected`],
 //! [`recordings`] and [`comparison`] are what the reading verbs share, [`leaving`] says what files
-//! for others may tell. [`claims`] tests what others have published, [`advice`] finds the scheduler for a user, [`abilities`] what this machine can
-//! do. [`build_progress`], [`command_line`], [`exit`], [`output`], [`times`] and [`ui`]
+//! for others may tell. [`claims`] tests what others have published, [`advice`] finds the scheduler
+//! for a user, [`abilities`] what this machine can do. [`build_progress`], [`command_line`], [`exit`], [`output`], [`times`] and [`ui`]
 //! are small things that many verbs need. Other tools' files, and files for other people,
 //! are in `store::exchange`.
 

@@ -52,8 +52,8 @@ pub fn line(text: &str) -> String {
     cut(&escaped(text).replace('\n', "\\n"))
 }
 
-/// A text for a cell of a spreadsheet, which would take one that begins with `=`, `+`, `-` or `@` for
-/// a formula: an apostrophe stands before it. What some spreadsheets make a new cell of counts too.
+/// A text for a cell of a spreadsheet, which would take one that begins with `=`, `+`, `-` or `@`
+/// for a formula: an apostrophe stands before it. What some spreadsheets make a new cell of counts too.
 /// Numbers stay numbers.
 pub fn cell(text: &str) -> String {
     let breaks = |c: char| ";\t\r\n".contains(c);

@@ -38,14 +38,14 @@ function drawnSvg(svg) {
 }
 
 // A spreadsheet would take a name that begins with = for a formula. Numbers stay numbers.
-function cell(value) {
+function spreadsheetCell(value) {
   const text = value === null || value === undefined ? "" : String(value);
   const isNumber = text.trim() !== "" && Number.isFinite(Number(text));
   return isNumber ? text : text.replace(/(^|[;\t\r\n])(?= *[=+@\t\r＝＋－＠-])/g, "$1'");
 }
 
 function quoted(value) {
-  const text = cell(value);
+  const text = spreadsheetCell(value);
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -116,8 +116,8 @@ mod tests {
         };
         let text = text(&[pair("bc", Some(evidence)), pair("d", None)]);
         let expected = "\
-            A B  where they differ most              measure            A      B\n\
-            a bc nice on one (sim)                   longest wait 1.00 ms 2.50 s\n\
+            A B  where they differ most            measure            A      B\n\
+            a bc nice on one (sim)                 longest wait 1.00 ms 2.50 s\n\
             a d  not distinguishable in 7 measures\n\n\
             1 of 2 pairs are distinguishable\n";
         assert_eq!(text, expected);

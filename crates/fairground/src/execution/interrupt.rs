@@ -74,7 +74,7 @@ fn registered() -> Result<Flags> {
     Ok(flags)
 }
 
-/// From now on a write beyond `ulimit -f` is an error of that write, and not the end of the program.
+/// From now on a write beyond `ulimit -f` is an error of that write, and not the program's end.
 /// Programs that it starts are ended as ever: a handler, unlike an ignored signal, is not theirs.
 pub fn survive_file_limit() {
     // Where there can be no handler, the signal ends the program.

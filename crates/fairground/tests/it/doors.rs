@@ -177,7 +177,7 @@ fn a_folder_of_chunks_obeys_the_rules_of_shared_files() {
     };
     type Change<'a> = &'a dyn Fn(&str) -> String;
     let rows: [(Change<'_>, &str); 5] = [
-        (&|text| text.replace("Idea:", "Ideas:"), "the text of fifo is not what its SHA-256 says"),
+        (&|text| text.replace("Idea:", "Ideas:"), " is not what its SHA-256 says"),
         (&date, "its date is too large"),
         (
             &|text| text.replace("\"name\": \"adhoc\"", "\"name\": \"other\""),

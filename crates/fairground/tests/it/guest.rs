@@ -83,7 +83,7 @@ has /tmp/said "all is well"
 /// and back.
 fn commands(folder: &Folder, scheduler: &str) -> [String; 4] {
     let answer = Command::new(folder.path("held"))
-        .args(["recommend", "--on", "sim", "--machine", "uniprocessor", "--care", "server"])
+        .args(["recommend", "--on", "sim", "--machine", "uniprocessor", "--workload", "messaging"])
         .args(["--scheduler", scheduler, "--store"])
         .arg(folder.path("sim.db"))
         .output()

@@ -22,8 +22,8 @@ pub struct Args {
     /// A definition's name or file; without one, a list of them
     #[arg(value_name = "KERNEL")]
     definition: Option<String>,
-    /// A patch of your own on a base, `-p1`; can be repeated. `make` runs what it changes, with your
-    /// rights
+    /// A patch of your own on a base, `-p1`; can be repeated. `make` runs what it changes, with
+    /// your rights
     #[arg(long, value_name = "FILE", requires = "base", conflicts_with = "definition")]
     patch: Vec<PathBuf>,
     /// The definition that your patches are applied to

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Simulated records of three hogs that share a CPU, for the verbs that look at records.
 
+use std::path::Path;
+
+use store::exchange::share::Shared;
+
 use super::Bench;
 
 /// `fifo` and `rr`, so many blocks.
@@ -54,6 +58,18 @@ pub fn raced(blocks: u32) -> Bench {
     bench.write("race.toml", &race(blocks));
     bench.write("hogs.toml", &hogs(1000));
     bench.run(&["run", "./race.toml", "--exploratory", "--store", "a.db"]).success();
+    bench
+}
+
+/// A folder with `a.fairground`: what `share` makes of a race, after this change.
+pub fn shared(change: impl FnOnce(&mut Shared)) -> Bench {
+    let bench = raced(2);
+    bench.run(&["share", "--store", "a.db", "-o", "whole.fairground"]).success();
+    let whole = bench.path("whole.fairground");
+    let mut shared = Shared::read(Path::new(&whole)).expect("a shared file");
+    change(&mut shared);
+    std::fs::write(bench.path("a.fairground"), shared.pack().expect("packed")).expect("a file");
+    std::fs::remove_file(bench.path("a.db")).expect("a store");
     bench
 }
 

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Text of strangers on a terminal.
 
-use std::path::Path;
-
 use model::text::LINE_MAX;
 use model::{Outcome, Record};
 use store::Store;
-use store::exchange::share::Shared;
 
-use crate::common::hogs::raced;
-use crate::common::{Bench, hostile, stderr, stdout};
+use crate::common::hogs::{raced, shared};
+use crate::common::{Bench, stderr, stdout};
 
 /// Whether a text has a character that a terminal obeys, or a line that is too long.
 fn is_safe(text: &str) -> bool {
@@ -19,12 +16,19 @@ fn is_safe(text: &str) -> bool {
 
 #[test]
 fn control_sequences_of_a_shared_file_are_shown_and_not_obeyed() {
-    let bench = Bench::new();
-    let file = hostile("esc.fairground");
-    let imported = bench.run(&["import", &file, "--store", "a.db"]).success();
+    let bench = shared(|shared| {
+        shared.about.by = "\u{1b}]0;PWNED\u{7}\u{1b}[31mred\u{1b}[2J".into();
+        shared.about.note = "\u{1b}[2Jn".into();
+        for record in &mut shared.sessions[0].1 {
+            let reason = "\u{1b}]52;c;eA==\u{7}\u{1b}[2Jevil\nnot ok: fake line".into();
+            record.outcome = Outcome::Failed { reason };
+        }
+    });
+    let imported = bench.run(&["import", "a.fairground", "--store", "a.db"]).success();
     let said = stderr(&imported);
     assert!(is_safe(&said) && said.contains("\\u001b]0;PWNED\\u0007"), "{said}");
-    for arguments in [&["compare", "a.db"][..], &["compare", &file], &["list", "sessions"]] {
+    for arguments in [&["compare", "a.db"][..], &["compare", "a.fairground"], &["list", "sessions"]]
+    {
         let assert = bench.run(arguments);
         let (out, err) = (stdout(&assert), stderr(&assert));
         assert!(is_safe(&out) && is_safe(&err), "{out:?} {err:?}");
@@ -52,13 +56,9 @@ fn reasons_in_a_store_have_nothing_that_a_terminal_obeys() {
 
 #[test]
 fn a_command_is_a_call_of_this_program_only_if_its_first_word_is_its_name() {
-    let bench = Bench::new();
-    let whole = Shared::read(Path::new(&hostile("cmd.fairground"))).expect("a shared file");
     for command in ["fairground-evil run x", "fairground/../../tmp/evil.sh", "/tmp/fairground run"]
     {
-        let mut bad = whole.clone();
-        bad.sessions[0].0.command = command.into();
-        std::fs::write(bench.path("a.fairground"), bad.pack().expect("packed")).expect("a file");
+        let bench = shared(|shared| shared.sessions[0].0.command = command.into());
         let said = stderr(&bench.run(&["import", "a.fairground", "--store", "a.db"]).code(2));
         assert!(said.contains("its command is no call of this program"), "{said}");
     }

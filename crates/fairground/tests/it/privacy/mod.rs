@@ -168,11 +168,11 @@ fn what_leaves_has_a_row_and_is_listed_before() {
 fn no_folder_person_or_host_leaves_by_any_door() {
     let planted = planted(true, &|place| {
         let mark = &trial::hex16(&row(place))[..6];
-        format!("x ../Fold{mark} er/Subf{mark}/File{mark}.c planteduser joe@Build{mark}.acme y")
+        format!("x ../Zfold{mark} er/Zsub{mark}/File{mark}.c planteduser joe@Zhost{mark}.acme y")
     });
     let share = ("share".to_owned(), doors::unplayable(&planted.bench));
     for (door, text) in doors::but_share(&planted.bench).into_iter().chain([share]) {
-        for word in ["Fold", "Subf", "planteduser", "plantedhome", "joe@", "Build", "acme"] {
+        for word in ["Zfold", "Zsub", "planteduser", "plantedhome", "joe@", "Zhost", "acme"] {
             let at = text.find(word);
             let around = at.map(|at| {
                 let from = text.floor_char_boundary(at.saturating_sub(200));

@@ -360,9 +360,9 @@ impl Cleaner {
     fn ruled(&mut self, rule: Rule, is_recorded: bool, text: &str) -> String {
         let is_recorded = is_recorded && !self.choice.thread_names;
         let named = match (rule, text.split_once(' ')) {
-            (Rule::Thread, _) if is_recorded => self.threads.text(text),
+            (Rule::Thread, _) if is_recorded => self.threads.group(text),
             (Rule::Measure, Some((name, group))) if is_recorded => {
-                format!("{name} {}", self.threads.text(group))
+                format!("{name} {}", self.threads.group(group))
             }
             _ => text.to_owned(),
         };

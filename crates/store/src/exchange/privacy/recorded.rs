@@ -56,6 +56,13 @@ impl Threads {
         anonymous
     }
 
+    /// A group of a recording; one that no workload has is a thread too.
+    pub fn group(&mut self, name: &str) -> String {
+        let known = self.text(name);
+        let is_fixed = name.is_empty() || [metric::ALL, metric::PROGRAM].contains(&name);
+        if known != name || is_fixed { known } else { self.anonymous(name) }
+    }
+
     /// A text in which threads are anonymous.
     pub fn text(&self, text: &str) -> String {
         if let Some(name) = self.names.get(text) {

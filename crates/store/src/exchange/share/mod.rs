@@ -11,7 +11,8 @@
 //! ([`lines`]): a description, definitions by content (each workload, machine, contestant and
 //! experiment once), schedulers' texts, sessions, records. Equal records make equal bytes.
 //! The seal shows that a file is unchanged. It does not prove its origin: contributors name
-//! themselves. [`privacy`](super::privacy) removes private words. Nothing in a file is ever compiled or executed.
+//! themselves. [`privacy`](super::privacy) removes private words. Nothing in a file is ever
+//! compiled or executed.
 
 pub mod lines;
 pub mod seal;
