@@ -53,8 +53,8 @@ pub fn line(text: &str) -> String {
 }
 
 /// A text for a cell of a spreadsheet, which would take one that begins with `=`, `+`, `-` or `@`
-/// for a formula: an apostrophe stands before it. What some spreadsheets make a new cell of counts too.
-/// Numbers stay numbers.
+/// for a formula: an apostrophe stands before it. What some spreadsheets make a new cell of
+/// counts too. Numbers stay numbers.
 pub fn cell(text: &str) -> String {
     let breaks = |c: char| ";\t\r\n".contains(c);
     let starts = |c: char| "=+-@\t\r＝＋－＠".contains(c);

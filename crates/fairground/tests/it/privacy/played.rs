@@ -84,7 +84,8 @@ fn folders_of_schedulers_stay_at_home() {
     let folders = ["client acme/secret dir", "acmevault"];
     for folder in folders {
         std::fs::create_dir_all(bench.path(folder)).expect("folders");
-        bench.write(&format!("{folder}/my own.bpf.c"), &text);
+        // Two schedulers: the same one twice is refused.
+        bench.write(&format!("{folder}/my own.bpf.c"), &format!("{text}// {}\n", folder.len()));
     }
     let [first, second] = folders.map(|folder| format!("./{folder}/my own.bpf.c"));
     let options = ["--workload", "tiny.toml", "--scheduler", &first, "--scheduler", &second];

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use model::text;
 
-use Rule::{About, Arguments, Command, File, Measure, Name, Text, Thread};
+use Rule::{About, Arguments, Command, File, Group, Measure, Name, Text, Told};
 
 /// What is left of a text. All rules also reduce folders, addresses, and names of user and host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,9 @@ pub enum Rule {
     /// A description: only those that come with Fairground.
     About,
     /// The name of a group: of a recording an anonymous one.
-    Thread,
+    Group,
+    /// Words among which names of groups stand.
+    Told,
     /// A measure with a group behind it.
     Measure,
 }
@@ -69,7 +71,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         what: "names of groups",
         why: "numbers belong to them; a recording's threads are called t1, t2, …",
-        rule: Thread,
+        rule: Group,
         fields: &[
             "workload.task.name",
             "workload.total.name",
@@ -203,7 +205,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         what: "why trials ended, and why numbers are missing",
         why: "a failure without its reason is no result",
-        rule: Thread,
+        rule: Told,
         fields: &[
             "outcome.reason",
             "outcome.dump",
@@ -215,13 +217,13 @@ pub const KINDS: &[Kind] = &[
     Kind {
         what: "notes",
         why: "they limit what the numbers mean",
-        rule: Thread,
+        rule: Told,
         fields: &["provenance.notes", "provenance.probes", "provenance.probe_cost.#"],
     },
     Kind {
         what: "what schedulers printed",
         why: "a scheduler's author reads it",
-        rule: Thread,
+        rule: Told,
         fields: &["provenance.printed"],
     },
     Kind {

@@ -133,7 +133,7 @@ impl Cleaner {
 
     /// A text that is not part of a record.
     pub fn text(&mut self, text: &str) -> String {
-        self.ruled(Rule::Thread, true, text)
+        self.ruled(Rule::Told, true, text)
     }
 
     pub fn command(&mut self, command: &str) -> String {
@@ -360,7 +360,8 @@ impl Cleaner {
     fn ruled(&mut self, rule: Rule, is_recorded: bool, text: &str) -> String {
         let is_recorded = is_recorded && !self.choice.thread_names;
         let named = match (rule, text.split_once(' ')) {
-            (Rule::Thread, _) if is_recorded => self.threads.group(text),
+            (Rule::Group, _) if is_recorded => self.threads.group(text),
+            (Rule::Told, _) if is_recorded => self.threads.text(text),
             (Rule::Measure, Some((name, group))) if is_recorded => {
                 format!("{name} {}", self.threads.group(group))
             }

@@ -7,9 +7,9 @@
 //!                                 config (minimal + options) ─► make ─► kept among the kernels
 //! ```
 //!
-//! Read in this order: [`definition`], `patches` (found by SHA-256), `source`, `pristine` and `tree`
-//! (what is compiled), `build_config` and [`needs`] (how), `tools` and `make` (by what), [`steps`] (in
-//! which order). `crate::emulator` builds the QEMU for virtual time in the same way.
+//! Read in this order: [`definition`], `patches` (found by SHA-256), `source`, `pristine` and
+//! `tree` (what is compiled), `build_config` and [`needs`] (how), `tools` and `make` (by what),
+//! [`steps`] (in which order). `crate::emulator` builds the QEMU for virtual time in the same way.
 //!
 //! What is not here: kernels that are downloaded, and booting (`vm`).
 

@@ -363,8 +363,8 @@ mod tests {
                 "symbolic link",
             ),
             (
-                "diff --git \"a/x y\" \"b/x y\"\nnew file mode 100644\n--- /dev/null\n+++ \"b/x y\"\n\
-                 @@ -0,0 +1 @@\n+x\n",
+                "diff --git \"a/x y\" \"b/x y\"\nnew file mode 100644\n--- /dev/null\n\
+                 +++ \"b/x y\"\n@@ -0,0 +1 @@\n+x\n",
                 "no file name of a source",
             ),
             ("--- a/a.c\n+++ b/a.c\n1c\ntwo\n.\nw e.c\n", "does not apply"),
