@@ -35,7 +35,7 @@ fn the_book_says_what_leaves() {
             Rule::Command => "files' names instead of paths",
             Rule::Arguments => "files' names instead of paths; paths in scripts are reduced",
             Rule::About => "nothing of your own",
-            Rule::Thread => "the same, and a recording's threads are anonymous",
+            Rule::Group | Rule::Told => "the same, and a recording's threads are anonymous",
             Rule::Measure => "the measure; a recording's threads are anonymous",
         };
         writeln!(table, "| {what} | {left} | {why} |").expect("a string takes text");

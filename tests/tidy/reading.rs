@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Files that people and strangers hand to the program are read by one reader, `spec::files`,
-//! which has a limit for each kind and opens neither pipes nor devices. What reads otherwise is listed
-//! here with its reason.
+//! which has a limit for each kind and opens neither pipes nor devices. What reads otherwise is
+//! listed here with its reason.
 
 use super::{expect_none, files};
 
