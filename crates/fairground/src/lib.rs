@@ -10,8 +10,8 @@
 //! that measures, and [`execution`] executes trials on the backends. [`records`], [`selected`],
 //! [`recordings`] and [`comparison`] are what the reading verbs share, [`leaving`] says what files
 //! for others may tell. [`claims`] tests what others have published, [`advice`] finds the scheduler
-//! for a user, [`abilities`] what this machine can do. [`build_progress`],
-//! [`command_line`], [`exit`], [`output`], [`times`] and [`ui`] are small things that many verbs need.
+//! for a user, [`abilities`] what this machine can do. [`build_progress`], [`command_line`],
+//! [`exit`], [`output`], [`times`] and [`ui`] are small things that many verbs need.
 //! Other tools' files, and files for other people, are in `store::exchange`.
 
 pub mod abilities;
