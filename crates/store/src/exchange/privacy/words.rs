@@ -322,11 +322,11 @@ mod tests {
                 "imported from ../clientacme/schbench.json; which",
                 "imported from …/schbench.json; which",
             ),
-            // Words between two paths may be the name of a folder.
+            // Words before the last of a path may be the name of a folder.
             ("./secret/x.toml and ../secret", "…"),
             ("'/tmp/work/a b'", "'…'"),
-            ("'../client acme/a b.c:3'", "'…/a b.c:3'"),
-            ("at /home/ada/my own/two words/x y.c:3", "at …/x y.c:3"),
+            ("'../client acme/a b.c:3'", "'… b.c:3'"),
+            ("at /home/ada/my own/two words/x y.c:3", "at … y.c:3"),
             ("~/secret/a.toml", "…/a.toml"),
             ("/home/ada/secret/", "…"),
             ("file:///srv/acme/x.db, PATH=/usr/bin:/home/ada/bin", "file:…/x.db, PATH=/usr/bin:…"),
