@@ -153,8 +153,10 @@ fn without_paths(text: &str) -> String {
         let ends = |c: char| DELIMITERS.contains(c) || c.is_control();
         let (part, after) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
         let closes = after.chars().next();
-        // Between quotes is one path, whatever spaces it has.
-        let quoted = opened.is_some_and(|c: char| "'\"`".contains(c)) && closes == opened;
+        // Between quotes is one path, whatever spaces it has; the number of a line may follow it.
+        let behind = after.trim_start_matches(|c: char| c == ':' || c.is_ascii_digit());
+        let is_quote = opened.is_some_and(|c: char| "'\"`".contains(c));
+        let quoted = is_quote && behind.chars().next() == opened;
         clean += &if quoted { of_words(&[part]) } else { of_words(&words(part)) };
         let Some(delimiter) = closes else { break };
         clean.push(delimiter);
@@ -325,7 +327,7 @@ mod tests {
             // Words before the last of a path may be the name of a folder.
             ("./secret/x.toml and ../secret", "…"),
             ("'/tmp/work/a b'", "'…'"),
-            ("'../client acme/a b.c:3'", "'… b.c:3'"),
+            ("'../client acme/a b.c:3'", "'…/a b.c:3'"),
             ("at /home/ada/my own/two words/x y.c:3", "at … y.c:3"),
             ("~/secret/a.toml", "…/a.toml"),
             ("/home/ada/secret/", "…"),
