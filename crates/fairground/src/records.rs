@@ -305,7 +305,7 @@ fn last_experiment(store: &Path) -> Result<String> {
     })
 }
 
-/// Adds the experiments of which the store has records to the error that it lacks the wanted one.
+/// Adds to the error the names of the experiments that the store does have.
 fn with_what_it_has(error: anyhow::Error, store: &Path) -> anyhow::Error {
     let names = Store::open_readonly(store).and_then(|store| {
         let sessions = store.sessions()?.into_iter();

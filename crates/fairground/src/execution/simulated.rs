@@ -86,7 +86,7 @@ impl Work<'_, '_> {
     }
 }
 
-/// How much memory the parts of a record take of which there may be many, roughly.
+/// A rough size in memory of the parts that a record may have many of.
 fn rough_bytes(record: &Record) -> usize {
     const METRIC: usize = 150;
     const EVENT: usize = 100;

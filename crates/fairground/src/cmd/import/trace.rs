@@ -136,8 +136,8 @@ fn read_perfetto(file: &Path) -> Result<Recording> {
 }
 
 /// Reads a trace as text, and writes its tapes. A trace of gigabytes has too many events for a
-/// list: it is read once to know its tasks, and once more for what they did. The recording is
-/// without its events, of which the number is told.
+/// list: the first pass finds its tasks, the second one what they did. The recording comes without
+/// its events; the number beside it counts them.
 fn read_text(file: &Path, choice: &Choice) -> Result<(Recording, u64, Written)> {
     let has_waking = tells_waking(file)?;
     let mut nobody = |_: Event| {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Values of the types of which serde does not tell the fields.
+//! Values of the types whose fields serde does not report.
 
 use model::trace::{Preemption, Queue, SleepsFor, What};
 use model::{Outcome, Policy, SchedulerChoice};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// A text in a sample stands for a planted one.
 pub const TEXT: &str = "$";
 
-/// Types of which serde does not tell the fields: one value of each variant. The compiler demands
+/// One value of each variant of the types whose fields serde does not report. The compiler demands
 /// new fields, and `samples_are_all` new variants.
 pub fn samples(name: &str) -> Vec<Value> {
     let text = || TEXT.to_owned();
