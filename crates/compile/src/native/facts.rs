@@ -75,6 +75,9 @@ pub struct HostInstruction {
     pub address: u64,
 }
 
+/// The sections of tables of callbacks: attached by a link, and without one.
+const TABLES: [&str; 2] = [".struct_ops.link", ".struct_ops"];
+
 /// Programs of these sections run natively: callbacks, and programs that only user space starts.
 const RUNNABLE: &[&str] = &["struct_ops", "syscall"];
 
@@ -91,23 +94,16 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
     // SAFETY: the object is open and outlives its BTF.
     let btf = Btf::from_bpf_object(unsafe { open.as_libbpf_object().as_ref() }).map_err(wrong)?;
     let btf = btf.ok_or("the BPF object has no BTF")?;
+    let is_ops = |(name, _): &(String, VariableKind)| is_of_sched_ext(&btf, name);
+    let tables = TABLES.iter().flat_map(|section| of_section(&btf, section)).filter(is_ops);
     let found = Facts {
-        ops: of_section(&btf, ".struct_ops.link")
-            .filter_map(|(name, _)| Some((name.clone(), *symbols.get(&name)?)))
-            .collect(),
+        ops: tables.filter_map(|(name, _)| Some((name.clone(), *symbols.get(&name)?))).collect(),
         maps: maps(&open, &symbols),
         variables: of_section(&btf, ".rodata")
             .filter_map(|(name, kind)| Some(Variable { place: *symbols.get(&name)?, name, kind }))
             .collect(),
         host_instruction: None,
     };
-    let is_ops = |(name, _): &(String, VariableKind)| is_of_sched_ext(&btf, name);
-    if let Some((name, _)) = of_section(&btf, ".struct_ops").find(is_ops) {
-        return Err(format!(
-            "{name} is in the section .struct_ops: write SEC(\".struct_ops.link\"), as \
-             SCX_OPS_DEFINE does"
-        ));
-    }
     if found.ops.is_empty() {
         return Err("no struct sched_ext_ops: define one with SCX_OPS_DEFINE".into());
     }

@@ -1,13 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Callbacks take their arguments as they are, not from a context of 64-bit words. Programs that
- * trace the kernel are refused before they are compiled natively, so nothing else of libbpf's
- * header is needed.
+ * Callbacks take their arguments as they are, each in a register; `ctx` in a program's body is an
+ * array of them. Programs that trace the kernel are refused before they are compiled natively, so
+ * nothing else of libbpf's header is needed.
  */
 #ifndef FAIRGROUND_BPF_TRACING_H
 #define FAIRGROUND_BPF_TRACING_H
 
-#define BPF_PROG(name, args...) name(args)
-#define BPF_PROG2(name, args...) name(args)
+#define ___fairground_words(a, b, c, d, e)						\
+	unsigned long a, unsigned long b, unsigned long c, unsigned long d, unsigned long e
+#define ___fairground_count(_0, _1, _2, _3, _4, _5, count, ...) count
+#define ___fairground_args0()
+#define ___fairground_args1(x) (void *)ctx[0]
+#define ___fairground_args2(x, args...) ___fairground_args1(args), (void *)ctx[1]
+#define ___fairground_args3(x, args...) ___fairground_args2(args), (void *)ctx[2]
+#define ___fairground_args4(x, args...) ___fairground_args3(args), (void *)ctx[3]
+#define ___fairground_args5(x, args...) ___fairground_args4(args), (void *)ctx[4]
+#define ___fairground_args(args...)							\
+	___fairground_count(0, ##args, ___fairground_args5, ___fairground_args4,	\
+			    ___fairground_args3, ___fairground_args2, ___fairground_args1,	\
+			    ___fairground_args0)(args)
+
+#define BPF_PROG(name, args...)								\
+	name(___fairground_words(, , , , ));						\
+	static inline __attribute__((always_inline)) typeof(name(0, 0, 0, 0, 0))	\
+	____##name(unsigned long long *ctx, ##args);					\
+	typeof(name(0, 0, 0, 0, 0)) name(___fairground_words(a, b, c, d, e))		\
+	{										\
+		unsigned long long ctx[] = { a, b, c, d, e };				\
+											\
+		return ____##name(___fairground_passed(args));				\
+	}										\
+	static inline __attribute__((always_inline)) typeof(name(0, 0, 0, 0, 0))	\
+	____##name(unsigned long long *ctx, ##args)
+#define ___fairground_passed(args...)							\
+	___fairground_count(0, ##args, ___fairground_with, ___fairground_with,		\
+			    ___fairground_with, ___fairground_with, ___fairground_with,	\
+			    ___fairground_alone)(args)
+#define ___fairground_alone() ctx
+#define ___fairground_with(args...) ctx, ___fairground_args(args)
+#define BPF_PROG2(name, args...) BPF_PROG(name, ##args)
 
 #endif /* FAIRGROUND_BPF_TRACING_H */
