@@ -12,7 +12,17 @@ use crate::{Result, clang, copy_tree, file_name, identity_of, text_of};
 const SHIM: &str = "native/shim";
 
 /// Structures of vmlinux.h that the simulator replaces by what it maintains of them.
-const REPLACED: &[&str] = &["sched_entity", "sched_ext_entity", "task_struct"];
+const REPLACED: &[&str] = &[
+    "mm_struct",
+    "pid",
+    "rq",
+    "sched_entity",
+    "sched_ext_entity",
+    "sched_info",
+    "scx_dispatch_q",
+    "signal_struct",
+    "task_struct",
+];
 
 /// Adds the folder `native` to the tree of headers: what stands before the others when the
 /// simulator's objects are compiled, and the trampolines that they are linked with.

@@ -52,6 +52,14 @@ pub const ENQ_INITIAL: u64 = 0x0008_0000;
 pub const ENQ_CPU_SELECTED: u64 = 0x0010_0000;
 /// `SCX_ENQ_PREEMPT`.
 pub const ENQ_PREEMPT: u64 = 1 << 32;
+/// `SCX_ENQ_IMMED`.
+pub const ENQ_IMMED: u64 = 1 << 33;
+/// `SCX_ENQ_RESCUE`.
+pub const ENQ_RESCUE: u64 = 1 << 34;
+/// `SCX_ENQ_PREEMPT_LAZY`.
+pub const ENQ_PREEMPT_LAZY: u64 = 1 << 35;
+/// What goes to the head of a queue in order of arrival.
+pub const ENQ_AT_HEAD: u64 = ENQ_HEAD | ENQ_PREEMPT | ENQ_PREEMPT_LAZY;
 /// `SCX_ENQ_REENQ`.
 pub const ENQ_REENQ: u64 = 1 << 40;
 /// `SCX_ENQ_LAST`.
@@ -104,6 +112,8 @@ pub const KICK_IDLE: u64 = 1;
 pub const KICK_PREEMPT: u64 = 2;
 /// `SCX_KICK_WAIT`.
 pub const KICK_WAIT: u64 = 4;
+/// `SCX_KICK_PREEMPT_LAZY`.
+pub const KICK_PREEMPT_LAZY: u64 = 8;
 
 /// `SCX_OPS_KEEP_BUILTIN_IDLE`.
 pub const OPS_KEEP_BUILTIN_IDLE: u64 = 1;
@@ -115,6 +125,24 @@ pub const OPS_ENQ_EXITING: u64 = 4;
 pub const OPS_ENQ_MIGRATION_DISABLED: u64 = 16;
 /// `SCX_OPS_BUILTIN_IDLE_PER_NODE`.
 pub const OPS_BUILTIN_IDLE_PER_NODE: u64 = 64;
+/// `SCX_OPS_ALWAYS_ENQ_IMMED`.
+pub const OPS_ALWAYS_ENQ_IMMED: u64 = 128;
+/// `SCX_OPS_TID_TO_TASK`.
+pub const OPS_TID_TO_TASK: u64 = 256;
+
+/// `SCX_TASK_REENQ_KFUNC`, of `p->scx.flags`.
+pub const TASK_REENQ_KFUNC: u32 = 1 << 12;
+/// `SCX_TASK_REENQ_IMMED`.
+pub const TASK_REENQ_IMMED: u32 = 2 << 12;
+/// `SCX_TASK_REENQ_PREEMPTED`.
+pub const TASK_REENQ_PREEMPTED: u32 = 3 << 12;
+
+/// `SCX_CPU_PREEMPT_RT`.
+pub const PREEMPT_RT: u32 = 0;
+/// `SCX_CPU_PREEMPT_DL`.
+pub const PREEMPT_DL: u32 = 1;
+/// `SCX_CPU_PREEMPT_STOP`.
+pub const PREEMPT_STOP: u32 = 2;
 
 /// `SCX_DSQ_ITER_REV`.
 pub const DSQ_ITER_REV: u64 = 1 << 16;

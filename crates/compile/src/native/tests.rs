@@ -57,11 +57,11 @@ fn knobs_and_maps_are_known() {
 #[test]
 fn a_kfunc_that_the_model_lacks_is_named() {
     let body = "void BPF_STRUCT_OPS(lacking_enqueue, struct task_struct *p, u64 flags) {\n\
-        struct cgroup *c = scx_bpf_task_cgroup(p);\nif (c) bpf_cgroup_release(c); }";
+        struct bpf_iter_css it;\nbpf_iter_css_new(&it, NULL, 0); bpf_iter_css_destroy(&it); }";
     let (line, message) = refusal("lacking", body);
-    assert_eq!(line, Some(4), "{message}");
-    assert!(message.contains("the model has no scx_bpf_task_cgroup() (line 4)"), "{message}");
-    assert!(message.contains("the model has no bpf_cgroup_release() (line 5)"), "{message}");
+    assert_eq!(line, Some(5), "{message}");
+    assert!(message.contains("the model has no bpf_iter_css_new() (line 5)"), "{message}");
+    assert!(message.contains("the model has no bpf_iter_css_destroy() (line 5)"), "{message}");
 }
 
 #[test]

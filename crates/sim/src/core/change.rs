@@ -137,6 +137,7 @@ impl Core {
         self.trace_choice(from, TaskId(from), Some(task));
         if self.machine.task(task).class == Class::Ext {
             self.put_previous_ext(from, task, Some(TaskId(from)));
+            self.release(from, PREEMPT_STOP, TaskId(from));
         } else {
             self.update_curr(from);
         }

@@ -13,13 +13,18 @@ use super::ext_server::Server;
 use super::rt::RtQueue;
 use super::task::{NO_TASK, TaskId};
 
+/// As soon as possible (`TIF_NEED_RESCHED`).
+pub const NOW: u8 = 1;
+/// Before it returns to user mode (`TIF_NEED_RESCHED_LAZY`), of which other CPUs do not tell it.
+pub const LAZY: u8 = 2;
+
 /// A CPU. Only code that runs on it, or that holds its run-queue lock in the kernel, changes
 /// fields.
 pub struct Cpu {
     /// The running task; the idle task on an idle CPU.
     pub curr: TaskId,
-    /// The CPU must call the scheduler as soon as possible.
-    pub need_resched: bool,
+    /// Why the CPU must call the scheduler: [`NOW`], [`LAZY`]; 0: it need not.
+    pub need_resched: u8,
     /// A tick event is queued.
     pub tick_armed: bool,
     /// For the classes, the stopper thread runs instead of the idle task.
@@ -32,8 +37,10 @@ pub struct Cpu {
     pub in_wakeup: bool,
     /// The scheduler's `select_cpu` runs.
     pub in_select_cpu: bool,
-    /// The tasks of the local queue have to be enqueued again.
-    pub reenqueue_local: bool,
+    /// Which tasks of the local queue have to be enqueued again: `REENQ_*`; 0: none.
+    pub reenqueue: u8,
+    /// The scheduler was told that a higher class has the CPU.
+    pub released: bool,
     /// Kernel work keeps the CPU busy until this time.
     pub free_at: u64,
     /// Time at which the task's current work is done without interruption; `u64::MAX`: no work.
@@ -69,14 +76,15 @@ impl Cpu {
     pub fn new(number: u32) -> Cpu {
         Cpu {
             curr: TaskId(number),
-            need_resched: false,
+            need_resched: 0,
             tick_armed: false,
             stopper: false,
             in_balance: false,
             keep: false,
             in_wakeup: false,
             in_select_cpu: false,
-            reenqueue_local: false,
+            reenqueue: 0,
+            released: false,
             free_at: 0,
             done_at: u64::MAX,
             armed_at: u64::MAX,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The clock of a CPU, and the work that its task is doing.
 
+use super::cpu::{LAZY, NOW};
 use super::events::EventKind;
 use super::machine_state::MachineState;
 use super::speed::FULL;
@@ -107,13 +108,22 @@ impl MachineState {
     #[inline]
     pub(crate) fn resched(&mut self, cpu: u32) {
         let here = &mut self.cpus[cpu as usize];
-        if here.need_resched {
+        if here.need_resched & NOW != 0 {
             return;
         }
-        here.need_resched = true;
+        here.need_resched |= NOW;
         if cpu != self.this_cpu {
             self.send_ipi(cpu);
         }
+    }
+
+    /// Makes a CPU reschedule before it returns to user mode (`resched_curr_lazy`): another CPU
+    /// notices it at its next interrupt.
+    pub(crate) fn resched_lazy(&mut self, cpu: u32) {
+        if self.is_idle(cpu) {
+            return self.resched(cpu);
+        }
+        self.cpu_mut(cpu).need_resched |= LAZY;
     }
 
     #[inline(never)]

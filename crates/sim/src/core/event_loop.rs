@@ -84,7 +84,7 @@ impl Core {
         loop {
             self.run_deferred();
             self.run_kicks(cpu);
-            if !self.machine.cpus[cpu as usize].need_resched || self.ext.exit().is_some() {
+            if self.machine.cpus[cpu as usize].need_resched == 0 || self.ext.exit().is_some() {
                 break;
             }
             self.schedule(cpu, None);
@@ -112,7 +112,7 @@ impl Core {
 
     /// Handles the interrupt that another CPU sent. The work may have been done already.
     fn on_resched(&mut self, cpu: u32) {
-        if self.machine.cpus[cpu as usize].need_resched {
+        if self.machine.cpus[cpu as usize].need_resched != 0 {
             self.interrupt(cpu, 0, |_| ());
         }
     }

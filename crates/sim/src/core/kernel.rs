@@ -111,6 +111,10 @@ pub trait Ops {
     /// The new mask is [`Core::cpus_allowed`] of the task.
     fn set_cpumask(&self, core: &mut Core, task: TaskId) {}
     fn update_idle(&self, core: &mut Core, cpu: i32, idle: bool) {}
+    /// The CPU is sched_ext's again.
+    fn cpu_acquire(&self, core: &mut Core, cpu: i32) {}
+    /// A task of a higher class takes the CPU; the reason is `SCX_CPU_PREEMPT_*`.
+    fn cpu_release(&self, core: &mut Core, cpu: i32, reason: u32, task: TaskId) {}
     fn cpu_online(&self, core: &mut Core, cpu: i32) {}
     fn cpu_offline(&self, core: &mut Core, cpu: i32) {}
     /// A timer started with [`Core::timer_start`] has expired.
@@ -149,6 +153,8 @@ pub struct OpsPresent {
     pub exit_task: bool,
     pub enable: bool,
     pub disable: bool,
+    pub cpu_acquire: bool,
+    pub cpu_release: bool,
     pub cpu_online: bool,
     pub cpu_offline: bool,
 }

@@ -26,12 +26,19 @@ macro_rules! task_layout {
             /// Bytes of `cpus_mask`; CPUs beyond it do not appear in it.
             pub cpus_mask_bytes: u32,
             $(pub $field: u32,)*
+            /// What tasks point to.
+            pub objects: SharedObjects,
         }
 
         impl TaskLayout {
             /// A layout without any field; fill in what exists.
             const ABSENT: TaskLayout =
-                TaskLayout { size: 0, cpus_mask_bytes: 0, $($field: ABSENT,)* };
+                TaskLayout {
+                    size: 0,
+                    cpus_mask_bytes: 0,
+                    $($field: ABSENT,)*
+                    objects: SharedObjects::NONE,
+                };
 
             /// The layout of a scheduler's headers, from pairs of a field's path and its offset;
             /// `size` and `cpus_mask_bytes` are among them.
@@ -66,6 +73,15 @@ task_layout! {
     // The bits that schedulers read.
     scx_flags = "scx.flags" [u32],
     selected_cpu = "scx.selected_cpu" [i32],
+    disallow = "scx.disallow" [u8],
+    lazy_resched = "scx.lazy_resched" [u8],
+    // The address of the number of the queue that the task is in.
+    dsq = "scx.dsq" [*const u64],
+    // Target queue of a direct dispatch, or `DSQ_INVALID`.
+    ddsp_dsq = "scx.ddsp_dsq_id" [u64],
+    // Jiffies.
+    runnable_at = "scx.runnable_at" [u64],
+    tid = "scx.tid" [u64],
     static_prio = "static_prio" [i32],
     prio = "prio" [i32],
     normal_prio = "normal_prio" [i32],
@@ -85,6 +101,27 @@ task_layout! {
     // The slice that the task has asked for, and whether it has.
     se_slice = "se.slice" [u64],
     custom_slice = "se.custom_slice" [u8],
+    load_weight = "se.load.weight" [u64],
+    // Number of times that the task was put on a CPU, and its waits for one, ns.
+    pcount = "sched_info.pcount" [u64],
+    run_delay = "sched_info.run_delay" [u64],
+    last_arrival = "sched_info.last_arrival" [u64],
+    last_queued = "sched_info.last_queued" [u64],
+    in_iowait = "in_iowait" [u32],
+    // CPU time as ticks sample it, ns.
+    utime = "utime" [u64],
+    start_boottime = "start_boottime" [u64],
+    sched_class = "sched_class" [u64],
+    cgroups = "cgroups" [u64],
+    real_cred = "real_cred" [u64],
+    cred = "cred" [u64],
+    // Points to the leader's `own_signal`.
+    signal = "signal" [*const u8],
+    thread_node = "thread_node" [[*const u8; 2]],
+    // Points to `own_pid`.
+    thread_pid = "thread_pid" [*const u8],
+    own_signal = "fairground_signal" [[u64; 3]],
+    own_pid = "fairground_pid" [[u64; 3]],
     real_parent = "real_parent" [*const u8],
     parent = "parent" [*const u8],
     group_leader = "group_leader" [*const u8],
@@ -117,9 +154,43 @@ impl TaskLayout {
             sum_exec_runtime: 48,
             pid: 56,
             tgid: 60,
-            size: 64,
+            ddsp_dsq: 64,
+            size: 72,
             ..TaskLayout::ABSENT
         }
+    }
+}
+
+/// The addresses of what tasks point to in the scheduler's object, by the shim's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedObjects {
+    pub css_set: u64,
+    pub cred: u64,
+    pub pid_namespace: u64,
+    /// `struct sched_class` of deadline, real-time, sched_ext and idle tasks.
+    pub classes: [u64; 4],
+}
+
+impl SharedObjects {
+    /// Null pointers, for schedulers that are no objects.
+    const NONE: SharedObjects =
+        SharedObjects { css_set: 0, cred: 0, pid_namespace: 0, classes: [0; 4] };
+
+    pub fn of<'a>(named: impl Iterator<Item = (&'a str, u64)>) -> SharedObjects {
+        let mut found = SharedObjects::NONE;
+        for (name, address) in named {
+            match name {
+                "css_set" => found.css_set = address,
+                "cred" => found.cred = address,
+                "pid_namespace" => found.pid_namespace = address,
+                "dl" => found.classes[0] = address,
+                "rt" => found.classes[1] = address,
+                "ext" => found.classes[2] = address,
+                "idle" => found.classes[3] = address,
+                _ => {}
+            }
+        }
+        found
     }
 }
 

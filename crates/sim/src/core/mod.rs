@@ -24,6 +24,7 @@ pub(crate) mod kernel;
 pub(crate) mod machine_state;
 pub mod mask;
 pub mod memory;
+mod process;
 pub(crate) mod rt;
 pub(crate) mod schedule;
 mod speed;
@@ -32,6 +33,10 @@ pub(crate) mod task_struct;
 pub(crate) mod tick;
 pub mod topology;
 pub(crate) mod wake;
+
+/// What schedulers read on the clock at the workload's common start, ns: the machine was booted
+/// some time ago.
+pub(crate) const BOOTED_NS: u64 = 1_000_000_000;
 
 pub use kernel::Core;
 pub use task::{NO_TASK, TaskId};

@@ -4,11 +4,29 @@
 use super::machine_state::MachineState;
 use super::task::{Class, State};
 use super::topology::Distance;
-use super::{Core, TaskId};
+use super::{BOOTED_NS, Core, TaskId};
 use crate::core::memory::{get, put};
 use crate::flags::{DEQ_NOCLOCK, DEQ_SLEEP, DEQ_SPECIAL};
 
 impl MachineState {
+    /// The task waits for a CPU from now on (`sched_info_enqueue`).
+    #[inline]
+    pub(crate) fn queued_at(&mut self, task: TaskId, clock: u64) {
+        put(self.task(task).memory, self.arena.layout.last_queued, BOOTED_NS + clock);
+    }
+
+    /// The task gets a CPU (`sched_info_arrive`).
+    #[inline]
+    fn arrived_at(&mut self, task: TaskId, clock: u64) {
+        let (block, at) = (self.task(task).memory, &self.arena.layout);
+        let now = BOOTED_NS + clock;
+        let waited = now.saturating_sub(get(block, at.last_queued));
+        put(block, at.run_delay, get::<u64>(block, at.run_delay) + waited);
+        put(block, at.pcount, get::<u64>(block, at.pcount) + 1);
+        put(block, at.last_arrival, now);
+        put(block, at.last_queued, 0u64);
+    }
+
     fn refill_ns(&self, from: u32, to: u32) -> u64 {
         match self.topology.distance(from, to) {
             Distance::Same => 0,
@@ -27,7 +45,7 @@ impl Core {
         self.machine.pause(cpu);
         self.machine.charge(cpu, self.machine.costs.schedule_ns);
         let here = self.machine.cpu_mut(cpu);
-        here.need_resched = false;
+        here.need_resched = 0;
         let previous = here.curr;
         if let Some(state) = end {
             self.machine.set_state(previous, state);
@@ -91,7 +109,12 @@ impl Core {
     pub(crate) fn put_previous(&mut self, cpu: u32, previous: TaskId, next: TaskId) {
         let class = self.machine.task(previous).class;
         match class {
-            Class::Ext => self.put_previous_ext(cpu, previous, Some(next)),
+            Class::Ext => {
+                self.put_previous_ext(cpu, previous, Some(next));
+                if self.machine.nr_real_time > 0 {
+                    self.leave_to(cpu, next);
+                }
+            }
             Class::Idle if std::mem::take(&mut self.machine.cpu_mut(cpu).stopper) => {}
             Class::Idle => self.update_idle(cpu, false, true),
             Class::Rt => {
@@ -112,7 +135,7 @@ impl Core {
         this.exec_start = clock;
         put(this.memory, at, clock);
         match this.class {
-            Class::Ext => self.set_next_ext(cpu, next),
+            Class::Ext => self.set_next_ext(next),
             Class::Idle => self.update_idle(cpu, true, true),
             Class::Rt | Class::Deadline => {}
         }
@@ -171,6 +194,7 @@ impl Core {
         let at = if task.state == State::Runnable {
             stat.involuntary += 1;
             stat.runnable_at = clock;
+            put(task.memory, self.machine.arena.layout.last_queued, BOOTED_NS + clock);
             self.machine.arena.layout.nivcsw
         } else {
             stat.voluntary += 1;
@@ -186,6 +210,7 @@ impl Core {
         if next.0 == cpu {
             return 0;
         }
+        self.machine.arrived_at(next, clock);
         let group = self.machine.task(next).group;
         let stat = &mut self.machine.stats[next.0 as usize];
         stat.runs_since = clock;

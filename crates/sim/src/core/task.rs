@@ -3,8 +3,6 @@
 
 use model::{Policy, PolicyClass};
 
-use crate::flags::DSQ_INVALID;
-
 /// A task's number inside the simulator. Idle tasks come first: the idle task of CPU *n* is number
 /// *n*.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,6 +54,8 @@ pub const DEFERRED: u8 = 8;
 pub const ENABLED: u8 = 16;
 /// On the watchdog's list.
 pub const WATCHED: u8 = 32;
+/// `SCX_TASK_IMMED`: inserted with `SCX_ENQ_IMMED`, until it is enqueued afresh.
+pub const IMMEDIATE: u8 = 64;
 
 /// A task. All fields that a context switch uses fit into two cache lines.
 pub struct Task {
@@ -70,8 +70,6 @@ pub struct Task {
     pub ops_state: OpsState,
     /// [`Cpu::qseq`](super::cpu::Cpu::qseq) at its last hand-over to the scheduler.
     pub qseq: u64,
-    /// Target queue of a direct dispatch, or `DSQ_INVALID`.
-    pub ddsp_dsq: u64,
     /// Enqueue flags of the direct dispatch.
     pub ddsp_flags: u64,
     /// The CPU whose local queue it must join; -1: any.
@@ -124,14 +122,23 @@ const IDLE_WEIGHT: u32 = 3;
 
 /// `p->scx.weight`: the weight on cgroup's scale, where nice 0 is 100.
 pub fn scx_weight(policy: &Policy) -> u32 {
-    let weight = match policy.class {
+    ((weight(policy) * 100 + 512) / 1024).clamp(1, 10_000)
+}
+
+/// `p->se.load.weight`: the weight in the resolution of 64-bit kernels.
+pub fn load_weight(policy: &Policy) -> u64 {
+    u64::from(weight(policy)) << 10
+}
+
+/// A weight, where nice 0 is 1024.
+fn weight(policy: &Policy) -> u32 {
+    match policy.class {
         PolicyClass::Idle => IDLE_WEIGHT,
         PolicyClass::Other | PolicyClass::Batch => {
             NICE_TO_WEIGHT[(policy.nice.clamp(-20, 19) + 20) as usize]
         }
         _ => 1024,
-    };
-    ((weight * 100 + 512) / 1024).clamp(1, 10_000)
+    }
 }
 
 pub fn class_of(policy: &Policy) -> Class {
@@ -193,7 +200,6 @@ impl Task {
             scx: RESET_RUNNABLE_AT,
             ops_state: OpsState::None,
             qseq: 0,
-            ddsp_dsq: DSQ_INVALID,
             ddsp_flags: 0,
             sticky_cpu: -1,
             selected_cpu: -1,

@@ -6,9 +6,11 @@ use model::{Policy, PolicyClass};
 use super::machine_state::MachineState;
 use super::mask::CpuMask;
 use super::memory::{get, put, put_slice, reserve_room};
-use super::task::{Class, NewTask, State, Task, class_of, policy_number, prio_of, scx_weight};
-use super::{Core, TaskId};
-use crate::flags::{PF_IDLE, PF_KTHREAD, SLICE_DFL};
+use super::task::{
+    Class, NewTask, State, Task, class_of, load_weight, policy_number, prio_of, scx_weight,
+};
+use super::{Core, TaskId, process};
+use crate::flags::{DSQ_INVALID, PF_IDLE, PF_KTHREAD, SLICE_DFL};
 
 /// Fairground's own: the main task, the one that makes the others, and one that plays no part.
 const OWN_TASKS: usize = 3;
@@ -36,6 +38,9 @@ impl MachineState {
         put(block, at.cpu, new.cpu);
         put(block, at.wake_cpu, new.cpu);
         put(block, at.start_time, self.now);
+        put(block, at.start_boottime, self.now);
+        put(block, at.tid, u64::from(id.0) + 1);
+        put(block, at.ddsp_dsq, DSQ_INVALID);
         self.set_comm(id, new.comm);
         let parent = new.parent.map_or(block, |parent| self.tasks[parent.0 as usize].memory);
         put(block, at.real_parent, parent);
@@ -45,6 +50,10 @@ impl MachineState {
         if new.flags & PF_KTHREAD == 0 {
             put(block, at.mm, leader);
         }
+        put(block, at.cgroups, at.objects.css_set);
+        put(block, at.real_cred, at.objects.cred);
+        put(block, at.cred, at.objects.cred);
+        process::join(block, leader, new.pid, &at);
     }
 
     /// Writes policy, priorities, class and weight.
@@ -61,6 +70,8 @@ impl MachineState {
         put(task.memory, at.rt_priority, if real_time { policy.priority } else { 0 });
         put(task.memory, at.policy, policy_number(policy.class));
         put(task.memory, at.weight, scx_weight(&policy));
+        put(task.memory, at.load_weight, load_weight(&policy));
+        put(task.memory, at.sched_class, at.objects.classes[task.class as usize]);
         put_slice(task.memory, &at, if fair { policy.runtime_us } else { 0 });
     }
 
@@ -177,6 +188,9 @@ impl Core {
             };
             let id = self.add_task(&new);
             self.machine.task_mut(id).class = Class::Idle;
+            let at = self.machine.arena.layout;
+            let class = at.objects.classes[Class::Idle as usize];
+            put(self.machine.task(id).memory, at.sched_class, class);
         }
     }
 

@@ -70,6 +70,8 @@ impl Core {
     fn tick(&mut self, cpu: u32) {
         self.update_curr(cpu);
         let task = self.machine.cpus[cpu as usize].curr;
+        let (block, at) = (self.machine.task(task).memory, self.machine.arena.layout.utime);
+        put(block, at, get::<u64>(block, at) + self.machine.tick_ns);
         match self.machine.task(task).class {
             Class::Ext => self.tick_ext(cpu, task),
             Class::Rt => self.tick_rt(cpu),

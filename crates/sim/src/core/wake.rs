@@ -3,9 +3,10 @@
 
 use model::trace::Preemption;
 
+use super::cpu::NOW;
 use super::machine_state::MachineState;
 use super::task::{Class, NewTask, State};
-use super::{Core, TaskId};
+use super::{Core, TaskId, process};
 use crate::flags::*;
 
 impl MachineState {
@@ -35,6 +36,7 @@ impl Core {
         self.machine.set_state(task, State::Runnable);
         let stat = &mut self.machine.stats[task.0 as usize];
         (stat.waking_at, stat.runnable_at) = (clock, clock);
+        self.machine.queued_at(task, clock);
         let (woken, by_timer) = (&self.machine.tasks[task.0 as usize], self.machine.in_timer);
         self.recorder.waking(clock, here, (task, woken), by_timer);
         self.machine.charge(here, self.machine.costs.wakeup_ns);
@@ -64,7 +66,11 @@ impl Core {
             Class::Idle => previous,
         };
         let is_allowed = self.machine.allowed(task, cpu);
-        (if is_allowed { cpu } else { self.machine.fallback_rq(task, previous) }, true)
+        if is_allowed {
+            return (cpu, true);
+        }
+        self.ext.events.select_cpu_fallback += 1;
+        (self.machine.fallback_rq(task, previous), true)
     }
 
     /// Puts a runnable task on a CPU's run queue.
@@ -100,6 +106,9 @@ impl Core {
             self.because(cpu, Preemption::MoreImportant { pid: task.0 });
             self.machine.resched(cpu);
         }
+        if self.ext.uses_immed && class < Class::Ext {
+            self.send_back_immediate(cpu);
+        }
     }
 
     #[inline(never)]
@@ -114,7 +123,7 @@ impl Core {
     /// `task_woken()`: what the class does after the wake-up.
     #[inline]
     fn after_wakeup(&mut self, cpu: u32, task: TaskId) {
-        let decided = self.machine.cpus[cpu as usize].need_resched;
+        let decided = self.machine.cpus[cpu as usize].need_resched & NOW != 0;
         match self.machine.task(task).class {
             Class::Ext => self.run_deferred(),
             // Which task has to move is decided after the switch.
@@ -145,6 +154,7 @@ impl Core {
         let clock = self.machine.clock(self.machine.this_cpu);
         self.machine.set_state(task, State::Runnable);
         self.machine.stats[task.0 as usize].runnable_at = clock;
+        self.machine.queued_at(task, clock);
         let (cpu, _) = self.select_rq(task, WAKE_FORK);
         self.machine.set_task_cpu(task, cpu);
         self.activate(task, cpu, ENQ_NOCLOCK | ENQ_INITIAL);
@@ -154,6 +164,7 @@ impl Core {
 
     /// After the last switch away from an ended task (`sched_ext_dead`).
     pub(crate) fn bury(&mut self, task: TaskId) {
+        process::leave(self.machine.task(task).memory, &self.machine.arena.layout);
         if self.machine.task(task).class < Class::Ext {
             self.machine.leave_real_time(task);
         }

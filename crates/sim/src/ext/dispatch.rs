@@ -12,6 +12,9 @@ impl Core {
     /// Returns false if there is neither.
     #[inline]
     pub(crate) fn balance(&mut self, cpu: u32, previous: TaskId) -> bool {
+        if self.machine.cpus[cpu as usize].released {
+            self.take_cpu_back(cpu);
+        }
         let on_ext = self.machine.task(previous).class == Class::Ext;
         let mut queued = false;
         if on_ext {
@@ -31,6 +34,7 @@ impl Core {
             }
         }
         if queued && (self.ext.ops_flags & OPS_ENQ_LAST == 0 || self.ext.bypass) {
+            self.ext.events.dispatch_keep_last += 1;
             return self.keep(cpu);
         }
         false
@@ -124,9 +128,8 @@ impl Core {
         if source == queue {
             self.dispatch_enqueue(queue, task, flags);
         } else {
-            let this = self.machine.task_mut(task);
-            this.ops_state = OpsState::None;
-            (this.ddsp_dsq, this.ddsp_flags) = (DSQ_INVALID, 0);
+            self.machine.task_mut(task).ops_state = OpsState::None;
+            self.direct_to(task, DSQ_INVALID, 0);
             self.move_remote(task, queue, flags);
         }
         if self.machine.curr_class(queue) == Class::Idle {
@@ -171,13 +174,13 @@ impl Core {
             let task = TaskId(at);
             if self.machine.task(task).cpu == cpu {
                 self.trace_taken(task);
-                self.ext.queues.remove(at);
+                self.take_out(task);
                 self.move_here(cpu, task, flags);
                 return true;
             }
             if self.may_move(task, cpu, false) {
                 self.trace_taken(task);
-                self.ext.queues.remove(at);
+                self.take_out(task);
                 self.move_remote(task, cpu, flags);
                 return true;
             }
@@ -188,9 +191,10 @@ impl Core {
 
     /// `move_local_task_to_local_dsq()`; the task is in no queue.
     pub(crate) fn move_here(&mut self, cpu: u32, task: TaskId, flags: u64) {
-        let head = flags & (ENQ_HEAD | ENQ_PREEMPT) != 0;
+        let head = flags & ENQ_AT_HEAD != 0;
         // Local queues are never ordered by virtual time.
         let _ = self.ext.queues.insert(cpu, task.0, head);
+        self.publish_queue(task, cpu);
         self.trace_enqueued(cpu, task, false);
         self.after_local(cpu, task, flags);
     }
@@ -198,9 +202,7 @@ impl Core {
     /// `scx_bpf_dsq_move_to_local()`. False if the queue has no task for this CPU.
     #[inline]
     pub fn dsq_move_to_local(&mut self, dsq_id: u64, enq_flags: u64) -> bool {
-        if !self.may_insert(enq_flags) {
-            return false;
-        }
+        let Some(enq_flags) = self.vet(DSQ_LOCAL, enq_flags) else { return false };
         self.flush();
         self.charge_look();
         let Some(queue) = self.user_queue(dsq_id) else {

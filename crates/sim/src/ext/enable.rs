@@ -181,6 +181,7 @@ impl Core {
     /// scheduler and its queues.
     fn enter_bypass(&mut self) {
         self.ext.bypass = true;
+        self.ext.events.bypass_activate += 1;
         for cpu in 0..self.machine.topology.cpus {
             self.machine.this_cpu = cpu;
             for task in self.waiting_last_first(cpu) {

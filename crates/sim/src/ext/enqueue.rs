@@ -8,8 +8,8 @@ use model::trace::Preemption;
 
 use super::dsq::Mixed;
 use super::ext_state::{Direct, Dispatch};
-use crate::core::memory::put;
-use crate::core::task::{Class, DEFERRED, OpsState, QUEUED};
+use crate::core::memory::{get, put};
+use crate::core::task::{Class, DEFERRED, IMMEDIATE, OpsState, QUEUED};
 use crate::core::{Core, TaskId};
 use crate::flags::*;
 
@@ -21,7 +21,7 @@ impl Core {
             let picked = self.select_cpu_default(task, previous, wake_flags, None, 0);
             if let Some(cpu) = picked {
                 self.refill(task);
-                self.machine.task_mut(task).ddsp_dsq = DSQ_LOCAL;
+                self.direct_to(task, DSQ_LOCAL, 0);
                 return cpu;
             }
             return previous;
@@ -39,20 +39,37 @@ impl Core {
         if self.cpu_valid(cpu, "from ops.select_cpu()") { cpu as u32 } else { previous }
     }
 
+    /// The target queue of a direct dispatch; `DSQ_INVALID`: none.
+    #[inline]
+    fn direct_target(&self, task: TaskId) -> u64 {
+        get(self.machine.task(task).memory, self.machine.arena.layout.ddsp_dsq)
+    }
+
+    #[inline]
+    pub(crate) fn direct_to(&mut self, task: TaskId, dsq_id: u64, flags: u64) {
+        let at = self.machine.arena.layout.ddsp_dsq;
+        let this = self.machine.task_mut(task);
+        put(this.memory, at, dsq_id);
+        this.ddsp_flags = flags;
+    }
+
     /// `do_enqueue_task()`: the cases in the kernel's order.
     #[inline]
     pub(crate) fn do_enqueue(&mut self, cpu: u32, task: TaskId, flags: u64, sticky: i32) {
         if sticky == cpu as i32 {
             return self.dispatch_enqueue(cpu, task, flags);
         }
+        self.machine.task_mut(task).scx &= !IMMEDIATE;
         if self.ext.bypass {
             self.refill(task);
+            self.ext.events.bypass_dispatch += 1;
             let queue = self.bypass_queue();
             return self.dispatch_enqueue(queue, task, flags);
         }
-        if self.machine.task(task).ddsp_dsq == DSQ_INVALID {
+        if self.direct_target(task) == DSQ_INVALID {
             if self.machine.task(task).exiting && self.ext.ops_flags & OPS_ENQ_EXITING == 0 {
                 self.refill(task);
+                self.ext.events.enq_skip_exiting += 1;
                 return self.dispatch_enqueue(cpu, task, flags);
             }
             if !self.ext.has.enqueue {
@@ -62,7 +79,7 @@ impl Core {
             }
             self.hand_over(cpu, task, flags);
         }
-        if self.machine.task(task).ddsp_dsq != DSQ_INVALID {
+        if self.direct_target(task) != DSQ_INVALID {
             self.direct_dispatch(cpu, task, flags);
         }
     }
@@ -76,8 +93,9 @@ impl Core {
         let outer = std::mem::replace(&mut self.ext.direct, Direct::Of(task));
         call!(self, enqueue(task, flags));
         self.ext.direct = outer;
+        let is_kept = self.direct_target(task) == DSQ_INVALID;
         let this = self.machine.task_mut(task);
-        if this.ddsp_dsq == DSQ_INVALID && this.scx & QUEUED != 0 {
+        if is_kept && this.scx & QUEUED != 0 {
             this.qseq = qseq;
             this.ops_state = OpsState::Queued;
             self.take_custody(task);
@@ -89,7 +107,7 @@ impl Core {
     /// deferred.
     #[inline(always)]
     fn direct_dispatch(&mut self, cpu: u32, task: TaskId, flags: u64) {
-        let wanted = self.machine.task(task).ddsp_dsq;
+        let wanted = self.direct_target(task);
         let queue = self.find_queue(cpu, wanted, task);
         let cpus = self.machine.topology.cpus;
         let this = self.machine.task_mut(task);
@@ -121,7 +139,7 @@ impl Core {
                 continue;
             }
             self.machine.task_mut(task).scx &= !DEFERRED;
-            let (cpu, wanted) = (self.machine.task(task).cpu, self.machine.task(task).ddsp_dsq);
+            let (cpu, wanted) = (self.machine.task(task).cpu, self.direct_target(task));
             let queue = self.find_queue(cpu, wanted, task);
             let flags = self.machine.task(task).ddsp_flags;
             self.trace_direct(task);
@@ -153,16 +171,16 @@ impl Core {
             let key = self.dsq_vtime(task);
             self.ext.queues.insert_ordered(queue, task.0, key)
         } else {
-            self.ext.queues.insert(queue, task.0, flags & (ENQ_HEAD | ENQ_PREEMPT) != 0)
+            self.ext.queues.insert(queue, task.0, flags & ENQ_AT_HEAD != 0)
         };
-        let this = self.machine.task_mut(task);
-        (this.ddsp_dsq, this.ddsp_flags) = (DSQ_INVALID, 0);
+        self.direct_to(task, DSQ_INVALID, 0);
         if flags & ENQ_CLEAR_OPSS != 0 {
-            this.ops_state = OpsState::None;
+            self.machine.task_mut(task).ops_state = OpsState::None;
         }
         if let Err(mixed) = done {
             return self.refuse_mixture(id, task, mixed);
         }
+        self.publish_queue(task, queue);
         self.trace_enqueued(queue, task, flags & ENQ_DSQ_PRIQ != 0);
         if queue < self.machine.topology.cpus {
             self.after_local(queue, task, flags);
@@ -189,16 +207,23 @@ impl Core {
     /// `local_dsq_post_enq()`: reschedules the CPU if the insertion demands it.
     #[inline(always)]
     pub(crate) fn after_local(&mut self, cpu: u32, task: TaskId, flags: u64) {
+        if (flags & ENQ_IMMED) | u64::from(self.machine.task(task).scx & IMMEDIATE) != 0 {
+            self.joined_at_once(cpu, task, flags);
+        }
         self.leave_custody(task, 0);
         let here = &self.machine.cpus[cpu as usize];
         if here.in_balance {
             return;
         }
         let (current, class) = (here.curr, self.machine.curr_class(cpu));
-        let preempt = flags & ENQ_PREEMPT != 0 && current != task && class == Class::Ext;
+        let preempt = flags & (ENQ_PREEMPT | ENQ_PREEMPT_LAZY) != 0;
+        let preempt = preempt && current != task && class == Class::Ext;
         if preempt {
             self.set_slice(current, 0);
             self.because(cpu, Preemption::Inserted { pid: task.0 });
+            if flags & ENQ_PREEMPT_LAZY != 0 {
+                return self.machine.resched_lazy(cpu);
+            }
         }
         if preempt || class == Class::Idle {
             self.machine.resched(cpu);
@@ -211,9 +236,7 @@ impl Core {
     /// `scx_bpf_dsq_insert()`. False if it was refused, with an error.
     #[inline]
     pub fn dsq_insert(&mut self, task: TaskId, dsq_id: u64, slice: u64, enq_flags: u64) -> bool {
-        if !self.may_insert(enq_flags) {
-            return false;
-        }
+        let Some(enq_flags) = self.vet(dsq_id, enq_flags) else { return false };
         self.give_slice(task, slice);
         self.commit(task, dsq_id, enq_flags)
     }
@@ -227,29 +250,39 @@ impl Core {
         vtime: u64,
         enq_flags: u64,
     ) -> bool {
-        if !self.may_insert(enq_flags) {
-            return false;
-        }
+        let Some(enq_flags) = self.vet(dsq_id, enq_flags) else { return false };
         self.give_slice(task, slice);
         self.set_dsq_vtime(task, vtime);
         self.commit(task, dsq_id, enq_flags | ENQ_DSQ_PRIQ)
     }
 
+    /// The flags with which a task may be inserted into this queue (`scx_vet_enq_flags`).
     #[inline]
-    pub(crate) fn may_insert(&mut self, enq_flags: u64) -> bool {
-        let is_valid = enq_flags & (ENQ_INTERNAL_MASK | const { refused(ENQ_FLAGS) }) == 0;
-        if !is_valid {
-            self.refuse_flags(enq_flags);
-        }
-        is_valid
+    pub(crate) fn vet(&mut self, dsq_id: u64, enq_flags: u64) -> Option<u64> {
+        const UNUSUAL: u64 =
+            ENQ_INTERNAL_MASK | refused(ENQ_FLAGS) | ENQ_IMMED | ENQ_RESCUE | ENQ_PREEMPT_LAZY;
+        let is_usual = enq_flags & UNUSUAL == 0 && self.ext.ops_flags & OPS_ALWAYS_ENQ_IMMED == 0;
+        if is_usual { Some(enq_flags) } else { self.vet_unusual(dsq_id, enq_flags) }
     }
 
+    /// `SCX_ENQ_RESCUE` makes no difference for a scheduler that has all CPUs, as the root has.
     #[cold]
-    fn refuse_flags(&mut self, enq_flags: u64) {
-        match first_refused(ENQ_FLAGS, enq_flags) {
-            Some(lacking) => self.lacks(lacking),
-            None => self.error(format!("invalid enq_flags 0x{enq_flags:x}")),
+    fn vet_unusual(&mut self, dsq_id: u64, enq_flags: u64) -> Option<u64> {
+        let is_local = dsq_id == DSQ_LOCAL || dsq_id & DSQ_LOCAL_ON == DSQ_LOCAL_ON;
+        let has = |flag: u64| enq_flags & flag == flag;
+        if let Some(lacking) = first_refused(ENQ_FLAGS, enq_flags) {
+            self.lacks(lacking);
+        } else if enq_flags & ENQ_INTERNAL_MASK != 0 || has(ENQ_PREEMPT | ENQ_PREEMPT_LAZY) {
+            self.error(format!("invalid enq_flags 0x{enq_flags:x}"));
+        } else if has(ENQ_IMMED) && !is_local {
+            self.error(format!("SCX_ENQ_IMMED on a non-local DSQ 0x{dsq_id:x}"));
+        } else if has(ENQ_RESCUE) && !is_local {
+            self.error(format!("SCX_ENQ_RESCUE on a non-local DSQ 0x{dsq_id:x}"));
+        } else {
+            let always = is_local && self.ext.ops_flags & OPS_ALWAYS_ENQ_IMMED != 0;
+            return Some(enq_flags & !ENQ_RESCUE | if always { ENQ_IMMED } else { 0 });
         }
+        None
     }
 
     /// Sets the slice; 0 keeps the remaining slice, but at least 1 ns.
@@ -266,8 +299,7 @@ impl Core {
         }
         self.charge_look();
         if self.ext.direct == Direct::Of(task) {
-            let this = self.machine.task_mut(task);
-            (this.ddsp_dsq, this.ddsp_flags) = (dsq_id, enq_flags);
+            self.direct_to(task, dsq_id, enq_flags);
             self.ext.direct = Direct::Done;
             return true;
         }

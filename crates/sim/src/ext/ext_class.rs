@@ -3,11 +3,12 @@
 
 use model::trace::Preemption;
 
+use crate::core::cpu::NOW;
 use crate::core::memory::put;
 use crate::core::task::{
     Class, DEFERRED, ENABLED, IN_CUSTODY, OpsState, QUEUED, RESET_RUNNABLE_AT, WATCHED,
 };
-use crate::core::{Core, NO_TASK, TaskId};
+use crate::core::{BOOTED_NS, Core, NO_TASK, TaskId};
 use crate::flags::*;
 
 impl Core {
@@ -131,6 +132,10 @@ impl Core {
         if !found {
             return None;
         }
+        if self.ext.uses_immed && self.ext.queues.len(cpu) > 1 {
+            self.send_back_immediate(cpu);
+        }
+        let here = self.machine.cpu_mut(cpu);
         if std::mem::take(&mut here.keep) {
             if self.slice(previous) == 0 {
                 self.refill(previous);
@@ -148,6 +153,7 @@ impl Core {
     }
 
     pub(crate) fn refill(&mut self, task: TaskId) {
+        self.ext.events.refill_slice_dfl += 1;
         self.set_slice(task, if self.ext.bypass { SLICE_BYPASS } else { SLICE_DFL });
     }
 
@@ -163,9 +169,7 @@ impl Core {
         }
         self.watch(cpu, task);
         if self.slice(task) > 0 && !self.ext.bypass {
-            // A higher class preempts: the task keeps its slice and goes to the head of the queue.
-            self.dispatch_enqueue(cpu, task, ENQ_HEAD);
-            return;
+            return self.put_preempted(cpu, task);
         }
         let last = next.is_some_and(|next| self.machine.task(next).class == Class::Idle);
         let stopper = self.machine.cpus[cpu as usize].stopper;
@@ -173,19 +177,17 @@ impl Core {
         self.do_enqueue(cpu, task, if last { ENQ_LAST } else { 0 }, -1);
         if last && self.ext.queues.queue_of(task.0) == cpu {
             // The local queue has a task now, although the idle task was picked.
-            self.machine.cpu_mut(cpu).need_resched = true;
+            self.machine.cpu_mut(cpu).need_resched = NOW;
         }
     }
 
     /// `set_next_task_scx()`.
     #[inline]
-    pub(crate) fn set_next_ext(&mut self, cpu: u32, task: TaskId) {
+    pub(crate) fn set_next_ext(&mut self, task: TaskId) {
         let queued = self.machine.task(task).scx & QUEUED != 0;
         if queued {
             self.unlink(task);
         }
-        let clock = self.machine.clock(cpu);
-        self.machine.task_mut(task).exec_start = clock;
         if self.ext.has.running && queued {
             call!(self, running(task));
         }
@@ -201,6 +203,8 @@ impl Core {
         }
         if self.slice(task) == 0 {
             self.because(cpu, Preemption::SliceEnd);
+            // A lazy request (`SCX_OPS_LAZY_RESCHED`) is the same here: the tick returns to a task
+            // in user mode.
             self.machine.resched(cpu);
         }
     }
@@ -222,19 +226,34 @@ impl Core {
         let queue = self.ext.queues.queue_of(task.0);
         if queue != NO_TASK {
             self.lock_queue(queue);
-            self.ext.queues.remove(task.0);
+            self.take_out(task);
         }
+    }
+
+    /// Removes the task from the queue that it is in.
+    #[inline]
+    pub(crate) fn take_out(&mut self, task: TaskId) {
+        self.ext.queues.remove(task.0);
+        put(self.machine.task(task).memory, self.machine.arena.layout.dsq, 0u64);
+    }
+
+    /// Tells the scheduler which queue the task is in.
+    #[inline]
+    pub(crate) fn publish_queue(&mut self, task: TaskId, queue: u32) {
+        let place = self.ext.queues.queues[queue as usize].place;
+        put(self.machine.task(task).memory, self.machine.arena.layout.dsq, place);
     }
 
     /// Appends the task to the watchdog's list (`set_task_runnable`).
     #[inline]
     fn watch(&mut self, cpu: u32, task: TaskId) {
-        let now = self.machine.now;
+        let (now, jiffies) = (self.machine.now, self.machine.arena.layout.runnable_at);
         let tail = self.machine.cpus[cpu as usize].watch_tail;
         let this = &mut self.machine.tasks[task.0 as usize];
         if this.scx & RESET_RUNNABLE_AT != 0 {
             this.runnable_at = now;
             this.scx &= !RESET_RUNNABLE_AT;
+            put(this.memory, jiffies, (BOOTED_NS + now) / self.machine.tick_ns);
         }
         this.scx |= WATCHED;
         (this.watch_previous, this.watch_next) = (tail, NO_TASK);

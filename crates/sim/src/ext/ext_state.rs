@@ -37,6 +37,29 @@ pub struct ExtState {
     pub(super) deferred: Vec<TaskId>,
     pub(super) idle: IdleMasks,
     pub(super) timers: Vec<SchedulerTimer>,
+
+    /// `ops.cpu_release` runs.
+    pub(super) releasing: bool,
+    /// A task was inserted with `SCX_ENQ_IMMED`.
+    pub(crate) uses_immed: bool,
+    /// The CPU whose local queue was reenqueued last, its switches until then, and how often since.
+    pub(super) reenqueued: ((u32, u32), u32),
+    pub(crate) events: EventCounts,
+}
+
+/// What has happened since the scheduler was loaded, by the names of `struct scx_event_stats`.
+///
+/// DIVERGES: what only nested schedulers, offline CPUs, tasks with disabled migration and a long
+/// bypass mode bring about does not happen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EventCounts {
+    pub select_cpu_fallback: i64,
+    pub dispatch_keep_last: i64,
+    pub enq_skip_exiting: i64,
+    pub reenq_immed: i64,
+    pub refill_slice_dfl: i64,
+    pub bypass_dispatch: i64,
+    pub bypass_activate: i64,
 }
 
 impl ExtState {
@@ -62,6 +85,10 @@ impl ExtState {
             deferred: Vec::new(),
             idle: IdleMasks::new(topology),
             timers: Vec::new(),
+            releasing: false,
+            uses_immed: false,
+            reenqueued: Default::default(),
+            events: EventCounts::default(),
         }
     }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Kicks, and the small kfuncs about CPUs and tasks.
 
-use compile::native::interface::{KICK_FLAGS, first_refused, refused};
 use model::trace::Preemption;
 
 use super::ext_state::Direct;
+use super::reenqueue::{LOCAL_OF, QUEUE};
+use crate::core::memory::put;
 use crate::core::task::{Class, State};
-use crate::core::{Core, NO_TASK, TaskId};
+use crate::core::{BOOTED_NS, Core, TaskId};
 use crate::flags::*;
 
 impl Core {
@@ -18,10 +19,13 @@ impl Core {
         if !self.cpu_valid(cpu, "") || self.ext.bypass {
             return;
         }
-        if flags & const { refused(KICK_FLAGS) } != 0 {
-            return self.lacks(first_refused(KICK_FLAGS, flags).unwrap_or_default());
+        if flags & !(KICK_IDLE | KICK_PREEMPT | KICK_WAIT | KICK_PREEMPT_LAZY) != 0 {
+            return self.lacks(&format!("the flags {flags:#x} of scx_bpf_kick_cpu()"));
         }
         let cpu = cpu as u32;
+        if flags & KICK_PREEMPT_LAZY != 0 && flags & !KICK_PREEMPT_LAZY != 0 {
+            return self.error("PREEMPT_LAZY cannot be used with other kicks".into());
+        }
         if flags & KICK_IDLE != 0 {
             if flags & (KICK_PREEMPT | KICK_WAIT) != 0 {
                 self.error("PREEMPT/WAIT cannot be used with SCX_KICK_IDLE".into());
@@ -33,6 +37,21 @@ impl Core {
         }
         let here = self.machine.this_cpu;
         self.machine.cpu_mut(here).kicks.push((cpu, flags));
+    }
+
+    /// The CPU whose run queue the running callback has locked (`scx_bpf_locked_rq`); -1, and an
+    /// error, if there is none.
+    pub fn locked_cpu(&mut self) -> i32 {
+        let here = self.machine.this_cpu;
+        let cpu = match self.ext.direct {
+            Direct::Of(task) => self.machine.task(task).cpu,
+            _ => here,
+        };
+        if self.is_locked(cpu) {
+            return cpu as i32;
+        }
+        self.error("accessing rq without holding rq lock".into());
+        -1
     }
 
     /// Whether the running callback holds the lock of the CPU's run queue: all callbacks except
@@ -55,17 +74,14 @@ impl Core {
     #[inline]
     pub(crate) fn run_kicks(&mut self, here: u32) {
         let cpu = &self.machine.cpus[here as usize];
-        if cpu.reenqueue_local || !cpu.kicks.is_empty() {
+        if cpu.reenqueue != 0 || !cpu.kicks.is_empty() {
             self.do_irq_work(here);
         }
     }
 
     #[inline(never)]
     fn do_irq_work(&mut self, here: u32) {
-        if self.machine.cpus[here as usize].reenqueue_local {
-            self.machine.cpu_mut(here).reenqueue_local = false;
-            self.reenqueue(here);
-        }
+        self.reenqueue_pending(here);
         if self.machine.cpus[here as usize].kicks.is_empty() {
             return;
         }
@@ -81,6 +97,11 @@ impl Core {
     }
 
     fn kick_one(&mut self, from: u32, cpu: u32, flags: u64) {
+        match flags {
+            LOCAL_OF => return self.reenqueue_pending(cpu),
+            QUEUE => return self.reenqueue_queue(cpu),
+            _ => {}
+        }
         let class = self.machine.curr_class(cpu);
         if flags & KICK_IDLE != 0 {
             if class == Class::Idle {
@@ -91,30 +112,15 @@ impl Core {
         if class < Class::Ext {
             return;
         }
-        if flags & KICK_PREEMPT != 0 && class == Class::Ext {
+        if flags & (KICK_PREEMPT | KICK_PREEMPT_LAZY) != 0 && class == Class::Ext {
             let current = self.machine.cpus[cpu as usize].curr;
             self.set_slice(current, 0);
         }
         self.because(cpu, Preemption::Kick { from });
-        self.machine.resched(cpu);
-    }
-
-    /// `scx_bpf_reenqueue_local()`: returns how many tasks of this CPU's local queue go back to the
-    /// scheduler. They do so after the current operation.
-    pub fn reenqueue_local(&mut self) -> u32 {
-        let here = self.machine.this_cpu;
-        self.machine.cpu_mut(here).reenqueue_local = true;
-        self.ext.queues.len(here)
-    }
-
-    fn reenqueue(&mut self, cpu: u32) {
-        let first = self.ext.queues.first(cpu);
-        let next = |&task: &u32| Some(self.ext.queues.next(task)).filter(|&next| next != NO_TASK);
-        let waiting: Vec<u32> =
-            std::iter::successors((first != NO_TASK).then_some(first), next).collect();
-        for task in waiting.into_iter().map(TaskId) {
-            self.unlink(task);
-            self.do_enqueue(cpu, task, ENQ_REENQ, -1);
+        if flags & KICK_PREEMPT_LAZY != 0 {
+            self.machine.resched_lazy(cpu);
+        } else {
+            self.machine.resched(cpu);
         }
     }
 
@@ -168,6 +174,45 @@ impl Core {
         true
     }
 
+    /// `scx_bpf_task_set_lazy_resched()`.
+    pub fn task_set_lazy_resched(&mut self, task: TaskId, lazy: bool) -> bool {
+        let at = self.machine.arena.layout.lazy_resched;
+        put(self.machine.task(task).memory, at, u8::from(lazy));
+        true
+    }
+
+    /// The living task with this `p->scx.tid` (`scx_bpf_tid_to_task`).
+    pub fn tid_to_task(&mut self, tid: u64) -> Option<TaskId> {
+        if self.ext.ops_flags & OPS_TID_TO_TASK == 0 {
+            self.error("scx_bpf_tid_to_task() without SCX_OPS_TID_TO_TASK".into());
+            return None;
+        }
+        let all = self.machine.topology.cpus.into()..self.machine.tasks.len() as u64;
+        let number = tid.checked_sub(1).filter(|number| all.contains(number))?;
+        let task = TaskId(number as u32);
+        (self.machine.task(task).state != State::Dead).then_some(task)
+    }
+
+    /// `struct scx_event_stats` (`scx_bpf_events`).
+    pub fn event_counts(&self) -> [i64; 13] {
+        let counts = &self.ext.events;
+        [
+            counts.select_cpu_fallback,
+            0,
+            counts.dispatch_keep_last,
+            counts.enq_skip_exiting,
+            0,
+            counts.reenq_immed,
+            0,
+            counts.refill_slice_dfl,
+            0,
+            0,
+            0,
+            counts.bypass_dispatch,
+            counts.bypass_activate,
+        ]
+    }
+
     /// `scx_bpf_task_set_dsq_vtime()`.
     #[inline]
     pub fn task_set_dsq_vtime(&mut self, task: TaskId, vtime: u64) -> bool {
@@ -182,6 +227,3 @@ impl Core {
         self.machine.all_tasks().filter(alive).find(|&task| self.pid(task) == pid)
     }
 }
-
-/// The clock at the workload's common start, ns.
-const BOOTED_NS: u64 = 1_000_000_000;

@@ -3,7 +3,7 @@
 //!
 //! Read in this order: `ext_state` is its state; `ext_class` is the class itself; `enqueue`
 //! decides where a task goes, `dispatch` what a CPU runs; `dsq` are the queues and `queues` their
-//! kfuncs; `idle` chooses idle CPUs; `kick`, `timer`, `watchdog`, `enable` and `error` are the
+//! kfuncs; `reenqueue` gives tasks back to the scheduler; `idle` chooses idle CPUs; `kick`, `timer`, `watchdog`, `enable` and `error` are the
 //! rest.
 
 /// Calls one of the scheduler's callbacks and charges its cost.
@@ -25,5 +25,6 @@ pub(crate) mod ext_state;
 pub(crate) mod idle;
 pub(crate) mod kick;
 pub(crate) mod queues;
+pub(crate) mod reenqueue;
 pub(crate) mod timer;
 pub(crate) mod watchdog;

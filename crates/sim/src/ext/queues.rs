@@ -177,6 +177,7 @@ impl Core {
         slice: Option<u64>,
         vtime: Option<u64>,
     ) -> bool {
+        let Some(enq_flags) = self.vet(dsq_id, enq_flags) else { return false };
         if !self.ext.queues.cursor_sees(iterator, task.0) {
             return false;
         }
@@ -189,7 +190,7 @@ impl Core {
             self.set_dsq_vtime(task, vtime);
         }
         self.trace_taken(task);
-        self.ext.queues.remove(task.0);
+        self.take_out(task);
         self.take_custody(task);
         self.machine.task_mut(task).ops_state = OpsState::Queued;
         let ordered = if vtime.is_some() { ENQ_DSQ_PRIQ } else { 0 };

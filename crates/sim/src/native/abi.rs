@@ -21,12 +21,18 @@ pub struct Export {
     calls: *const Named,
     /// `CONFIG_HZ`.
     pub hz: *mut u64,
+    objects: *const Named,
 }
 
 impl Export {
     /// Offsets in `struct task_struct`, and `size` and `cpus_mask_bytes`.
     pub fn task_fields(&self) -> impl Iterator<Item = (&str, u64)> {
         named(self.task_fields)
+    }
+
+    /// Addresses of what tasks point to.
+    pub fn objects(&self) -> impl Iterator<Item = (&str, u64)> {
+        named(self.objects)
     }
 
     /// Offsets in `struct sched_ext_ops`.
@@ -99,6 +105,14 @@ pub struct InitTask {
 pub struct ExitTask {
     /// The fork failed.
     pub cancelled: bool,
+}
+
+/// `struct scx_cpu_release_args`.
+#[repr(C)]
+pub struct CpuRelease {
+    /// `SCX_CPU_PREEMPT_*`.
+    pub reason: u32,
+    pub task: *mut u8,
 }
 
 /// `struct scx_bpf_select_cpu_and_args`.

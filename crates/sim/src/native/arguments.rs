@@ -4,7 +4,7 @@
 
 use crate::core::mask::{CpuMask, next_in_all};
 use crate::core::{Core, TaskId, memory};
-use crate::flags::{DSQ_LOCAL, NO_NODE, PICK_IDLE_IN_NODE, REENQ_ANY};
+use crate::flags::{NO_NODE, PICK_IDLE_IN_NODE};
 
 /// The kernel's error number for "no idle CPU".
 const EBUSY: i32 = -libc::EBUSY;
@@ -87,17 +87,6 @@ impl Core {
             cpu if cpu >= 0 => cpu,
             _ if flags & PICK_IDLE_IN_NODE != 0 => self.pick_any_cpu(&near, flags),
             _ => self.pick_any_cpu(cpus, flags),
-        }
-    }
-
-    /// `scx_bpf_dsq_reenq()`.
-    pub(super) fn dsq_reenqueue(&mut self, dsq: u64, flags: u64) {
-        if flags & !REENQ_ANY != 0 {
-            return self.error(format!("invalid SCX_REENQ flags 0x{flags:x}"));
-        }
-        match dsq {
-            DSQ_LOCAL => drop(self.reenqueue_local()),
-            _ => self.lacks("scx_bpf_dsq_reenq() of a queue other than SCX_DSQ_LOCAL"),
         }
     }
 

@@ -138,6 +138,19 @@ impl Ops for NativeScheduler {
         self.call(core, const { number("set_cpumask") }, |_| unsafe { callback(task, mask) })
     }
 
+    fn cpu_acquire(&self, core: &mut Core, cpu: i32) {
+        let Some(callback) = self.callbacks.cpu_acquire else { return };
+        // The kernel passes no arguments either.
+        let arguments = std::ptr::null_mut();
+        self.call(core, const { number("cpu_acquire") }, |_| unsafe { callback(cpu, arguments) })
+    }
+
+    fn cpu_release(&self, core: &mut Core, cpu: i32, reason: u32, task: TaskId) {
+        let Some(callback) = self.callbacks.cpu_release else { return };
+        let mut args = abi::CpuRelease { reason, task: core.task_memory(task) };
+        self.call(core, const { number("cpu_release") }, |_| unsafe { callback(cpu, &mut args) })
+    }
+
     fn timer(&self, core: &mut Core, timer: u32) {
         self.call(core, const { number("a timer") }, |this| unsafe {
             bpf_timers::expire(this, timer)

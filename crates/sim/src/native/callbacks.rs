@@ -60,6 +60,8 @@ callbacks! {
     set_weight: fn(TaskPointer, u32),
     set_cpumask: fn(TaskPointer, *const u64),
     update_idle: fn(i32, bool),
+    cpu_acquire: fn(i32, *mut u8),
+    cpu_release: fn(i32, *mut abi::CpuRelease),
     cpu_online: fn(i32),
     cpu_offline: fn(i32),
 }
@@ -108,9 +110,6 @@ pub struct Settings {
     pub dispatch_max_batch: u32,
 }
 
-/// Members of 32 bits; the others that are read here have 64.
-const NARROW: &[&str] = &["rescue_bandwidth_ppt", "rescue_quantum_us"];
-
 /// Reads a table.
 ///
 /// # Safety
@@ -122,8 +121,8 @@ pub unsafe fn read(ops: *const u8, export: &Export) -> Result<(Callbacks, Settin
     for (name, offset) in export.ops_fields() {
         let field = ops.wrapping_add(offset as usize);
         let is_refused = MEMBERS.contains(&(name, Support::Refused));
-        // SAFETY: the field lies in the table.
-        if is_refused && unsafe { is_set(name, field) } {
+        // SAFETY: the field lies in the table, and those that may be refused have 64 bits.
+        if is_refused && unsafe { field.cast::<u64>().read() } != 0 {
             lacking.push(name);
         }
         // SAFETY: as above, and fields have the kernel's types.
@@ -136,18 +135,6 @@ pub unsafe fn read(ops: *const u8, export: &Export) -> Result<(Callbacks, Settin
         Ok((callbacks, settings))
     } else {
         Err(error::lacking(&format!("ops.{}", lacking.join(", ops."))))
-    }
-}
-
-/// Whether a member is not zero.
-unsafe fn is_set(name: &str, field: *const u8) -> bool {
-    // SAFETY: the caller's; the member has this size.
-    unsafe {
-        if NARROW.contains(&name) {
-            field.cast::<u32>().read() != 0
-        } else {
-            field.cast::<u64>().read() != 0
-        }
     }
 }
 

@@ -108,6 +108,27 @@ kfuncs! {
         core(this).reenqueue_local()
     }
 
+    fn scx_bpf_events(events: *mut i64, size: usize; this) {
+        let counts = core(this).event_counts();
+        let words = (size / 8).min(counts.len());
+        std::ptr::copy_nonoverlapping(counts.as_ptr(), events, words);
+        events.add(words).write_bytes(0, size / 8 - words);
+    }
+
+    fn scx_bpf_tid_to_task(tid: u64; this) -> TaskPointer {
+        let task = core(this).tid_to_task(tid);
+        memory(core(this), task)
+    }
+
+    fn scx_bpf_task_set_lazy_resched(p: TaskPointer, lazy: bool; this) -> bool {
+        let task = task(this, p, "scx_bpf_task_set_lazy_resched");
+        task.is_some_and(|task| core(this).task_set_lazy_resched(task, lazy))
+    }
+
+    fn fairground_locked_cpu(; this) -> i32 {
+        core(this).locked_cpu()
+    }
+
     fn scx_bpf_dsq_peek(dsq: u64; this) -> TaskPointer {
         let first = core(this).dsq_peek(dsq);
         memory(core(this), first)

@@ -19,7 +19,7 @@ use super::object::Loaded;
 use super::simulator::{Simulator, This};
 use super::{bpf_timers, helpers, kfuncs};
 use crate::core::Core;
-use crate::core::memory::TaskLayout;
+use crate::core::memory::{SharedObjects, TaskLayout};
 use crate::ext::error::lacking;
 
 /// The machine that a scheduler is loaded on.
@@ -64,7 +64,8 @@ impl NativeScheduler {
         let simulator = Box::into_raw(simulator);
         connect(&loaded, simulator, host)?;
         super::fault::object_at(loaded.range());
-        let layout = TaskLayout::of(loaded.export().task_fields());
+        let mut layout = TaskLayout::of(loaded.export().task_fields());
+        layout.objects = SharedObjects::of(loaded.export().objects());
         let object = native.object.clone();
         Ok(NativeScheduler { callbacks, settings, layout, simulator, state, object, loaded })
     }

@@ -55,7 +55,7 @@ impl Core {
 
     fn interrupted(&self, cpu: u32) -> bool {
         let here = &self.machine.cpus[cpu as usize];
-        here.need_resched || !here.kicks.is_empty() || self.ext.has_deferred()
+        here.need_resched != 0 || !here.kicks.is_empty() || self.ext.has_deferred()
     }
 
     fn step(&mut self, cpu: u32, task: TaskId) -> Flow {

@@ -5,6 +5,7 @@ use model::play::{Op, TimerPlan};
 
 use super::progress::Flow;
 use crate::core::events::EventKind;
+use crate::core::memory::put;
 use crate::core::task::State;
 use crate::core::{Core, TaskId};
 
@@ -189,7 +190,9 @@ impl Core {
 
     /// With `sync` the task waits until the disk has served everybody before it, and then it.
     fn write(&mut self, cpu: u32, task: TaskId, bytes: u64, sync: bool) -> Flow {
+        let at = self.machine.arena.layout.in_iowait;
         if *self.phase(task) == 1 {
+            put(self.machine.task(task).memory, at, 0u32);
             return Flow::Next;
         }
         self.file_cost(cpu, bytes);
@@ -202,6 +205,7 @@ impl Core {
         let done = self.workload.objects.disk_free_at.max(self.machine.clock(cpu)) + service;
         self.workload.objects.disk_free_at = done;
         self.sleep_until(task, done);
+        put(self.machine.task(task).memory, at, 1u32);
         Flow::Sleep(State::DiskSleep)
     }
 

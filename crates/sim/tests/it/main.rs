@@ -19,3 +19,4 @@ mod speed;
 mod start_up;
 mod steps;
 mod tapes;
+mod task_fields;

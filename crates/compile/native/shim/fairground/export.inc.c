@@ -11,7 +11,13 @@ struct fairground_named {
 
 #define TASK_FIELDS(F)									\
 	F(scx.slice) F(scx.dsq_vtime) F(scx.weight) F(scx.flags) F(scx.selected_cpu)	\
-	F(se.exec_start) F(se.sum_exec_runtime) F(se.slice) F(se.custom_slice)		\
+	F(scx.disallow) F(scx.lazy_resched) F(scx.dsq) F(scx.ddsp_dsq_id)		\
+	F(scx.runnable_at) F(scx.tid) F(se.exec_start) F(se.sum_exec_runtime)		\
+	F(se.slice) F(se.custom_slice) F(se.load.weight) F(sched_info.pcount)		\
+	F(sched_info.run_delay) F(sched_info.last_arrival) F(sched_info.last_queued)	\
+	F(in_iowait) F(utime) F(start_boottime) F(sched_class) F(cgroups) F(real_cred)	\
+	F(cred) F(signal) F(thread_node) F(thread_pid) F(fairground_signal)		\
+	F(fairground_pid)								\
 	F(thread_info.cpu) F(prio) F(static_prio)					\
 	F(normal_prio) F(rt_priority) F(policy) F(flags) F(nr_cpus_allowed) F(on_cpu)	\
 	F(cpus_ptr) F(pid) F(tgid) F(__state) F(wake_cpu) F(recent_used_cpu) F(mm)	\
@@ -37,6 +43,14 @@ AT(scx_bpf_dsq_insert_vtime_args, dsq_id, 0);
 AT(scx_bpf_dsq_insert_vtime_args, slice, 8);
 AT(scx_bpf_dsq_insert_vtime_args, vtime, 16);
 AT(scx_bpf_dsq_insert_vtime_args, enq_flags, 24);
+AT(scx_cpu_release_args, reason, 0);
+AT(scx_cpu_release_args, task, 8);
+AT(scx_dispatch_q, id, 0);
+AT(signal_struct, live, 0);
+AT(signal_struct, nr_threads, 4);
+AT(signal_struct, thread_head, 8);
+AT(pid, numbers, 8);
+AT(list_head, prev, 8);
 _Static_assert(sizeof(struct bpf_iter_scx_dsq) >= 48, "the iterator holds the simulator's");
 
 #define OPS_FIELDS(F)									\
@@ -66,6 +80,14 @@ static const struct fairground_named ops_fields[] = {
 };
 static const struct fairground_named calls[] = { FAIRGROUND_CALLS(CALL) {} };
 
+/* What tasks point to. */
+static const struct fairground_named objects[] = {
+	{ "css_set", (u64)&fairground_css_set }, { "cred", (u64)&fairground_cred },
+	{ "pid_namespace", (u64)&init_pid_ns }, { "dl", (u64)&dl_sched_class },
+	{ "rt", (u64)&rt_sched_class }, { "ext", (u64)&ext_sched_class },
+	{ "idle", (u64)&idle_sched_class }, {}
+};
+
 struct fairground_export {
 	struct fairground_state *state;
 	const struct fairground_named *task_fields;
@@ -73,6 +95,7 @@ struct fairground_export {
 	/* The value is the address of the slot for the simulator's function. */
 	const struct fairground_named *calls;
 	u64 *hz;
+	const struct fairground_named *objects;
 };
 
 __attribute__((visibility("default"))) const struct fairground_export fairground_export = {
@@ -81,4 +104,5 @@ __attribute__((visibility("default"))) const struct fairground_export fairground
 	.ops_fields = ops_fields,
 	.calls = calls,
 	.hz = &CONFIG_HZ,
+	.objects = objects,
 };

@@ -163,6 +163,19 @@ long bpf_get_numa_node_id(void)
 	return scx_bpf_cpu_node(fairground.cpu);
 }
 
+struct rq *scx_bpf_locked_rq(void)
+{
+	static struct rq rqs[8192];
+	s32 cpu = fairground_locked_cpu();
+
+	if (cpu < 0)
+		return NULL;
+	rqs[cpu] = (struct rq) {
+		.cpu = cpu, .curr = scx_bpf_cpu_curr(cpu), .clock = bpf_ktime_get_ns(),
+	};
+	return &rqs[cpu];
+}
+
 /* Per-CPU variables of the kernel: their addresses only name them. */
 int sd_llc_id;
 int sd_llc_size;
@@ -317,6 +330,7 @@ void bpf_iter_bits_destroy(struct bpf_iter_bits *it)
 {
 }
 
+#include "cgroup.inc.c"
 #include "cpumask.inc.c"
 #include "objects.inc.c"
 #include "export.inc.c"

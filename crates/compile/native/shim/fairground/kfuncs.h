@@ -41,6 +41,10 @@ struct fairground_map;
 	  (struct bpf_iter_scx_dsq *it, u64 dsq, u64 flags), (it, dsq, flags))		\
 	K(struct task_struct *, bpf_iter_scx_dsq_next, (struct bpf_iter_scx_dsq *it), (it)) \
 	K(void, bpf_iter_scx_dsq_destroy, (struct bpf_iter_scx_dsq *it), (it))		\
+	K(void, scx_bpf_events, (struct scx_event_stats *events, size_t size), (events, size)) \
+	K(struct task_struct *, scx_bpf_tid_to_task, (u64 tid), (tid))			\
+	K(bool, scx_bpf_task_set_lazy_resched___new, (struct task_struct *p, bool lazy), (p, lazy)) \
+	K(s32, fairground_locked_cpu, (void), ())					\
 	K(s32, scx_bpf_select_cpu_dfl,							\
 	  (struct task_struct *p, s32 prev_cpu, u64 wake_flags, bool *is_idle),		\
 	  (p, prev_cpu, wake_flags, is_idle))						\
@@ -145,7 +149,10 @@ struct fairground_map;
 	N(bpf_iter_num_new) N(bpf_iter_num_next) N(bpf_iter_num_destroy)		\
 	N(bpf_iter_bits_new) N(bpf_iter_bits_next) N(bpf_iter_bits_destroy)		\
 	N(bpf_cpumask_create) N(bpf_cpumask_populate) N(bpf_rbtree_first) N(bpf_rbtree_remove)	\
-	N(bpf_list_pop_front) N(bpf_list_pop_back)
+	N(bpf_list_pop_front) N(bpf_list_pop_back) N(scx_bpf_locked_rq)			\
+	N(scx_bpf_task_cgroup___new) N(scx_bpf_cgroup_nr_cpus) N(bpf_cgroup_acquire)	\
+	N(bpf_cgroup_release) N(bpf_cgroup_ancestor) N(bpf_cgroup_from_id)		\
+	N(bpf_task_under_cgroup)
 
 /*
  * The kernel's own names of what the ecosystem's headers call by others, for schedulers without
@@ -165,6 +172,8 @@ struct fairground_map;
 	N(scx_bpf_reenqueue_local, scx_bpf_reenqueue_local___v1)			\
 	N(scx_bpf_reenqueue_local___v2, scx_bpf_reenqueue_local___v1)			\
 	N(scx_bpf_select_cpu_and, scx_bpf_select_cpu_and___compat)			\
+	N(scx_bpf_task_cgroup, scx_bpf_task_cgroup___new)				\
+	N(scx_bpf_task_set_lazy_resched, scx_bpf_task_set_lazy_resched___new)		\
 	N(scx_bpf_task_set_slice, scx_bpf_task_set_slice___new)				\
 	N(scx_bpf_task_set_dsq_vtime, scx_bpf_task_set_dsq_vtime___new)
 
@@ -173,14 +182,14 @@ struct fairground_map;
  * not quietly take another way: a scheduler that calls one is refused by name.
  */
 #define FAIRGROUND_LACKING(N)								\
-	N(scx_bpf_task_cgroup___new) N(scx_bpf_events) N(scx_bpf_cid_curr)		\
+	N(scx_bpf_cid_curr)								\
 	N(scx_bpf_cid_override___compat) N(scx_bpf_cid_to_cpu) N(scx_bpf_cid_topo___v2)	\
 	N(scx_bpf_cidperf_cap) N(scx_bpf_cidperf_cur) N(scx_bpf_cidperf_set___v2)	\
-	N(scx_bpf_cpu_to_cid) N(scx_bpf_kick_cid___v2) N(scx_bpf_locked_rq)		\
+	N(scx_bpf_cpu_to_cid) N(scx_bpf_kick_cid___v2)				\
 	N(scx_bpf_nr_cids) N(scx_bpf_nr_online_cids) N(scx_bpf_online_cmask)		\
 	N(scx_bpf_sub_caps) N(scx_bpf_sub_dispatch___compat) N(scx_bpf_sub_grant)	\
 	N(scx_bpf_sub_kill_bstr) N(scx_bpf_sub_revoke) N(scx_bpf_task_cid)		\
-	N(scx_bpf_this_cid) N(scx_bpf_tid_to_task) N(scx_bpf_task_set_lazy_resched___new) \
+	N(scx_bpf_this_cid)								\
 	N(bpf_arena_alloc_pages) N(bpf_arena_free_pages)				\
 	N(bpf_arena_reserve_pages) N(bpf_iter_css_new) N(bpf_iter_css_next)		\
 	N(bpf_iter_css_destroy)
@@ -213,6 +222,7 @@ void *fairground_storage_make(struct fairground_map *map, struct task_struct *p,
 void *fairground_allocate(u64 size);
 void fairground_free(void *memory, u64 size);
 void *fairground_object_new(u64 size);
+s32 fairground_locked_cpu(void);
 u32 fairground_llc_id(u32 cpu);
 u32 fairground_llc_size(u32 cpu);
 

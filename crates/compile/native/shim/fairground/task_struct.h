@@ -11,6 +11,12 @@ struct sched_entity {
 	/* Meant only if `custom_slice` is set: the model's kernel has no slice of its own. */
 	u64 slice;
 	unsigned char custom_slice;
+	struct load_weight load;
+};
+
+/* Which queue it is; its other members are the kernel's own. */
+struct scx_dispatch_q {
+	u64 id;
 };
 
 struct sched_ext_entity {
@@ -19,11 +25,49 @@ struct sched_ext_entity {
 	u32 weight;
 	u32 flags;
 	s32 selected_cpu;
+	bool disallow;
+	bool lazy_resched;
+	struct scx_dispatch_q *dsq;
+	u64 ddsp_dsq_id;
+	unsigned long runnable_at;
+	u64 tid;
+};
+
+struct sched_info {
+	unsigned long pcount;
+	unsigned long long run_delay;
+	unsigned long long last_arrival;
+	unsigned long long last_queued;
+};
+
+/* A process, as far as its threads are concerned. */
+struct signal_struct {
+	atomic_t live;
+	int nr_threads;
+	struct list_head thread_head;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+/* Only whether there is one and whether two tasks share it. */
+struct mm_struct {
+	char fairground_nothing;
+};
+
+/* As it is when a scheduler asks for it. */
+struct rq {
+	int cpu;
+	struct task_struct *curr;
+	u64 clock;
 };
 
 struct task_struct {
 	struct sched_ext_entity scx;
 	struct sched_entity se;
+	struct sched_info sched_info;
 	struct thread_info thread_info;
 	int prio;
 	int static_prio;
@@ -41,13 +85,31 @@ struct task_struct {
 	int recent_used_cpu;
 	/* Always 0: nothing in the model disables migration. */
 	short unsigned int migration_disabled;
+	/* A bit in the kernel. */
+	unsigned int in_iowait;
 	struct mm_struct *mm;
 	struct task_struct *real_parent;
 	struct task_struct *parent;
 	struct task_struct *group_leader;
 	long unsigned int nvcsw;
 	long unsigned int nivcsw;
+	u64 utime;
+	/* Always 0: no tick of the model interrupts the kernel itself. */
+	u64 stime;
 	u64 start_time;
+	u64 start_boottime;
+	const struct sched_class *sched_class;
+	struct css_set *cgroups;
+	const struct cred *real_cred;
+	const struct cred *cred;
+	/* Always null, as for tasks that have asked for no memory policy. */
+	struct mempolicy *mempolicy;
+	struct signal_struct *signal;
+	struct list_head thread_node;
+	struct pid *thread_pid;
 	char comm[16];
 	cpumask_t cpus_mask;
+	/* What `signal` of the leader, and `thread_pid`, point to. */
+	u64 fairground_signal[3];
+	u64 fairground_pid[3];
 };

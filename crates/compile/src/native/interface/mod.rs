@@ -33,7 +33,7 @@ pub const KFUNCS: &[Named] = &[
     ("bpf_iter_scx_dsq_destroy", Modelled),
     ("bpf_iter_scx_dsq_new", Modelled),
     ("bpf_iter_scx_dsq_next", Modelled),
-    ("scx_bpf_cgroup_nr_cpus", Refused),
+    ("scx_bpf_cgroup_nr_cpus", Modelled),
     ("scx_bpf_cid_curr", Refused),
     ("scx_bpf_cid_node", Refused),
     ("scx_bpf_cid_override", Refused),
@@ -66,7 +66,7 @@ pub const KFUNCS: &[Named] = &[
     ("scx_bpf_dsq_reenq", Modelled),
     ("scx_bpf_dump_bstr", Harmless("only a dump shows it, and dumps are the simulator's own")),
     ("scx_bpf_error_bstr", Modelled),
-    ("scx_bpf_events", Refused),
+    ("scx_bpf_events", Modelled),
     ("scx_bpf_exit_bstr", Modelled),
     ("scx_bpf_get_idle_cpumask", Modelled),
     ("scx_bpf_get_idle_cpumask_node", Modelled),
@@ -76,7 +76,7 @@ pub const KFUNCS: &[Named] = &[
     ("scx_bpf_get_possible_cpumask", Modelled),
     ("scx_bpf_kick_cid", Refused),
     ("scx_bpf_kick_cpu", Modelled),
-    ("scx_bpf_locked_rq", Refused),
+    ("scx_bpf_locked_rq", Modelled),
     ("scx_bpf_now", Modelled),
     ("scx_bpf_nr_cids", Refused),
     ("scx_bpf_nr_cpu_ids", Modelled),
@@ -98,20 +98,22 @@ pub const KFUNCS: &[Named] = &[
     ("scx_bpf_sub_grant", Refused),
     ("scx_bpf_sub_kill_bstr", Refused),
     ("scx_bpf_sub_revoke", Refused),
-    ("scx_bpf_task_cgroup", Refused),
+    ("scx_bpf_task_cgroup", Modelled),
     ("scx_bpf_task_cid", Refused),
     ("scx_bpf_task_cpu", Modelled),
     ("scx_bpf_task_running", Modelled),
     ("scx_bpf_task_set_dsq_vtime", Modelled),
-    ("scx_bpf_task_set_lazy_resched", Refused),
+    ("scx_bpf_task_set_lazy_resched", Modelled),
     ("scx_bpf_task_set_slice", Modelled),
     ("scx_bpf_test_and_clear_cpu_idle", Modelled),
     ("scx_bpf_this_cid", Refused),
-    ("scx_bpf_tid_to_task", Refused),
+    ("scx_bpf_tid_to_task", Modelled),
 ];
 
 const ALWAYS_ONLINE: Support = Harmless("all CPUs are always online");
 const OWN_DUMPS: Support = Harmless("dumps are the simulator's own");
+
+const ROOT_HAS_ALL: Support = Harmless("no task of the root scheduler has to be rescued");
 
 /// The members of `struct sched_ext_ops`. One that is refused must be zero.
 pub const MEMBERS: &[Named] = &[
@@ -161,13 +163,13 @@ pub const MEMBERS: &[Named] = &[
     ("exit_dump_len", OWN_DUMPS),
     ("hotplug_seq", ALWAYS_ONLINE),
     ("cid_shard_size", Harmless("what uses cids is refused")),
-    ("rescue_bandwidth_ppt", Refused),
-    ("rescue_quantum_us", Refused),
+    ("rescue_bandwidth_ppt", ROOT_HAS_ALL),
+    ("rescue_quantum_us", ROOT_HAS_ALL),
     ("sub_cgroup_id", Refused),
     ("name", Modelled),
     ("priv", Internal),
-    ("cpu_acquire", Refused),
-    ("cpu_release", Refused),
+    ("cpu_acquire", Modelled),
+    ("cpu_release", Modelled),
 ];
 
 /// `ops.flags`.
@@ -179,9 +181,9 @@ pub const OPS_FLAGS: &[Flag] = &[
     ("SCX_OPS_ENQ_MIGRATION_DISABLED", 1 << 4, Harmless("no task disables its migration")),
     ("SCX_OPS_ALLOW_QUEUED_WAKEUP", 1 << 5, Harmless("the waker's CPU does each wake-up")),
     ("SCX_OPS_BUILTIN_IDLE_PER_NODE", 1 << 6, Modelled),
-    ("SCX_OPS_ALWAYS_ENQ_IMMED", 1 << 7, Refused),
-    ("SCX_OPS_TID_TO_TASK", 1 << 8, Harmless("scx_bpf_tid_to_task() is refused")),
-    ("SCX_OPS_LAZY_RESCHED", 1 << 9, Refused),
+    ("SCX_OPS_ALWAYS_ENQ_IMMED", 1 << 7, Modelled),
+    ("SCX_OPS_TID_TO_TASK", 1 << 8, Modelled),
+    ("SCX_OPS_LAZY_RESCHED", 1 << 9, Modelled),
     ("SCX_OPS_ENQ_BLOCKED", 1 << 10, Harmless("there is no proxy execution")),
     ("SCX_OPS_HAS_CPU_PREEMPT", 1 << 56, Internal),
 ];
@@ -192,9 +194,9 @@ pub const ENQ_FLAGS: &[Flag] = &[
     ("SCX_ENQ_HEAD", 1 << 16, Modelled),
     ("SCX_ENQ_CPU_SELECTED", 1 << 20, Modelled),
     ("SCX_ENQ_PREEMPT", 1 << 32, Modelled),
-    ("SCX_ENQ_IMMED", 1 << 33, Refused),
-    ("SCX_ENQ_RESCUE", 1 << 34, Refused),
-    ("SCX_ENQ_PREEMPT_LAZY", 1 << 35, Refused),
+    ("SCX_ENQ_IMMED", 1 << 33, Modelled),
+    ("SCX_ENQ_RESCUE", 1 << 34, Modelled),
+    ("SCX_ENQ_PREEMPT_LAZY", 1 << 35, Modelled),
     ("SCX_ENQ_REENQ", 1 << 40, Modelled),
     ("SCX_ENQ_LAST", 1 << 41, Modelled),
     ("SCX_ENQ_BLOCKED", 1 << 42, Refused),
@@ -226,7 +228,7 @@ pub const KICK_FLAGS: &[Flag] = &[
     ("SCX_KICK_IDLE", 1, Modelled),
     ("SCX_KICK_PREEMPT", 2, Modelled),
     ("SCX_KICK_WAIT", 4, Harmless("nothing runs between a kick and its effect")),
-    ("SCX_KICK_PREEMPT_LAZY", 8, Refused),
+    ("SCX_KICK_PREEMPT_LAZY", 8, Modelled),
 ];
 
 /// Flags of the kfuncs that pick an idle CPU.

@@ -41,6 +41,8 @@ const FREE: Node = Node {
 pub struct Queue {
     /// Its number for schedulers; `DSQ_INVALID` once destroyed.
     pub id: u64,
+    /// The address of the number for schedulers: `struct scx_dispatch_q`.
+    pub place: *const u64,
     pub len: u32,
     pub lock: super::queues::SharedLock,
     head: u32,
@@ -74,6 +76,9 @@ pub enum Mixed {
 pub struct Queues {
     nodes: Vec<Node>,
     pub queues: Vec<Queue>,
+    /// The numbers that schedulers see, where they never move.
+    #[expect(clippy::vec_box)]
+    places: Vec<Box<u64>>,
     cursors: Vec<Cursor>,
     open_cursors: u32,
 }
@@ -90,8 +95,10 @@ impl Queues {
     }
 
     pub fn add_queue(&mut self, id: u64) -> u32 {
+        let place = Box::new(id);
         let empty = Queue {
             id,
+            place: &raw const *place,
             len: 0,
             lock: Default::default(),
             head: NONE,
@@ -99,6 +106,7 @@ impl Queues {
             root: NONE,
             sequence: 0,
         };
+        self.places.push(place);
         self.queues.push(empty);
         self.queues.len() as u32 - 1
     }
