@@ -11,7 +11,7 @@ fn scheduler(name: &str, enqueue: &str, running: &str, stopping: &str) -> compil
         name,
         &format!(
             "#include <scx/common.bpf.h>\nchar _license[] SEC(\"license\") = \"GPL\";\n\
-             u64 seen;\n\
+             extern unsigned long CONFIG_HZ __kconfig;\nu64 seen;\n\
              s32 BPF_STRUCT_OPS_SLEEPABLE({name}_init) {{ return scx_bpf_create_dsq(7, -1); }}\n\
              void BPF_STRUCT_OPS({name}_enqueue, struct task_struct *p, u64 flags)\n\
              {{ {enqueue} scx_bpf_dsq_insert(p, 7, 2000000, flags); }}\n\
