@@ -26,6 +26,10 @@ mod native {
     #[allow(dead_code)]
     pub mod facts;
     pub mod make;
+    #[allow(dead_code)]
+    pub mod part;
+    #[allow(dead_code)]
+    pub mod programs;
 }
 
 use native::make;

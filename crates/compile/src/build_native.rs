@@ -24,6 +24,10 @@ const REPLACED: &[&str] = &[
     "task_struct",
 ];
 
+/// Headers of the ecosystem that limit loops by an instruction of BPF, each after the others.
+const LOOPING: &[&str] =
+    &["bpf_arena_common.bpf.h", "bpf_arena_spin_lock.h", "bpf_atomic.h", "bpf_experimental.h"];
+
 /// Adds the folder `native` to the tree of headers: what stands before the others when the
 /// simulator's objects are compiled, and the trampolines that they are linked with.
 pub fn add_headers(clang: &Path, tree: &Path) -> Result {
@@ -35,8 +39,11 @@ pub fn add_headers(clang: &Path, tree: &Path) -> Result {
     fs::copy(tree.join("bpf/bpf_helpers.h"), native.join("bpf/libbpf_helpers.h"))?;
     let ours = fs::read_to_string(native.join("fairground/task_struct.h"))?;
     let vmlinux = with_replaced(&fs::read_to_string(tree.join("vmlinux.h"))?, &ours)?;
-    // A kfunc that the model lacks must be the linker's error and not a null pointer.
-    fs::write(native.join("vmlinux.h"), vmlinux.replace(" __weak __ksym;", ";"))?;
+    fs::write(native.join("vmlinux.h"), vmlinux)?;
+    for name in LOOPING {
+        let text = fs::read_to_string(tree.join(name))?;
+        fs::write(native.join(name), text + "\n#include <fairground/loops.h>\n")?;
+    }
     let helpers = prototypes(&fs::read_to_string(tree.join("bpf/bpf_helper_defs.h"))?);
     fs::write(native.join("bpf/bpf_helper_defs.h"), helpers)?;
     let known = fs::read_to_string(tree.join("scx/enum_defs.autogen.h"))?;

@@ -10,6 +10,8 @@ use libbpf_rs::{AsRawLibbpf, ObjectBuilder, OpenObject};
 use object::{Object, ObjectSection, ObjectSymbol};
 use serde::{Deserialize, Serialize};
 
+use super::programs::{self, Tracer};
+
 /// An address in the object, and a size, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SymbolRange {
@@ -61,9 +63,27 @@ pub struct Facts {
     pub maps: Vec<Map>,
     /// The `const volatile` globals, by name.
     pub variables: Vec<Variable>,
+    /// The programs that events call, with their places.
+    #[serde(default)]
+    pub tracers: Vec<(SymbolRange, Tracer)>,
+    /// The programs that the simulator leaves out, as `name (section)`.
+    #[serde(default)]
+    pub left_out: Vec<String>,
     /// An instruction whose result depends on the host, see [`host_instruction`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_instruction: Option<HostInstruction>,
+}
+
+impl Facts {
+    /// What to say of the programs that are left out.
+    pub fn note(&self) -> Option<String> {
+        (!self.left_out.is_empty()).then(|| {
+            format!(
+                "the simulator has no events for {}, and leaves them out; on a kernel they run",
+                self.left_out.join(", ")
+            )
+        })
+    }
 }
 
 /// An instruction that makes a scheduler depend on the host, and that nothing can make a fault.
@@ -78,30 +98,29 @@ pub struct HostInstruction {
 /// The sections of tables of callbacks: attached by a link, and without one.
 const TABLES: [&str; 2] = [".struct_ops.link", ".struct_ops"];
 
-/// Programs of these sections run natively: callbacks, and programs that only user space starts.
-const RUNNABLE: &[&str] = &["struct_ops", "syscall"];
-
-/// A probe in the ecosystem's header, which tests a property of kernels.
-const HEADERS_PROBE: &str = "scx_lib_init_probe";
-
 /// Reads the facts of a native object and its BPF twin.
 pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
     let symbols = symbols(native)?;
     let wrong = |error: libbpf_rs::Error| format!("libbpf cannot read the BPF object: {error}");
     let mut builder = ObjectBuilder::default();
     let open = builder.open_memory(twin).map_err(wrong)?;
-    refuse_other_programs(&open)?;
     // SAFETY: the object is open and outlives its BTF.
     let btf = Btf::from_bpf_object(unsafe { open.as_libbpf_object().as_ref() }).map_err(wrong)?;
     let btf = btf.ok_or("the BPF object has no BTF")?;
     let is_ops = |(name, _): &(String, VariableKind)| is_of_sched_ext(&btf, name);
     let tables = TABLES.iter().flat_map(|section| of_section(&btf, section)).filter(is_ops);
+    let (tracers, left_out) = programs::besides_callbacks(&open, &btf);
     let found = Facts {
         ops: tables.filter_map(|(name, _)| Some((name.clone(), *symbols.get(&name)?))).collect(),
         maps: maps(&open, &symbols),
         variables: of_section(&btf, ".rodata")
             .filter_map(|(name, kind)| Some(Variable { place: *symbols.get(&name)?, name, kind }))
             .collect(),
+        tracers: tracers
+            .into_iter()
+            .filter_map(|tracer| Some((*symbols.get(&tracer.name)?, tracer)))
+            .collect(),
+        left_out,
         host_instruction: None,
     };
     if found.ops.is_empty() {
@@ -129,28 +148,15 @@ pub fn host_instruction(native: &[u8]) -> Option<HostInstruction> {
     )
 }
 
-fn refuse_other_programs(open: &OpenObject) -> Result<(), String> {
-    for program in open.progs() {
-        let section = program.section().to_string_lossy().into_owned();
-        let kind = section.trim_start_matches('?').split(['/', '.']).next().unwrap_or_default();
-        if !RUNNABLE.contains(&kind) && program.name() != HEADERS_PROBE {
-            return Err(format!(
-                "the program {} ({section}) traces a kernel, and the simulator is none",
-                program.name().to_string_lossy()
-            ));
-        }
-    }
-    Ok(())
-}
-
 fn symbols(native: &[u8]) -> Result<BTreeMap<String, SymbolRange>, String> {
     let file = object::File::parse(native).map_err(|error| format!("no ELF object: {error}"))?;
     let described = |symbol: object::Symbol| {
         let place = SymbolRange { address: symbol.address(), size: symbol.size() };
         Some((symbol.name().ok()?.to_owned(), place))
     };
-    let data = file.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Data);
-    Ok(data.filter_map(described).collect())
+    let kinds = [object::SymbolKind::Data, object::SymbolKind::Text];
+    let known = file.symbols().filter(|symbol| kinds.contains(&symbol.kind()));
+    Ok(known.filter_map(described).collect())
 }
 
 fn maps(open: &OpenObject, symbols: &BTreeMap<String, SymbolRange>) -> Vec<Map> {

@@ -19,6 +19,9 @@ pub const NATIVE_FLAGS: &[&str] = &[
     "-fno-strict-aliasing",
     "-fno-stack-protector",
     "-DBPF_NO_PRESERVE_ACCESS_INDEX",
+    "-D__BPF__",
+    // An arena's address is one of this process, so that casts are none.
+    "-D__BPF_FEATURE_ADDR_SPACE_CAST",
     "-Wno-everything",
     "-Werror=implicit-function-declaration",
     "-fno-color-diagnostics",
@@ -54,6 +57,7 @@ pub fn object(
     let scratch = scratch()?;
     let part = scratch.path().join("scheduler.o");
     let read = compile(clang, headers, source, SCHEDULER_FLAGS, &part)?;
+    prepare(&part)?;
     let whole = scratch.path().join("scheduler.so");
     let mut link = Command::new(clang);
     link.arg("--no-default-config").args(LINK_FLAGS).arg(&whole).arg(&part);
@@ -70,6 +74,14 @@ pub fn object(
     let object =
         std::fs::read(&whole).map_err(|error| said(format!("the linked object is gone: {error}")));
     Ok((object?, read))
+}
+
+/// See [`super::part`].
+fn prepare(part: &Path) -> Result<(), Complaint> {
+    let gone = |error| said(format!("the compiled object is gone: {error}"));
+    let mut bytes = std::fs::read(part).map_err(gone)?;
+    super::part::prepare(&mut bytes);
+    std::fs::write(part, bytes).map_err(gone)
 }
 
 /// The path of the trampolines' object below the headers.

@@ -14,6 +14,8 @@
 mod facts;
 pub mod interface;
 pub(crate) mod make;
+mod part;
+mod programs;
 
 use std::borrow::Cow;
 use std::io;
@@ -26,6 +28,7 @@ use crate::object::OBJECTS_VARIABLE;
 use crate::{CompileError, Compiled, Job, Source, clang};
 
 pub use facts::{Facts, HostInstruction, Map, SymbolRange, Variable, VariableKind};
+pub use programs::{EVENTS, Tracer};
 
 /// A scheduler that the simulator can load.
 #[derive(Clone, Debug, PartialEq)]

@@ -83,11 +83,34 @@ fn a_field_that_the_model_lacks_is_named() {
 }
 
 #[test]
-fn a_program_that_traces_a_kernel_is_refused() {
-    let body = "SEC(\"tp_btf/sched_switch\") int tracing(void *ctx) { return 0; }\n\
+fn programs_without_an_event_in_the_simulator_are_left_out() {
+    let body = "extern void scx_bpf_made_up(void) __weak __ksym;\n\
+        SEC(\"tp_btf/irq_handler_entry\") int left(void *ctx) { scx_bpf_made_up(); return 0; }\n\
+        SEC(\"?fentry/do_exit\") int off(void *ctx) { return 0; }\n\
+        SEC(\"tp_btf/sched_switch\") int BPF_PROG(kept, bool preempt) { return 0; }\n\
+        SEC(\"raw_tp/sched_wakeup\") int by_hand(u64 *ctx) { return 0; }\n\
+        SEC(\"syscall\") int called(void *ctx) { return 0; }\n\
         void BPF_STRUCT_OPS(traces_enqueue, struct task_struct *p, u64 flags) { }";
-    let (_, message) = refusal("traces", body);
-    assert!(message.contains("tracing (tp_btf/sched_switch)"), "{message}");
+    let facts = check("traces", body).unwrap_or_else(|error| panic!("{error}")).facts;
+    assert_eq!(facts.left_out, ["left (tp_btf/irq_handler_entry)"]);
+    assert!(facts.note().is_some_and(|note| note.contains("no events for left (tp_btf/irq")));
+    let mut kept: Vec<_> =
+        facts.tracers.iter().map(|(_, one)| (&one.name[..], one.plain)).collect();
+    kept.sort();
+    assert_eq!(kept, [("by_hand", false), ("kept", true)]);
+}
+
+#[test]
+fn a_weak_kfunc_that_is_called_is_no_null_pointer() {
+    let body = "extern void scx_bpf_made_up(void) __weak __ksym;\n\
+        extern const int made_up_variable __weak __ksym;\n\
+        void BPF_STRUCT_OPS(weak_enqueue, struct task_struct *p, u64 flags) {\n\
+        if (&made_up_variable) scx_bpf_made_up(); }";
+    let (line, message) = refusal("weak", body);
+    assert_eq!((line, message.contains("no scx_bpf_made_up()")), (Some(6), true), "{message}");
+    let asked = body.replace("scx_bpf_made_up();", "scx_bpf_dispatch_cancel();");
+    let asked = asked.replace("weak_enqueue", "asked_enqueue");
+    check("asked", &asked).unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]

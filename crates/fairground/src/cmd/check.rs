@@ -230,7 +230,10 @@ fn load(sources: &[Source], backend: Backend, kernel: Option<&Kernel>) -> Result
 fn loaded(record: &Record) -> Checked {
     let simulated = record.trial.backend.is_model();
     let result = match &record.outcome {
-        Outcome::Ok if simulated => Ok("runs".into()),
+        Outcome::Ok if simulated => {
+            let notes = record.provenance.notes.iter().map(String::as_str);
+            Ok(std::iter::once("runs").chain(notes).collect::<Vec<_>>().join("; "))
+        }
         Outcome::Ok => Ok(format!("accepted by kernel {}", record.provenance.kernel_release)),
         other => Err(format!("{}: {}", other.word(), ui::first_line(other.reason()))),
     };

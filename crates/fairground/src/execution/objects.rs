@@ -16,6 +16,7 @@ use store::SchedulerSource;
 
 use super::sink::ObjectHashes;
 use crate::exit::bad_input;
+use crate::output;
 
 /// Compiled schedulers by the SHA-256 of their source.
 pub type Objects = BTreeMap<String, Compiled>;
@@ -106,6 +107,9 @@ pub fn prepare(trials: &[Trial], sources: &Sources) -> Result<Prepared> {
                 Err(error) if error.unsupported => Err(format!("{error}; try it with `--on vm`")),
                 other => Ok(other?),
             };
+            if let Some(note) = native.as_ref().ok().and_then(|native| native.facts.note()) {
+                output::tell_once(&format!("{file}: {note}"));
+            }
             prepared.native.insert(sha256.clone(), native);
         }
         if !simulated && !prepared.bpf.contains_key(sha256) {

@@ -67,6 +67,9 @@ pub struct Cpu {
     pub deadline: DeadlineQueue,
     /// The deadline server that protects sched_ext tasks from starvation.
     pub server: Server,
+    /// Since when the CPU has been idle, and how long it was idle before, ns.
+    pub idle_since: u64,
+    pub idle_ns: u64,
     /// Counts context switches, so that outdated events are recognised.
     pub switches: u32,
 }
@@ -99,6 +102,8 @@ impl Cpu {
             rt: RtQueue::default(),
             deadline: DeadlineQueue::default(),
             server: Server::default(),
+            idle_since: 0,
+            idle_ns: 0,
             switches: 0,
         }
     }

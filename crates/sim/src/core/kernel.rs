@@ -83,6 +83,16 @@ pub trait Ops {
     fn place(&self) -> String {
         String::new()
     }
+    /// Whether it has programs besides the callbacks, which events of the kernel call.
+    fn traces(&self) -> bool {
+        false
+    }
+    /// The event `sched_switch`: `preempted`: the previous task is still runnable; `state` is its
+    /// state as a number.
+    fn sched_switch(&self, core: &mut Core, preempted: bool, from: TaskId, to: TaskId, state: u32) {
+    }
+    /// The event `sched_wakeup`, or `sched_wakeup_new`.
+    fn sched_wakeup(&self, core: &mut Core, task: TaskId, is_new: bool) {}
     fn init(&self, core: &mut Core) -> i32 {
         0
     }

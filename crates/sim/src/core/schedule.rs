@@ -61,6 +61,7 @@ impl Core {
         if next != previous {
             self.put_previous(cpu, previous, next);
             self.set_next(cpu, next);
+            self.event_switch(previous, next);
             self.switch(cpu, previous, next);
         } else if next.0 == cpu {
             let stopped = std::mem::take(&mut self.machine.cpu_mut(cpu).stopper);
@@ -152,7 +153,7 @@ impl Core {
         here.curr = next;
         here.switches = here.switches.wrapping_add(1);
         if previous.0 == cpu || next.0 == cpu {
-            self.machine.busy_changes(cpu, previous.0 == cpu);
+            self.machine.busy_changes(cpu, previous.0 == cpu, clock);
         }
         self.machine.charge(cpu, self.machine.costs.context_switch_ns + moved);
         let at = self.machine.arena.layout.on_cpu;
@@ -177,7 +178,7 @@ impl Core {
         let here = self.machine.cpu_mut(cpu);
         (here.curr, here.stopper) = (idle, true);
         here.switches = here.switches.wrapping_add(1);
-        self.machine.busy_changes(cpu, false);
+        self.machine.busy_changes(cpu, false, clock);
         self.machine.charge(cpu, self.machine.costs.context_switch_ns);
     }
 

@@ -8,6 +8,7 @@
 
 use model::Machine;
 
+use super::Core;
 use super::machine_state::MachineState;
 use super::topology::Topology;
 
@@ -67,11 +68,38 @@ impl Speeds {
     }
 }
 
+impl Core {
+    /// `rq->clock_task` of a CPU, which stands still while it is idle, ns.
+    pub fn clock_task(&self, cpu: u32) -> u64 {
+        let here = self.machine.cpus.get(cpu as usize);
+        here.map_or(0, |here| {
+            if self.machine.is_idle(cpu) { here.idle_since } else { self.machine.clock(cpu) }
+        })
+    }
+
+    /// `rq->clock_pelt - rq->lost_idle_time` of a CPU: its busy time in the measure of a full CPU,
+    /// ns.
+    ///
+    /// DIVERGES: the boost of few busy cores, and what siblings take, are not counted.
+    pub fn clock_pelt(&self, cpu: u32) -> u64 {
+        let Some(here) = self.machine.cpus.get(cpu as usize) else { return 0 };
+        let busy_ns = self.clock_task(cpu).saturating_sub(here.idle_ns);
+        let capacity = self.machine.topology.capacity[cpu as usize];
+        (u128::from(busy_ns) * u128::from(capacity) / u128::from(FULL)) as u64
+    }
+}
+
 impl MachineState {
     /// A CPU has become busy or idle: its siblings have less or more of their core, and the boost
     /// may have changed for all.
     #[inline]
-    pub(super) fn busy_changes(&mut self, cpu: u32, is_busy: bool) {
+    pub(super) fn busy_changes(&mut self, cpu: u32, is_busy: bool, clock: u64) {
+        let here = self.cpu_mut(cpu);
+        if is_busy {
+            here.idle_ns += clock.saturating_sub(here.idle_since);
+        } else {
+            here.idle_since = clock;
+        }
         if !self.speeds.are_fixed() {
             self.change_speeds(cpu, is_busy);
         }

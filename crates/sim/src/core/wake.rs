@@ -48,6 +48,7 @@ impl Core {
         }
         self.activate(task, cpu, flags);
         self.wakeup_preempt(cpu, task);
+        self.event_wakeup(task, false);
         self.after_wakeup(cpu, task);
     }
 
@@ -158,6 +159,7 @@ impl Core {
         let (cpu, _) = self.select_rq(task, WAKE_FORK);
         self.machine.set_task_cpu(task, cpu);
         self.activate(task, cpu, ENQ_NOCLOCK | ENQ_INITIAL);
+        self.event_wakeup(task, true);
         self.wakeup_preempt(cpu, task);
         self.after_wakeup(cpu, task);
     }

@@ -42,6 +42,7 @@ impl Core {
             return self.error(refusal.into());
         }
         self.ext.loaded = true;
+        self.ext.traces = self.ops.traces();
         let result = call!(self, init());
         if result < 0 {
             return self.error(format!("ops.init() failed ({result})"));
@@ -174,7 +175,7 @@ impl Core {
             }
         }
         call!(self, exit(&info));
-        self.ext.loaded = false;
+        (self.ext.loaded, self.ext.traces) = (false, false);
     }
 
     /// `scx_bypass(true)`: dequeues and enqueues every waiting task, which takes it from the

@@ -17,6 +17,8 @@ pub struct ExtState {
     pub(super) max_batch: u32,
     pub(super) watchdog_ns: u64,
     pub(super) loaded: bool,
+    /// Events of the kernel call programs of the scheduler.
+    pub(super) traces: bool,
     /// The core schedules without the scheduler, while that is being loaded or unloaded.
     pub(super) bypass: bool,
     pub(super) exit: Option<ExitInfo>,
@@ -71,6 +73,7 @@ impl ExtState {
             max_batch: DSP_DFL_MAX_BATCH,
             watchdog_ns: WATCHDOG_MAX_TIMEOUT,
             loaded: false,
+            traces: false,
             bypass: true,
             exit: None,
             lacks: false,

@@ -20,6 +20,7 @@ pub(crate) mod dsq;
 pub(crate) mod enable;
 pub(crate) mod enqueue;
 pub(crate) mod error;
+pub(crate) mod events;
 pub(crate) mod ext_class;
 pub(crate) mod ext_state;
 pub(crate) mod idle;

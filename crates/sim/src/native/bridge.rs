@@ -67,6 +67,22 @@ impl Ops for NativeScheduler {
         cpu_offline(; cpu: i32);
     }
 
+    fn traces(&self) -> bool {
+        !self.programs.is_empty()
+    }
+
+    fn sched_switch(&self, core: &mut Core, preempted: bool, from: TaskId, to: TaskId, state: u32) {
+        let tasks = [from, to].map(|task| core.task_memory(task) as u64);
+        let arguments = [u64::from(preempted), tasks[0], tasks[1], u64::from(state)];
+        self.event(core, "sched_switch", arguments);
+    }
+
+    fn sched_wakeup(&self, core: &mut Core, task: TaskId, is_new: bool) {
+        let event = if is_new { "sched_wakeup_new" } else { "sched_wakeup" };
+        let task = core.task_memory(task) as u64;
+        self.event(core, event, [task, 0, 0, 0]);
+    }
+
     fn init(&self, core: &mut Core) -> i32 {
         let Some(callback) = self.callbacks.init else { return 0 };
         // SAFETY: here and below: the scheduler's function with the types that the kernel gives it.

@@ -164,6 +164,23 @@ kfuncs! {
         0
     }
 
+    fn bpf_arena_alloc_pages(
+        map: MapVariable, at: *mut u8, pages: u32, node: i32, flags: u64; this
+    ) -> *mut u8 {
+        let arena = (*map_of(map)).arena().filter(|_| flags == 0);
+        arena.map_or(std::ptr::null_mut(), |arena| arena.allocate(at, pages))
+    }
+
+    fn bpf_arena_free_pages(map: MapVariable, at: *mut u8, pages: u32; this) {
+        if let Some(arena) = (*map_of(map)).arena() {
+            arena.free(at, pages);
+        }
+    }
+
+    fn bpf_arena_reserve_pages(map: MapVariable, at: *mut u8, pages: u32; this) -> i32 {
+        (*map_of(map)).arena().map_or(-libc::EINVAL, |arena| arena.reserve(at, pages))
+    }
+
     fn fairground_allocate(size: u64; this) -> *mut u8 {
         match Layout::from_size_align(size as usize, ALIGNMENT) {
             Ok(layout) if size > 0 => alloc_zeroed(layout),

@@ -206,6 +206,14 @@ kfuncs! {
         core(this).cpu_node(cpu)
     }
 
+    fn fairground_clock_task(cpu: u32; this) -> u64 {
+        core(this).clock_task(cpu)
+    }
+
+    fn fairground_clock_pelt(cpu: u32; this) -> u64 {
+        core(this).clock_pelt(cpu)
+    }
+
     fn fairground_llc_id(cpu: u32; this) -> u32 {
         core(this).llc(cpu).0
     }

@@ -23,6 +23,7 @@ mod cell;
 #[cfg(target_arch = "x86_64")]
 mod division;
 mod elf;
+mod events;
 mod fault;
 mod fork_server;
 mod format;

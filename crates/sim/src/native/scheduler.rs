@@ -13,6 +13,7 @@ use model::{KnobValue, Seed};
 
 use super::abi::{MAX_LOOPS, SharedState};
 use super::callbacks::{self, Callbacks, Settings};
+use super::events::{self, Program};
 use super::fault::{CALLBACK, CALLS};
 use super::maps::Map;
 use super::object::Loaded;
@@ -38,6 +39,7 @@ pub struct NativeScheduler {
     settings: Settings,
     pub(super) layout: TaskLayout,
     pub(super) simulator: This,
+    pub(super) programs: Vec<Program>,
     state: *mut SharedState,
     /// With debug information about source lines.
     pub(super) object: Vec<u8>,
@@ -67,7 +69,16 @@ impl NativeScheduler {
         let mut layout = TaskLayout::of(loaded.export().task_fields());
         layout.objects = SharedObjects::of(loaded.export().objects());
         let object = native.object.clone();
-        Ok(NativeScheduler { callbacks, settings, layout, simulator, state, object, loaded })
+        Ok(NativeScheduler {
+            callbacks,
+            settings,
+            layout,
+            simulator,
+            programs: events::programs(native, &loaded),
+            state,
+            object,
+            loaded,
+        })
     }
 
     /// Name, flags and limits.

@@ -35,6 +35,7 @@ pub fn run(trial: &Trial, scheduler: Option<&Native>) -> Record {
     };
     let mut record = run_ops(trial, Some(scheduler.clone()), scheduler.layout());
     record.provenance.printed = scheduler.notes();
+    record.provenance.notes.extend(native.facts.note());
     record
 }
 
@@ -148,7 +149,11 @@ fn record(
         return Ok(without(trial, outcome(ending, scheduler, timeout)));
     };
     match serde_json::from_slice::<Answer>(&bytes) {
-        Ok(answer) if answer.trial == trial.id() => Ok(answer.record(trial)),
+        Ok(answer) if answer.trial == trial.id() => {
+            let mut record = answer.record(trial);
+            record.provenance.notes.extend(scheduler.and_then(|native| native.facts.note()));
+            Ok(record)
+        }
         Ok(answer) => Err(fault(format!(
             "its process answered for trial {}; the scheduler may have forged that",
             printable(&answer.trial)

@@ -2,6 +2,7 @@
 //! The simulator, scene by scene.
 
 mod anything;
+mod arena;
 mod common;
 mod decisions;
 mod determinism;

@@ -30,11 +30,6 @@
 #define __ksym
 #undef __kconfig
 #define __kconfig
-#ifndef FAIRGROUND_KFUNCS_C
-/* A kfunc that the model lacks must be the linker's error and not a null pointer. */
-#undef __weak
-#define __weak
-#endif
 #undef bpf_ksym_exists
 #define bpf_ksym_exists(name) fairground_exists(#name)
 

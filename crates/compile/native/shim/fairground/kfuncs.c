@@ -3,9 +3,6 @@
  * Linked into every scheduler's native object: the way to the simulator, and what needs no
  * simulator.
  */
-/* The headers define variables, too. Here they stay weak, and the scheduler's are taken. */
-#define FAIRGROUND_KFUNCS_C
-
 #include <scx/common.bpf.h>
 
 struct fairground_state fairground;
@@ -176,32 +173,6 @@ struct rq *scx_bpf_locked_rq(void)
 	return &rqs[cpu];
 }
 
-/* Per-CPU variables of the kernel: their addresses only name them. */
-int sd_llc_id;
-int sd_llc_size;
-
-void *bpf_per_cpu_ptr(const void *variable, u32 cpu)
-{
-	static int ids[8192], sizes[8192];
-
-	if (cpu >= fairground.nr_cpu_ids)
-		return NULL;
-	if (variable == &sd_llc_id) {
-		ids[cpu] = fairground_llc_id(cpu);
-		return &ids[cpu];
-	}
-	if (variable == &sd_llc_size) {
-		sizes[cpu] = fairground_llc_size(cpu);
-		return &sizes[cpu];
-	}
-	return NULL;
-}
-
-void *bpf_this_cpu_ptr(const void *variable)
-{
-	return bpf_per_cpu_ptr(variable, fairground.cpu);
-}
-
 /*
  * A fault is a zero and an error for the kernel; here only what can never be mapped is told apart.
  */
@@ -332,5 +303,6 @@ void bpf_iter_bits_destroy(struct bpf_iter_bits *it)
 
 #include "cgroup.inc.c"
 #include "cpumask.inc.c"
+#include "kernel_variables.inc.c"
 #include "objects.inc.c"
 #include "export.inc.c"

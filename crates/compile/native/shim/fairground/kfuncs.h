@@ -8,6 +8,9 @@
 
 struct fairground_map;
 
+/* Memory of an arena, as the ecosystem's `__arena`. */
+#define FAIRGROUND_ARENA void __attribute__((address_space(1)))
+
 /*
  * Answered by the simulator: result, name, parameters, arguments. Its `native/kfuncs.rs` has a
  * function for each name. Where the ecosystem knows several forms of a kfunc, it is the
@@ -125,6 +128,15 @@ struct fairground_map;
 	K(u64, bpf_ringbuf_query, (void *map, u64 flags), (map, flags))			\
 	K(long, bpf_user_ringbuf_drain,							\
 	  (void *map, void *callback, void *context, u64 flags), (map, callback, context, flags)) \
+	K(FAIRGROUND_ARENA *, bpf_arena_alloc_pages,					\
+	  (void *map, FAIRGROUND_ARENA *at, u32 pages, int node, u64 flags),		\
+	  (map, at, pages, node, flags))						\
+	K(void, bpf_arena_free_pages, (void *map, FAIRGROUND_ARENA *at, u32 pages),	\
+	  (map, at, pages))								\
+	K(int, bpf_arena_reserve_pages, (void *map, FAIRGROUND_ARENA *at, u32 pages),	\
+	  (map, at, pages))								\
+	K(u64, fairground_clock_task, (u32 cpu), (cpu))					\
+	K(u64, fairground_clock_pelt, (u32 cpu), (cpu))					\
 	K(u32, fairground_llc_id, (u32 cpu), (cpu))					\
 	K(u32, fairground_llc_size, (u32 cpu), (cpu))					\
 	K(void *, fairground_allocate, (u64 size), (size))				\
@@ -153,6 +165,9 @@ struct fairground_map;
 	N(scx_bpf_task_cgroup___new) N(scx_bpf_cgroup_nr_cpus) N(bpf_cgroup_acquire)	\
 	N(bpf_cgroup_release) N(bpf_cgroup_ancestor) N(bpf_cgroup_from_id)		\
 	N(bpf_task_under_cgroup)
+
+/* Variables of the kernel, as schedulers ask for them. */
+#define FAIRGROUND_VARIABLES(N) N(&__preempt_count) N(&cpufreq_cpu_data)
 
 /*
  * The kernel's own names of what the ecosystem's headers call by others, for schedulers without
@@ -190,9 +205,7 @@ struct fairground_map;
 	N(scx_bpf_sub_caps) N(scx_bpf_sub_dispatch___compat) N(scx_bpf_sub_grant)	\
 	N(scx_bpf_sub_kill_bstr) N(scx_bpf_sub_revoke) N(scx_bpf_task_cid)		\
 	N(scx_bpf_this_cid)								\
-	N(bpf_arena_alloc_pages) N(bpf_arena_free_pages)				\
-	N(bpf_arena_reserve_pages) N(bpf_iter_css_new) N(bpf_iter_css_next)		\
-	N(bpf_iter_css_destroy)
+	N(bpf_iter_css_new) N(bpf_iter_css_next) N(bpf_iter_css_destroy)
 
 /* Decided by the compiler: the strings are constants, so nothing of this is left in the object. */
 static __always_inline bool fairground_exists(const char *name)
@@ -205,6 +218,7 @@ static __always_inline bool fairground_exists(const char *name)
 		return true;
 	FAIRGROUND_CALLS(FAIRGROUND_CALL_NAME)
 	FAIRGROUND_LOCAL(FAIRGROUND_NAME)
+	FAIRGROUND_VARIABLES(FAIRGROUND_NAME)
 	FAIRGROUND_PLAIN(FAIRGROUND_NAME)
 	FAIRGROUND_LACKING(FAIRGROUND_NAME)
 	return false;
@@ -223,6 +237,8 @@ void *fairground_allocate(u64 size);
 void fairground_free(void *memory, u64 size);
 void *fairground_object_new(u64 size);
 s32 fairground_locked_cpu(void);
+u64 fairground_clock_task(u32 cpu);
+u64 fairground_clock_pelt(u32 cpu);
 u32 fairground_llc_id(u32 cpu);
 u32 fairground_llc_size(u32 cpu);
 

@@ -12,12 +12,14 @@
 #include_next <scx/common.bpf.h>
 #include "fairground/enums.h"
 
-/* The kernel's limit of a loop with `may_goto`, counted over a whole callback. */
-/* DIVERGES: a kernel limits each loop on its own, and from 6.17 on by time. */
-#undef can_loop
-#define can_loop (fairground.loops_left > 0 && fairground.loops_left--)
-#undef __cond_break
-#define __cond_break(expr) ({ if (!can_loop) expr; })
+#include "fairground/loops.h"
+
+/* The run queue's clocks. The model has no `struct rq`. */
+#define scx_clock_task(cpu) fairground_clock_task(cpu)
+#define scx_clock_pelt(cpu) fairground_clock_pelt(cpu)
+/* Nothing is stolen from the model's CPUs, and interrupts are the time of whom they interrupt. */
+#define scx_clock_virt(cpu) ((void)(cpu), 0ULL)
+#define scx_clock_irq(cpu) ((void)(cpu), 0ULL)
 
 /*
  * User space resizes these arrays to the number of CPUs before it loads a scheduler. Here they have

@@ -2,12 +2,14 @@
 //! BPF maps. Values have stable addresses, because schedulers keep pointers to them during a
 //! callback and timers beyond it.
 
+mod arena;
 mod hash;
 mod queue;
 mod storage;
 
 use compile::native::Map as Fact;
 
+use arena::Arena;
 use hash::Hash;
 use queue::Ring;
 use queue::ValueQueue;
@@ -62,12 +64,16 @@ enum Form {
     /// A ring buffer written by user space, which the model lacks: always empty.
     UserRing,
     Storage(Storage),
+    Arena(Arena),
+    /// The counters of the processor, which the model lacks: nothing is in it.
+    PerfEvents,
 }
 
 /// `BPF_MAP_TYPE_*`.
 mod kinds {
     pub const HASH: u32 = 1;
     pub const ARRAY: u32 = 2;
+    pub const PERF_EVENT_ARRAY: u32 = 4;
     pub const PERCPU_HASH: u32 = 5;
     pub const PERCPU_ARRAY: u32 = 6;
     pub const LRU_HASH: u32 = 9;
@@ -77,6 +83,7 @@ mod kinds {
     pub const RINGBUF: u32 = 27;
     pub const TASK_STORAGE: u32 = 29;
     pub const USER_RINGBUF: u32 = 31;
+    pub const ARENA: u32 = 33;
 }
 
 impl Map {
@@ -279,6 +286,13 @@ impl Map {
         self.key_size
     }
 
+    pub fn arena(&mut self) -> Option<&mut Arena> {
+        match &mut self.form {
+            Form::Arena(arena) => Some(arena),
+            _ => None,
+        }
+    }
+
     pub fn ring(&mut self) -> Option<&mut Ring> {
         match &mut self.form {
             Form::Ring(ring) => Some(ring),
@@ -305,6 +319,8 @@ fn form(fact: &Fact, cpus: u32) -> Result<Form, String> {
         kinds::RINGBUF => Form::Ring(Ring::default()),
         kinds::USER_RINGBUF => Form::UserRing,
         kinds::TASK_STORAGE => Form::Storage(Storage::new(value)),
+        kinds::ARENA => Form::Arena(Arena::new(entries).ok_or("no place for an arena")?),
+        kinds::PERF_EVENT_ARRAY => Form::PerfEvents,
         other => return Err(format!("the model has no maps of type {other} (BPF_MAP_TYPE_*)")),
     })
 }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A scheduler's compiled part, prepared for the linker.
+//!
+//! The ecosystem's headers declare kfuncs as weak, because a kernel may lack them. A call of one
+//! that the model lacks must be the linker's error and not a null pointer, so such symbols become
+//! strong. What is only asked for (`&variable`) stays weak, and is null where it is missing.
+//!
+//! Programs that the simulator never starts lose the mark that keeps them, so that the linker
+//! leaves them out with all that only they use.
+
+use object::elf::{self, FileHeader64};
+use object::read::elf::{FileHeader, SectionHeader, Sym};
+use object::{LittleEndian as LE, SymbolIndex};
+
+use super::programs;
+
+/// `SHF_GNU_RETAIN`.
+const RETAIN: u64 = 1 << 21;
+/// Where an ELF header of a section has its flags, and a symbol its binding, bytes.
+const FLAGS_AT: usize = 8;
+const BINDING_AT: usize = 4;
+
+/// Relocations of calls.
+#[cfg(target_arch = "aarch64")]
+const CALLS: &[u32] = &[elf::R_AARCH64_CALL26, elf::R_AARCH64_JUMP26];
+#[cfg(not(target_arch = "aarch64"))]
+const CALLS: &[u32] = &[elf::R_X86_64_PLT32];
+
+/// Prepares a relocatable object in place; one that is none stays as it is, for the linker.
+pub fn prepare(part: &mut [u8]) {
+    for (at, byte) in changes(part).unwrap_or_default() {
+        if let Some(place) = part.get_mut(at) {
+            *place = byte;
+        }
+    }
+}
+
+/// Offsets in the file, and the bytes to put there.
+fn changes(part: &[u8]) -> object::Result<Vec<(usize, u8)>> {
+    let header = FileHeader64::<LE>::parse(part)?;
+    let sections = header.sections(LE, part)?;
+    let symbols = sections.symbols(LE, part, elf::SHT_SYMTAB)?;
+    let mut changes = Vec::new();
+    let table = header.e_shoff(LE) as usize;
+    for (index, section) in sections.iter().enumerate() {
+        let flags = section.sh_flags(LE);
+        let is_code = flags & u64::from(elf::SHF_EXECINSTR) != 0;
+        let name = String::from_utf8_lossy(sections.section_name(LE, section)?).into_owned();
+        if is_code && flags & RETAIN != 0 && !programs::is_started(&name) {
+            let at = table + index * usize::from(header.e_shentsize(LE)) + FLAGS_AT;
+            let bytes = (flags & !RETAIN).to_le_bytes();
+            changes.extend(bytes.into_iter().enumerate().map(|(i, byte)| (at + i, byte)));
+        }
+        let Some((calls, _)) = section.rela(LE, part)? else { continue };
+        for call in calls.iter().filter(|one| CALLS.contains(&one.r_type(LE, false))) {
+            let symbol = SymbolIndex(call.r_sym(LE, false) as usize);
+            let called = symbols.symbol(symbol)?;
+            if called.st_shndx(LE) == elf::SHN_UNDEF && called.st_bind() == elf::STB_WEAK {
+                let of_table = symbols.symbols().as_ptr() as usize - part.as_ptr() as usize;
+                let size = size_of::<elf::Sym64<LE>>();
+                let binding = elf::STB_GLOBAL << 4 | called.st_type();
+                changes.push((of_table + symbol.0 * size + BINDING_AT, binding));
+            }
+        }
+    }
+    Ok(changes)
+}

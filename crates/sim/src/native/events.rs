@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A scheduler's programs on events of the kernel.
+
+use compile::native::Native;
+
+use super::callbacks::number;
+use super::object::Loaded;
+use super::scheduler::NativeScheduler;
+use crate::core::Core;
+
+/// As many arguments as an event has at most.
+const MOST: usize = 4;
+
+/// A program with the event that calls it.
+pub struct Program {
+    event: String,
+    code: Code,
+}
+
+enum Code {
+    /// It takes the arguments, each in a register.
+    Plain(unsafe extern "C" fn(u64, u64, u64, u64) -> i32),
+    /// It takes a pointer to them.
+    OfContext(unsafe extern "C" fn(*mut u64) -> i32),
+}
+
+/// The programs of an object that events call.
+pub fn programs(native: &Native, loaded: &Loaded) -> Vec<Program> {
+    let program = |(place, tracer): &(_, compile::native::Tracer)| {
+        let code: *const u8 = loaded.at(*place);
+        // SAFETY: the place is the program's code, with the parameters that its type has.
+        let code = unsafe {
+            if tracer.plain {
+                Code::Plain(std::mem::transmute::<*const u8, _>(code))
+            } else {
+                Code::OfContext(std::mem::transmute::<*const u8, _>(code))
+            }
+        };
+        Program { event: tracer.event.clone(), code }
+    };
+    native.facts.tracers.iter().map(program).collect()
+}
+
+impl NativeScheduler {
+    /// Calls the programs of an event.
+    pub(super) fn event(&self, core: &mut Core, event: &str, mut arguments: [u64; MOST]) {
+        for program in self.programs.iter().filter(|program| program.event == event) {
+            self.call(core, const { number("an event") }, |_| {
+                let [a, b, c, d] = arguments;
+                // SAFETY: the program's code; it leaves what it is given alone, or writes to a
+                // copy.
+                unsafe {
+                    match program.code {
+                        Code::Plain(code) => code(a, b, c, d),
+                        Code::OfContext(code) => code(arguments.as_mut_ptr()),
+                    }
+                }
+            });
+        }
+    }
+}
