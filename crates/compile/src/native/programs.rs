@@ -58,6 +58,9 @@ pub struct Tracer {
 pub fn besides_callbacks(open: &OpenObject, btf: &Btf) -> (Vec<Tracer>, Vec<String>) {
     let (mut tracers, mut left_out) = (Vec::new(), Vec::new());
     for program in open.progs() {
+        if !program.autoload() {
+            continue;
+        }
         let section = program.section().to_string_lossy().into_owned();
         let name = program.name().to_string_lossy().into_owned();
         match kind(&section) {
