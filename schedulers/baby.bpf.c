@@ -7,7 +7,7 @@
  *       deadline, which is renewed once it has passed (dl); the next in turn (rr); the smallest
  *       vruntime (vrt); the highest ratio of lifetime to runtime (hrrn); the highest bid from an
  *       account of credit (cr); or the lowest level of CPU use, then the deadline (mlfq).
- * Good at: Being read: a variant is a key and what changes the key.
+ * Good at: Teaching: a variant is one key and the rule that updates it.
  * Bad at: Many tasks: all variants but rr look at each task. In vrt a sleeper keeps its old
  *         vruntime, so a task that has slept for long has the CPU alone until it has caught up, and
  *         others starve. In dl a task that often goes to sleep early rises to nice -20 and stays
@@ -21,10 +21,10 @@
  *          nor limited.
  * Balancing: CPU 0's ticks move one task from the longest list to the shortest; an idle CPU pulls.
  * Differs: If CPU 0 idles, the ticks of CPUs where tasks wait wake it to balance. In vrt and hrrn a
- *          tick that ends a turn is one account, not two. Waking another task is no account. Ticks
- *          end times for which the original uses high-resolution ticks, which are off by default. A
- *          task that may not use the CPU with the fewest tasks goes to one that it may use. A task
- *          that a real-time task displaces waits for its CPU.
+ *          tick that ends a turn is one account, not two. Waking another task does not update the
+ *          accounts. Ticks end times for which the original uses high-resolution ticks, which are
+ *          off by default. A task that may not use the CPU with the fewest tasks goes to one that
+ *          it may use. A task that a real-time task displaces waits for its CPU.
  */
 #include <scx/common.bpf.h>
 #include "include/common.h"

@@ -9,8 +9,8 @@
  * Good at: A desktop with few CPUs: no CPU idles while work waits, and any CPU may take the task
  *          that is due.
  * Bad at: Many tasks or CPUs: every choice looks at every waiting task, under one lock. Caches go
- *         cold. Nice values mean less the more tasks there are, and nice 0 and 1 have equal
- *         deadlines to begin with. Idle-policy tasks starve while others wait.
+ *         cold. Nice values mean less the more tasks there are, and the first deadlines of nice 0
+ *         and nice 1 are equal. Idle-policy tasks starve while others wait.
  * Origin: Con Kolivas, 2009. This is BFS 0.467 of 2015; `early` is the version for Linux 2.6.33.
  * Family: 2009, Con Kolivas; after rr
  * Queue: One for all CPUs, a list; enqueue O(1), pick O(n), the earliest virtual deadline.
@@ -23,7 +23,7 @@
  *          else the one that sched_ext finds nearest. Real-time tasks have a class of their own; a
  *          task that one displaces stays on its CPU. With one CPU no wake-up is reported as
  *          synchronous, so woken tasks preempt their wakers. A process that is created as its
- *          creator's sibling (CLONE_PARENT) counts as its child. yield_to() gives nothing away.
+ *          creator's sibling (CLONE_PARENT) counts as its child. yield_to() hands nothing over.
  */
 #include <scx/common.bpf.h>
 #include "include/near.h"

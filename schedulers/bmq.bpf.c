@@ -11,7 +11,7 @@
  * Bad at: WARNING: levels are strict, and no task ages. A hog of nice 0 starves one of nice 2 on
  *         its CPU for as long as it runs, and a task that sleeps starves one that does not. After
  *         30 s of that, sched_ext ejects the scheduler (`ejected`). Nice values give no shares.
- *         Little balancing: two hogs may share a CPU while a nicer one has another one alone.
+ *         Little balancing: two hogs may share a CPU while a nicer hog has one to itself.
  * Origin: Alfred Chen, 2019, after the scheduler of Zircon. Project C, the patch for Linux 7.1;
  *         `era` selects others.
  * Family: 2019, Alfred Chen; after pds
@@ -24,7 +24,7 @@
  *          as any CPUs that share a cache. yield_type 2 is missing; so is prio_balance of 6.17 and
  *          later, by which a CPU that keeps its task sends others to CPUs that run worse ones.
  *          Real-time tasks have a class of their own: a task that one displaces stays on its CPU,
- *          and what a real-time task runs does not shorten its children's slices. Tasks that exist
+ *          and a real-time task's run time does not shorten its children's slices. Tasks that exist
  *          when the scheduler is loaded begin with their best boost, because their earlier sleeps
  *          are not known.
  */

@@ -14,10 +14,10 @@
  * Slice: As eevdf, but whole ticks, 2 ms at least.
  * Wake-up: As eevdf; in 6.7 a lower penalty preempts as a shorter slice does.
  * Balancing: As eevdf; a task's score changes its weight.
- * Differs: As eevdf does. 6.7 is on 7.x; `base_era=61200` is its patch for 6.12. An average counts
- *          all tasks, not only 63, with the penalties that they had when their scores last changed.
- *          In 5.9.6, a child that itself has several children counts once, instead of its children.
- *          A task that is woken from a futex has no privilege.
+ * Differs: As eevdf. BORE 6.7 runs on the EEVDF of Linux 7.x; `base_era=61200` is its patch for
+ *          6.12. An average counts all tasks, not only 63, with the penalties that they had when
+ *          their scores last changed. In 5.9.6, a child that itself has several children counts
+ *          once, instead of its children. A task that is woken from a futex has no privilege.
  */
 #include <scx/common.bpf.h>
 

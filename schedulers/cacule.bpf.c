@@ -11,7 +11,7 @@
  *         every tick. STARVATION: a task that has slept for 10 s and then computes has the CPU
  *         alone for 5 s. Of three hogs, two may take turns while the third waits for seconds. A
  *         task that yields to a hog waits for 23 s, the length of the stored life: the yield marks
- *         it as the last, and waiting does not help it (`sched_cacule_yield`). In the full patch,
+ *         it as the last; waiting longer does not help (`sched_cacule_yield`). In the full patch,
  *         idle-policy tasks starve beside a hog.
  * Origin: Hamad Al Marri, patches for Linux, 2020 to 2021; the score is that of FreeBSD's ULE. This
  *         is the plain patch for Linux 5.14. The patch for 5.10, and the full one for 5.14, are

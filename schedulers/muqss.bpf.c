@@ -2,10 +2,10 @@
 /*
  * muqss: The Multiple Queue Skiplist Scheduler: BFS with a sorted queue for each cache.
  *
- * Idea: As in BFS, slices are equal, each new slice has a deadline that is later the nicer the task
- *       is, and the earliest deadline runs. But a queue is sorted, and only the CPUs that share a
- *       cache share it. A CPU that chooses also looks at the first task of every other queue, from
- *       the nearest to the farthest, and takes the earliest of all. There is no other balancing.
+ * Idea: As in BFS, slices are equal, each new slice has a deadline, later for nicer tasks, and the
+ *       earliest deadline runs. But a queue is sorted, and only the CPUs that share a cache share
+ *       it. A CPU that chooses also looks at the first task of every other queue, from the nearest
+ *       to the farthest, and takes the earliest of all. There is no other balancing.
  * Good at: Few tasks: a task that sleeps much keeps an early deadline, and every CPU takes what is
  *          due.
  * Bad at: Tasks that need more than a slice at a time: each refill puts them behind all others.
@@ -14,7 +14,8 @@
  * Origin: Con Kolivas (2016), caches by Eduards Bezverhijs (2019). MuQSS 0.210 for Linux 5.12.
  * Family: 2016, Con Kolivas; after bfs
  * Queue: One for each cache, a skip list by virtual deadline; enqueue O(log n), pick O(queues).
- * Slice: Fixed, 6.29 ms by a clock that counts 2^30 / HZ ns for each tick, and so is 7 % fast.
+ * Slice: Fixed, 6.29 ms by a clock that counts 2^30 / HZ ns for each tick, and therefore runs 7 %
+ *        fast.
  * Wake-up: Takes an idle CPU, else the least loaded; preempts the first later deadline.
  * Balancing: Each choice looks at the first of every queue, from the nearest to the farthest.
  * Differs: The kernel's tree replaces the skip list. SCHED_ISO is missing. Siblings of a core are

@@ -7,7 +7,8 @@
  *       array. When the active array is empty, the two are swapped. Priority is the nice value,
  *       made better or worse by how much a task has slept of late. A task that has slept enough is
  *       interactive: it stays active, unless the expired tasks have starved for too long.
- * Good at: Many tasks and CPUs: no step depends on their number. Interactive tasks are served soon.
+ * Good at: Many tasks and CPUs: no step depends on their number. Interactive tasks are served
+ *          quickly.
  * Bad at: Guessing: a task that sleeps much and then computes is served first, at the cost of
  *         others. An expired task waits for the slices of all others. Slices jump from 100 to 420
  *         ms at nice -1.

@@ -2,15 +2,15 @@
 /*
  * pds: The Priority and Deadline based Scheduler of Project C.
  *
- * Idea: Slices are equal. Each new slice comes with a deadline, which is later the nicer the task
- *       is. Every CPU runs the earliest of its own tasks. Early versions sort exactly, in a skip
- *       list. Later ones cut time into slots of 4 or 8 ms with a list for each slot; all tasks that
- *       are due are equal, and run in the order of arrival.
+ * Idea: Slices are equal. Each new slice comes with a deadline, later for nicer tasks. Every CPU
+ *       runs the earliest of its own tasks. Early versions sort exactly, in a skip list. Later ones
+ *       cut time into slots of 4 or 8 ms with a list for each slot; all tasks that are due are
+ *       equal, and run in the order of arrival.
  * Good at: Waking up: a task that has slept is due. No step of the later versions depends on the
  *          number of tasks. No task starves.
  * Bad at: High load: when all tasks have waited beyond their deadlines, nice values mean nothing,
  *         and a woken task waits for all others. Little balancing: two hogs may share a CPU while a
- *         nicer one has another one alone.
+ *         nicer hog has one to itself.
  * Origin: Alfred Chen, 2017, after BFS. Project C, the patch for Linux 7.1; `era` selects others.
  * Family: 2017, Alfred Chen; after bfs
  * Queue: One for each CPU, lists by slot, once a skip list; O(1), here enqueue O(log n).
@@ -21,8 +21,8 @@
  *          Tasks are not moved actively between the siblings of a core, kinds of cores are unknown,
  *          and siblings count as any CPUs that share a cache. Deadlines replace the classes of CPUs
  *          of PDS-mq. SCHED_ISO and prio_balance of 6.17 and later are missing. Real-time tasks
- *          have a class of their own: a task that one displaces stays on its CPU, and what a
- *          real-time task runs does not shorten its children's slices.
+ *          have a class of their own: a task that one displaces stays on its CPU, and a real-time
+ *          task's run time does not shorten its children's slices.
  */
 #include <scx/common.bpf.h>
 #include "include/project_c.h"

@@ -2,15 +2,16 @@
 /*
  * tt: The Task Type scheduler, Linux 5.14 to 6.3.
  *
- * Idea: The task runs that has run for the smallest part of its life, of the last 23 s. How a task
- *       sleeps and runs decides its type, from REALTIME to BATCH. The type decides what running
- *       costs: each account costs or saves a fixed part of a tick for each level of priority.
+ * Idea: The CPU runs the task that has run for the smallest part of its life, or of the last 23 s.
+ *       How a task sleeps and runs decides its type, from REALTIME to BATCH. The type decides what
+ *       running costs: each account costs or saves a fixed part of a tick for each level of
+ *       priority.
  * Good at: Periodic media tasks, which become REALTIME: they sleep and run regularly and briefly.
- * Bad at: Nice values: they are worth 0.5 to 1.475, and in 6.1 count for hardly any task. Equal
- *         tasks: in 5.15 they take turns at every tick. STARVATION: as with CacULE, a task that has
- *         slept for long and then computes has the CPU alone for seconds. In 5.15 a task that
- *         yields to a hog waits until the hog sleeps: the mark makes it the last. In 6.1 a hog that
- *         is often interrupted pays nothing, and keeps the CPU.
+ * Bad at: Nice values: they change a task's share only by factors of 0.5 to 1.475, and hardly at
+ *         all in 6.1. Equal tasks: in 5.15 they take turns at every tick. STARVATION: as with
+ *         CacULE, a task that has slept for long and then computes has the CPU alone for seconds.
+ *         In 5.15 a task that yields to a hog waits until the hog sleeps: the mark makes it the
+ *         last. In 6.1 a hog that is often interrupted pays nothing, and keeps the CPU.
  * Origin: Hamad Al Marri, patches of 2021 to 2023: Linux 5.14 to 5.16 on its own, from 6.x on CFS.
  * Family: 2021, Hamad Al Marri; after cacule
  * Queue: One for each CPU, a list, newest first; pick O(n).
@@ -20,9 +21,9 @@
  * Differs: The candidate, global and power-saving balancers are missing. So are dedicated CPUs, and
  *          idle CPUs that poll. CFS keeps the tasks by vruntime; each task stores its places in the
  *          list and the tree, so in 6.1 a task is queued in O(n). In 5.15 a switch that a tick or a
- *          wake-up has caused is no account of its own. In 6.1 a new nice value, a move of a task,
- *          and a look at a CPU time are no accounts. In 6.1 a task that is pulled keeps its type,
- *          and one that a real-time task displaces waits for its CPU.
+ *          wake-up has caused does not update the accounts separately. In 6.1 a new nice value, a
+ *          move of a task, and a look at a CPU time do not update them. In 6.1 a task that is
+ *          pulled keeps its type, and one that a real-time task displaces waits for its CPU.
  */
 #include <scx/common.bpf.h>
 #include "include/lifetime.h"
@@ -327,7 +328,7 @@ static inline s32 least_crowded_cpu(const struct task_struct *p, s32 prev_cpu)
 	return found;
 }
 
-/* Returns the CPU with the most tasks. No counterpart: a loop of 5.15's normal balancer. */
+/* Returns the CPU with the most tasks. No counterpart: inline in 5.15's normal balancer. */
 static inline u32 longest_queue(void)
 {
 	u64 most = 0;

@@ -28,7 +28,7 @@
 #define WEIGHT_INDEX(p, task) nice_index(p)
 #endif
 
-/* What the task that runs pays for a virtual time. */
+/* Scales the virtual time that the running task is charged. */
 #ifndef RUNNING_PRICE
 #define RUNNING_PRICE(running, virtual_ns) (virtual_ns)
 #endif

@@ -24,7 +24,6 @@
 /* The scheduler's knob: a slice ends exactly, by the timer. */
 extern const volatile bool exact_slices;
 
-/* A task's slice. */
 struct task_turn {
 	s64 time_slice;		/* what is left of it, ns */
 	u64 charged_ns;		/* the time by that clock until which the running task has paid, or 0 */

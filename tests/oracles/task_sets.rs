@@ -31,7 +31,7 @@ pub fn hog_or_sleeper() -> impl Strategy<Value = Task> {
     task(prop_oneof![1 => HOG, 3 => (50u64..8_000, 50u64..20_000)])
 }
 
-/// The workload in which each task does so.
+/// A workload of these tasks, each with its nice value, slice, run time and sleep.
 pub fn task_set(tasks: &[Task]) -> String {
     let mut text = "duration_us = 400000\n".to_owned();
     for (number, Task { nice, slice_us, run_us, sleep_us }) in tasks.iter().enumerate() {

@@ -157,7 +157,7 @@ fn embedded() -> Result<Vec<PathBuf>> {
 /// One tree with everything that a scheduler includes: what `scx_cargo` brings, libbpf's, and our
 /// own, schedulers among them.
 fn gather_headers(clang: &Path, out: &Path) -> Result<PathBuf> {
-    // SAFETY: a build script has one thread. `scx_cargo` looks nowhere else for its compiler.
+    // SAFETY: a build script has one thread. `scx_cargo` takes its compiler from BPF_CLANG alone.
     unsafe { std::env::set_var("BPF_CLANG", clang) };
     scx_cargo::BpfBuilder::new().map_err(|error| format!("scx_cargo: {error:#}"))?;
     let brought = out.join("scx_utils-bpf_h");

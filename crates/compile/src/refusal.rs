@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a scheduler's text must not ask the compiler for: files that are not its own. They would
 //! become part of an object, and of what `share` publishes.
-//!
-//! The licence of a scheduler: the kernel loads struct_ops programs only if it is compatible with
-//! the GPL.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -157,7 +154,7 @@ fn outside(name: &str) -> String {
     }
 }
 
-/// What the kernel takes for compatible (`license_is_gpl_compatible`).
+/// The kernel loads struct_ops programs only under these licences (`license_is_gpl_compatible`).
 const COMPATIBLE: &[&str] =
     &["GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"];
 

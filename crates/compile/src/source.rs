@@ -10,7 +10,6 @@ use std::path::{Component, Path, PathBuf};
 use crate::identity::{identity, included};
 use crate::{CompileError, Header, embedded};
 
-/// The ending of a scheduler's file name.
 const ENDING: &str = ".bpf.c";
 
 /// The most bytes of a scheduler; the largest of the project has 60,000.

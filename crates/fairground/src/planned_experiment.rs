@@ -4,11 +4,6 @@
 //! ```text
 //! PlannedExperiment::read(name, overrides, seed) ─► spec ─► plan ─► PlannedExperiment
 //! ```
-//!
-//! The options that name an experiment and change it; the same for every verb that plans trials.
-//!
-//! The smallest experiment: one task runs for a millisecond under each scheduler. It shows whether
-//! a scheduler, or a backend, works at all.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -201,7 +196,8 @@ impl ExperimentOptions {
     }
 }
 
-/// The experiment with these schedulers on one CPU; on the newest kernel if none is named.
+/// One task runs for a millisecond under each of these schedulers, on one CPU; on the newest kernel
+/// if none is named.
 pub fn smallest_experiment(
     sources: &[Source],
     backend: Backend,

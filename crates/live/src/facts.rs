@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Facts about the machine and the kernel that a record keeps: what the caller of a trial knows,
 //! and what can be read from the running system.
-//!
-//! The active scheduler as the kernel reports it.
-//!
-//! The topology of this machine's CPUs, as the kernel shows it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! An experiment: one question, resolved from one file; how it was planned, and its progress.
-//!
-//! What a user wants of a scheduler, as `recommend` judges by it. It is stored with the session, so
-//! that every form of the answer follows from the same rule.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -191,7 +188,8 @@ impl<'de> Visitor<'de> for OneOrMore {
     }
 }
 
-/// A deciding measure, and the measures that must not get worse.
+/// A deciding measure, and the measures that must not get worse. Stored with the session, so that
+/// every form of the answer follows from the same rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Aim {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Groups of like tasks: the same name, numbers at its end aside, with the same attributes.
-//!
-//! What tapes show before they are played: what groups of tasks do, and which group wakes which.
 
 use std::collections::{BTreeMap, BTreeSet};
 

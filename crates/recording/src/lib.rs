@@ -8,9 +8,9 @@
 //!
 //! Read in this order: [`event`] is the form: tasks and what happened to them. [`text`] reads it
 //! from ftrace, trace-cmd and perf, [`perfetto`] from the files of that program, [`traced`] from
-//! the trace of a trial. [`tapes`] makes tapes of it, [`groups`] finds like tasks, [`workload`]
-//! writes the file. [`graph`] reads from tapes who waits for whom. [`export`] makes a trace, which
-//! other crates write as text.
+//! the trace of a trial. [`collect`] repairs what a source lost. [`tapes`] makes tapes of it,
+//! [`groups`] finds like tasks and reads from tapes who waits for whom, [`workload`] writes the
+//! file.
 //!
 //! What is not here: reading and writing files, playing.
 

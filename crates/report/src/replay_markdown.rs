@@ -25,7 +25,7 @@ pub fn tables(proofs: &[Proof], all: bool) -> String {
     text
 }
 
-/// What a table says about one proof, or about all of them together.
+/// A row of a table: one replay, or the sum of all.
 struct Row<'a> {
     cell: &'a str,
     place: String,

@@ -13,7 +13,7 @@ pub enum Obstacle {
 }
 
 impl Obstacle {
-    /// How to remove it.
+    /// The lines to print: what stands in the way, and how to remove it.
     fn lines(&self) -> Vec<String> {
         match self {
             Obstacle::NoSchedExt(release) => vec![

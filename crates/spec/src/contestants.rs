@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The contestants of an experiment together: none twice, each with a name that tells it from the
 //! others.
-//!
-//! Which contestants of an experiment belong together: files and their originals, schedulers and
-//! what they change.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};

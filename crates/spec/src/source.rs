@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A TOML file: its values with their places, and expressions among them.
-//!
-//! "Did you mean …?"
 
 use std::collections::BTreeMap;
 

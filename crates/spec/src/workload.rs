@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A workload file → [`model::Workload`], for given parameters and CPUs.
-//!
-//! The file with the tapes of a recording, which a workload's table `[recording]` names by path and
-//! SHA-256.
 
 use std::collections::BTreeMap;
 use std::path::Path;

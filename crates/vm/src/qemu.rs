@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! QEMU: its process and its output.
-//!
-//! Reading a console: the part that belongs into a record.
 
 use std::collections::VecDeque;
 use std::ffi::CStr;

@@ -7,9 +7,6 @@
 //! object.
 //!
 //! What is not here: running the object. See the `sim` crate.
-//!
-//! Native objects in the binary and in folders: `<sha256>.so`, and `<sha256>.native.json` for the
-//! facts.
 
 mod facts;
 pub mod interface;
@@ -147,6 +144,7 @@ fn built_in(sha256: &str) -> Option<(Vec<u8>, Facts)> {
     Some((entry.object.into(), serde_json::from_str(entry.facts).ok()?))
 }
 
+/// The object `<sha256>.so` and its facts, `<sha256>.native.json`.
 fn read(folder: &Path, sha256: &str) -> Option<(Vec<u8>, Facts)> {
     let facts = std::fs::read(folder.join(format!("{sha256}.native.json"))).ok()?;
     let facts = serde_json::from_slice(&facts).ok()?;

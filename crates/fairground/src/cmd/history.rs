@@ -2,9 +2,6 @@
 //! `fairground history [EXPERIMENT] [STORE …]`: how an experiment's numbers have changed from
 //! session to session, and whether the newest session is worse. With `--gate` only the last two
 //! sessions are compared, for a change under review.
-//!
-//! The past campaigns of one experiment, oldest first: sessions that resume each other are one
-//! campaign.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -118,7 +115,8 @@ pub struct PastCampaign {
 }
 
 /// The campaigns in some stores, oldest first. In a store with campaigns of its own, imported ones
-/// do not count; in a store with imports only they count.
+/// do not count; in a store with imports only they count. Sessions that resume each other are one
+/// campaign.
 fn past_campaigns(stores: &[StoreRecords]) -> Vec<PastCampaign> {
     let mut all: Vec<PastCampaign> = stores.iter().flat_map(of_store).collect();
     all.sort_by_key(|campaign| campaign.started_unix_s);

@@ -2,8 +2,6 @@
 //! As many blocks as fit into a time. The first block shows how long a block takes; then the number
 //! is fixed, before any measured value is looked at. A plan with more blocks begins with the same
 //! trials, so that records of the shorter plan belong to the longer one.
-//!
-//! Blocks are added until every shift is known well enough.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

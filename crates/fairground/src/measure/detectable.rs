@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The smallest differences that a plan can see, from the noise that A/A trials have shown.
-//!
-//! How long trials will take, before any has run: a rough sum for people who wait.
 
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Sessions: the trials of a plan that have no record yet are run, and their records are kept.
-//!
-//! `--resume` of a plan whose recordings have changed or moved: it would begin anew without a word.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

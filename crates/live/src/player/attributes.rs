@@ -73,7 +73,6 @@ pub fn set_nice(nice: i32) -> Result<(), Errno> {
     set_nice_of(0, nice)
 }
 
-/// The calling thread's nice value.
 pub fn nice() -> i32 {
     nice_of(0)
 }

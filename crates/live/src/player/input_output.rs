@@ -4,8 +4,6 @@
 //!
 //! Every `write_file` begins at the file's start, like a program that saves the same document
 //! again, so the file stays as small as its largest write.
-//!
-//! Pipes between tasks, and the bell that wakes the main thread.
 
 use std::fs::File;
 use std::io;

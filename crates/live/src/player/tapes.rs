@@ -15,7 +15,7 @@ use crate::player::run_state::{Fault, TaskSlot};
 use crate::player::task::{End, Flow, Task};
 use crate::player::{attributes, children};
 
-/// What is not worth a look at the clock.
+/// A remainder of work below this is computed without looking at the clock.
 const NEAR_NS: u64 = 20_000;
 /// What a thread does after its last operation costs about as much: it looks at its clock, leaves
 /// its results, and sleeps. The recorded end is in the last recorded time.

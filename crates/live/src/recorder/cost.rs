@@ -15,7 +15,6 @@ pub struct Cost {
     /// In the programs; `None` where the kernel does not count it for this user.
     pub programs_ns: Option<u64>,
     pub own_ns: u64,
-    /// How long it lasted.
     pub length_ns: u64,
     /// How many CPUs could work meanwhile.
     pub cpus: u32,

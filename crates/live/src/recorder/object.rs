@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Loading the recorder's programs.
-//!
-//! Their structures are what they send, and what is kept of it.
 
 use std::mem::size_of;
 
@@ -36,7 +34,7 @@ pub fn load(settings: &Settings) -> Result<Loaded, String> {
     load_for(settings, true).or_else(|_| load_for(settings, false))
 }
 
-/// There are kernels that refuse the programs that tell of messages.
+/// Loads with or without the programs that tell of messages, which some kernels refuse.
 fn load_for(settings: &Settings, wants_messages: bool) -> Result<Loaded, String> {
     let listener = Listener::new();
     let because = |error: libbpf_rs::Error| {

@@ -6,8 +6,6 @@
 //! stream has one semaphore for all senders, and its only reader goes on with whatever comes first.
 //! One task waits at each semaphore, so how far a task comes depends on the numbers of posts alone:
 //! tapes that can be played to their ends in one order can be played so in every order.
-//!
-//! A task that another one makes is not there before. So it needs no semaphore to wait for that.
 
 use std::collections::BTreeMap;
 
@@ -174,7 +172,8 @@ fn waits_for_ever(number: usize, tape: &Tape, at: usize) -> TapeFault {
     TapeFault { line: tape.line, message }
 }
 
-/// A task is made once, by the one that its tape waits for first.
+/// A task is made once, by the one that its tape waits for first. A task does not exist before it
+/// is made, so that wait needs no semaphore.
 fn check_forks(tapes: &[Tape]) -> Result<(), TapeFault> {
     let mut made = vec![false; tapes.len()];
     for (maker, tape) in tapes.iter().enumerate() {

@@ -34,8 +34,8 @@ pub enum TapeOp {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stream(pub u32);
 
-/// What posts and waits are counted by: a pair of tasks, or a stream with all who send there. Only
-/// one task waits for it, so that it goes on in the same order under every scheduler.
+/// The key of a semaphore: a waker and a sleeper, or a stream and its reader. Only one task waits
+/// for it, so that it goes on in the same order under every scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SemaphoreKey {
     /// The tape that posts; `None`: any.

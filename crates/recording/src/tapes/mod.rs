@@ -63,7 +63,7 @@ pub struct Writer {
     queues: BTreeMap<u32, Queue>,
     /// The messages that arrived, by stream.
     deliveries: BTreeMap<u32, Vec<Delivery>>,
-    /// What has ended sleeps that anything could have ended.
+    /// Deliveries that ended a poll, which any of several events could have ended.
     polled: Vec<Delivery>,
     counts: Counts,
 }

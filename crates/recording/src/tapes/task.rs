@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is known of one task while events are handled, and its tape in the end.
-//!
-//! Whether a task's timers are absolute or relative.
-//!
-//! A player that draws a frame each 16.7 ms sets absolute timers: when it is late, it sleeps less.
-//! A task that polls each 10 ms sleeps relatively: when it is late, all that follows is late. A
-//! trace shows no difference, but the lengths do: if nearly all sleeps are equally long, and the
-//! times from one end to the next vary more, the sleeps are relative.
 
 use model::TapeOp;
 
@@ -115,6 +108,11 @@ const LEAST: usize = 4;
 const SLACK_NS: u64 = 60_000;
 
 /// Whether the timers of one task are relative; they are absolute unless that is shown.
+///
+/// A player that draws a frame each 16.7 ms sets absolute timers: when it is late, it sleeps less.
+/// A task that polls each 10 ms sleeps relatively: when it is late, all that follows is late. A
+/// trace shows no difference, but the lengths do: if nearly all sleeps are equally long, and the
+/// times from one end to the next vary more, the sleeps are relative.
 pub fn are_relative(sleeps: &[TimerSleep]) -> bool {
     if sleeps.len() < LEAST {
         return false;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Every outcome that is not `ok`, with its reason and dump.
-//!
-//! An ejection because of starvation, in plain words: some policies starve tasks by design.
 
 use std::collections::BTreeMap;
 

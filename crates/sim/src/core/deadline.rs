@@ -4,8 +4,6 @@
 //! DIVERGES: only tasks reserve bandwidth. The kernel's servers reserve 5 % of a CPU each, which no
 //! task reclaims while they are active. A task that exits returns its bandwidth at once, not at its
 //! 0-lag time. Budgets follow a CPU's `capacity`, and not its frequency.
-//!
-//! The parameters of deadline tasks, and the bandwidth that they reserve.
 
 use std::collections::BTreeSet;
 

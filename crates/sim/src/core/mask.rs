@@ -33,7 +33,6 @@ impl CpuMask {
         CpuMask { words }
     }
 
-    /// The bitmap's words.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
@@ -51,7 +50,6 @@ impl CpuMask {
         self.words[cpu as usize / 64] &= !(1 << (cpu % 64));
     }
 
-    /// Number of CPUs in the set.
     pub fn count(&self) -> u32 {
         self.words.iter().map(|word| word.count_ones()).sum()
     }

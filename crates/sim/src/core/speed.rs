@@ -122,7 +122,7 @@ impl MachineState {
         changed.for_each(|other| self.change_speed(other));
     }
 
-    /// What a running task has done until now is counted at the old speed.
+    /// Charges the running task at the old speed first.
     fn change_speed(&mut self, cpu: u32) {
         let speed = self.speeds.at(cpu, cpu / self.topology.smt);
         if speed == self.speeds.of(cpu) {

@@ -56,7 +56,6 @@ impl MachineState {
         process::join(block, leader, new.pid, &at);
     }
 
-    /// Writes policy, priorities, class and weight.
     pub(crate) fn write_policy(&mut self, id: TaskId, policy: Policy) {
         let at = self.arena.layout;
         let task = &mut self.tasks[id.0 as usize];
@@ -75,7 +74,6 @@ impl MachineState {
         put_slice(task.memory, &at, if fair { policy.runtime_us } else { 0 });
     }
 
-    /// Writes the task's CPUs.
     pub(crate) fn write_mask(&mut self, id: TaskId) {
         let at = self.arena.layout;
         let task = &mut self.tasks[id.0 as usize];
@@ -200,7 +198,6 @@ impl Core {
         get(self.machine.tasks[task.0 as usize].memory, self.machine.arena.layout.slice)
     }
 
-    /// Writes `p->scx.slice`.
     #[inline]
     pub fn set_slice(&mut self, task: TaskId, slice: u64) {
         put(self.machine.tasks[task.0 as usize].memory, self.machine.arena.layout.slice, slice);
@@ -212,7 +209,6 @@ impl Core {
         get(self.machine.tasks[task.0 as usize].memory, self.machine.arena.layout.dsq_vtime)
     }
 
-    /// Writes `p->scx.dsq_vtime`.
     #[inline]
     pub fn set_dsq_vtime(&mut self, task: TaskId, vtime: u64) {
         put(self.machine.tasks[task.0 as usize].memory, self.machine.arena.layout.dsq_vtime, vtime);

@@ -2,8 +2,6 @@
 //! Division by zero as BPF defines it: the quotient is 0, the remainder is the dividend. x86 raises
 //! an exception instead; its handler writes these results. The hardware of arm64 divides as BPF
 //! does.
-//!
-//! Registers of the code that a signal has interrupted.
 
 use std::ffi::c_void;
 

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How tasks begin and end: `fork`, `exit`, `wait`.
-//!
-//! After the measurement. On a real kernel each task must get a CPU once more to end, and the
-//! watchdog ejects a scheduler that never gives one to a waiting task, however short the workload
-//! was. Here virtual time passes until then. None of it is measured.
 
 use model::Policy;
 use model::play::{Op, TimerState};
@@ -270,7 +266,10 @@ impl Core {
 
 impl Core {
     /// If the scheduler may have forgotten tasks, lets the workload's tasks end until those have
-    /// run, or the watchdog ejects the scheduler. The measurement does not change.
+    /// run, or the watchdog ejects the scheduler. The measurement does not change. On a real kernel
+    /// each task must get a CPU once more to end, and the watchdog ejects a scheduler that never
+    /// gives one to a waiting task, however short the workload was. Here virtual time passes until
+    /// then.
     pub(crate) fn outlast(&mut self) {
         let is_complete = self.workload.over && !self.workload.timed_out;
         if !is_complete || self.ext.exit().is_some() || self.recorder.refusal.is_some() {

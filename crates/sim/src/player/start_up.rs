@@ -198,7 +198,8 @@ impl Core {
         Flow::Again
     }
 
-    /// Looks whether the task that was made last is where it should be.
+    /// Whether the newest task is in `state`. Charges the calls with which a real program finds
+    /// out.
     fn last_is(&mut self, cpu: u32, state: State) -> bool {
         self.machine.charge(cpu, self.machine.costs.syscall_ns * CALLS_TO_LOOK);
         let last = self.workload.starter.last;

@@ -56,7 +56,7 @@ fn conditions_barriers_and_semaphores() {
     assert_eq!(value(&record, "completion_ns", "all"), 6e6);
 }
 
-/// What the steps of a task that starts last cost it in the kernel because of another one.
+/// The kernel time that `steps` cost their task more while a task with the steps `other` is there.
 fn kernel_time_because_of(other: serde_json::Value, steps: serde_json::Value) -> f64 {
     let late = json!({"name": "late", "repeat": 1, "delay_us": 100, "steps": steps});
     let system_time = |tasks| {
@@ -70,7 +70,7 @@ fn kernel_time_because_of(other: serde_json::Value, steps: serde_json::Value) ->
     system_time(json!([other, late, last])) - system_time(json!([nobody, late, last]))
 }
 
-/// As the player's semaphore: who was woken still counts as a sleeper until it has run.
+/// A woken task counts as a waiter until it has run, as with the player's semaphore.
 #[test]
 fn a_post_is_a_system_call_until_the_woken_waiter_has_run() {
     let waiter = json!({"name": "waiter", "repeat": 1, "steps": [{"semaphore_wait": "s"}]});

@@ -84,7 +84,7 @@ pub fn measure(
         .map_err(|fault| places.error(&fault.path, fault.message).hint(fault.hint))
 }
 
-/// The rules about names come before [`play`], because they know which name was meant.
+/// Names are checked before [`play`], so that messages can say which name was meant.
 fn rules(workload: &Workload, cpus: u32) -> Checked {
     numbers::check(workload)?;
     forks::check(workload)?;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! rt-app's events → steps.
-//!
-//! What rt-app knows of a timer only when it has read all tasks: who shares it, and its mode.
 
 use std::collections::{BTreeMap, BTreeSet};
 

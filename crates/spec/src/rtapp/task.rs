@@ -3,8 +3,6 @@
 //!
 //! A task that starts by itself and is forked too becomes two groups, the second a template with
 //! the ending `-fork`. A task that does neither is left out.
-//!
-//! Names of groups, made of names of tasks: each once, and as long as the kernel keeps them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

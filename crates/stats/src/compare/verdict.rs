@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The verdict on a contestant compared with the baseline, in one measure of one cell.
-//!
-//! The margin: the smallest difference that matters, the same one in every rule.
-//!
-//! A smaller difference can be certain, as under a virtual clock, where rates differ in their sixth
-//! digit because trials end some nanoseconds apart. It is no claim, because no user notices it.
 
 use model::metric::Direction;
 use serde::{Deserialize, Serialize};
@@ -139,7 +134,10 @@ pub(crate) fn towards(direction: Direction, is_higher: bool) -> Verdict {
     }
 }
 
-/// No claim is made of a smaller difference, and an interval within it is an equivalence.
+/// The smallest difference that matters, the same in every rule. No claim is made of a smaller
+/// difference, and an interval within it is an equivalence. A smaller difference can be certain, as
+/// under a virtual clock, where rates differ in their sixth digit because trials end some
+/// nanoseconds apart; no user notices it.
 pub const MARGIN_PERCENT: f64 = 1.0;
 
 /// The logarithm of the ratio of two numbers; infinite from 0, to 0 and between numbers of

@@ -9,7 +9,7 @@ use model::trace::{Preemption, TraceEvent, What};
 use super::{About, Ended};
 use super::{Past, named};
 
-/// The past of all tasks and CPUs.
+/// Who ran, waited and slept when: all tasks and CPUs.
 pub struct Timeline {
     /// The tasks, ordered by group and thread number.
     pub tasks: Vec<Past>,

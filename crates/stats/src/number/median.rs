@@ -3,13 +3,6 @@
 //!
 //! Tables print it as the location, because run times have heavy tails and a mean follows them
 //! (Hoefler and Belli, "Scientific benchmarking of parallel computing systems", SC 2015).
-//!
-//! Outliers are flagged and never dropped: an extreme trial did happen, and only its cause (the
-//! machine throttled, the scheduler was ejected) may excuse it.
-//!
-//! The rule is the modified z score: the distance from the median in units of the median absolute
-//! deviation (Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993). The cut is ten
-//! robust standard deviations, because latencies usually have heavy tails.
 
 /// The median; `None` of an empty slice. The values must be numbers (no NaN).
 pub fn median(values: &[f64]) -> Option<f64> {
@@ -63,7 +56,8 @@ impl Ranks {
 /// 1 / Φ⁻¹(3/4).
 pub const NORMAL_SCALE: f64 = 1.482_602_218_505_602;
 
-/// Values further than this many robust standard deviations from the median are flagged.
+/// Values further than this many robust standard deviations from the median are flagged. Ten,
+/// because latencies usually have heavy tails.
 const FAR: f64 = 10.0;
 
 /// The median absolute deviation, in the values' unit; `None` of an empty slice.
@@ -73,7 +67,10 @@ pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
 }
 
 /// The number of outliers. If more than half of the values are the same number, every other value
-/// is an outlier. Fewer than five values have none.
+/// is an outlier. Fewer than five values have none. Outliers are flagged and never dropped: an
+/// extreme trial did happen, and only its cause (the machine throttled, the scheduler was ejected)
+/// may excuse it. The rule is the modified z score: the distance from the median in units of the
+/// median absolute deviation (Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993).
 pub fn outliers(values: &[f64]) -> usize {
     let (Some(middle), Some(deviation)) = (median(values), median_absolute_deviation(values))
     else {

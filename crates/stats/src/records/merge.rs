@@ -11,9 +11,6 @@
 //!   never share a cell. A trial that is in both stores, as in a copy, counts once.
 //!
 //! Cells that stay apart carry their store's name after the machine's: `laptop @ B.db`.
-//!
-//! Records of several computers. Under a real clock the processor is a part of the machine: numbers
-//! of two processors are not compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -264,6 +261,7 @@ fn words(why: &Why, cells: &[String]) -> (String, Option<String>) {
 }
 
 /// Adds the processor's name to the machine's name, where the clock is real and the name is known.
+/// Numbers of two processors are not compared.
 pub fn name_processor(record: &mut Record) {
     let processor = &record.provenance.cpu_model;
     if record.trial.clock() == Clock::Real && !processor.is_empty() {

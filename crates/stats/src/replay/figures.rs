@@ -97,7 +97,7 @@ impl GroupFigures {
 #[derive(Clone, Copy, PartialEq)]
 enum TaskState {
     Asleep,
-    /// Runnable since then. `presumed`: a wake-up that came before its switch, or none at all.
+    /// Runnable since then. `presumed`: no wake-up was seen after the switch that implies one.
     Waiting {
         since_ns: u64,
         presumed: bool,

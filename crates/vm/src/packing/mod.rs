@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What trials need in their guest in addition to schedulers: programs, a compiler's parts, files.
-//!
-//! Source trees that programs build in a guest: what `scripts/sources.sh` has listed for it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -24,7 +24,7 @@ use crate::planned_experiment::ExperimentOptions;
 use crate::{comparison, output};
 use counterparts::Counterparts;
 
-/// The experiment that the published table is of.
+/// The experiment behind the published table.
 const EXPERIMENT: &str = "fidelity";
 
 #[derive(clap::Args)]

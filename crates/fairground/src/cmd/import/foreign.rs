@@ -8,7 +8,8 @@ use anyhow::Result;
 use crate::command_line;
 use crate::exit::bad_input;
 
-/// What files begin with, what such a file is, and what helps; FILE stands for its name.
+/// Known beginnings of files: bytes, name of the format, and what to do instead. FILE is replaced
+/// by the file's name.
 const BEGINNINGS: [(&[u8], &str, &str); 15] = [
     (
         b"\x17\x08\x44tracing",
@@ -103,7 +104,6 @@ const WITHOUT_PLACE: &str = "its lines lack the task, the CPU or the time; impor
     `perf script --ns -F comm,tid,cpu,time,event,trace`, or of ftrace with its option \
     context-info, a clock that counts time, and without its options raw, hex, bin and verbose";
 
-/// The longest of them.
 const BEGINNING_BYTES: u64 = 16;
 
 /// Refuses a file that is known by its first bytes.

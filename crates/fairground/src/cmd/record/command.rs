@@ -19,7 +19,7 @@ pub struct Command {
     status: Option<ExitStatus>,
 }
 
-/// How long a command that was told to end may take; one that is stopped never hears it.
+/// How long a command may take to end after SIGTERM, which a stopped one does not receive.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 impl Command {

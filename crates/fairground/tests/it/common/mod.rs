@@ -105,7 +105,6 @@ impl Bench {
         store.and_then(|store| store.records(&Filter::default()).ok()).unwrap_or_default()
     }
 
-    /// All records of a store, in the order of the plan.
     pub fn records(&self, name: &str) -> Vec<model::Record> {
         let store = Store::open_readonly(&self.path(name)).expect("a store");
         store.records(&Filter::default()).expect("records")

@@ -50,7 +50,7 @@ enum State {
     Asleep(usize, Sleep),
 }
 
-/// Who ends a sleep, and what it was for if anything could have ended it.
+/// The waker, and the reason of a sleep that the wake-up alone does not explain.
 type Woken = (Waker, Reason);
 
 /// A wake-up that came before its task had switched away, with its CPU.

@@ -84,7 +84,6 @@ pub struct Queues {
 }
 
 impl Queues {
-    /// Makes room for the nodes of this many tasks.
     pub fn reserve_tasks(&mut self, tasks: usize) {
         reserve_room(&mut self.nodes, tasks);
     }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! QUEUE and STACK.
-//!
-//! RINGBUF: records for user space. The model's user space reads each record at once and keeps
-//! nothing, so a record's memory ends with its submission.
+//! QUEUE, STACK and RINGBUF.
 
 use std::collections::VecDeque;
 
@@ -53,7 +50,8 @@ impl ValueQueue {
 /// Limit of the reserved bytes, so that a scheduler that submits nothing does not fill the memory.
 const MOST_BYTES: usize = 256 << 20;
 
-/// The records that are reserved and not yet submitted.
+/// RINGBUF: the records that are reserved and not yet submitted. The model's user space reads each
+/// record at once and keeps nothing, so a record's memory ends with its submission.
 #[derive(Default)]
 pub struct Ring {
     reserved: Vec<Box<[u64]>>,

@@ -82,7 +82,7 @@ fn against(candidate: &Candidate) -> Option<Against> {
     }
 }
 
-/// The choice first.
+/// The recommended schedulers; if none, those as good as the current one.
 fn best(measured: &Recommendation) -> Vec<String> {
     if let Advice::Switch(names) = &measured.advice {
         return names.clone();

@@ -170,7 +170,8 @@ fn words(part: &str) -> Vec<&str> {
     part.split(' ').collect()
 }
 
-/// Words of one part of a text. A path goes on while another part of a path is near.
+/// The words of one part of a text, cleaned. Two path-like words that are near each other are one
+/// path with spaces.
 fn of_words(words: &[&str]) -> String {
     let mut clean: Vec<String> = Vec::new();
     let mut at = 0;

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const MEMORY: u64 = 1 << 30;
 /// The longest text that it may print.
 const PRINTED: u64 = 4 << 20;
-/// The longest line: nothing of a stranger's fills a screen.
+/// The longest line of output: untrusted text must not fill a screen.
 const LINE: usize = 4_000;
 /// The promised exit codes; 3 would blame the lab for a bad file.
 const CODES: [i32; 3] = [0, 1, 2];
