@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use model::{Design, Record, SchedulerChoice};
 use stats::sample_size::power::BLOCKS_MAX;
+use stats::view::consensus::{Contribution, definitions};
 use stats::{Comparison, Options};
 use store::Session;
 
@@ -29,14 +30,17 @@ pub fn compare(
     Ok(comparison)
 }
 
-/// The same for headline measures alone, for comparisons of several stores.
-pub fn answers(
+/// A contributor's answers: headline measures alone, against `baseline` if it took part.
+pub fn contribution(
+    name: String,
     sessions: &[Session],
     records: &[Record],
-    baseline: Option<String>,
-) -> Result<Comparison> {
-    let options = options(sessions, records, baseline)?;
-    Ok(stats::compare(records, &Options { headlines_only: true, ..options }))
+    baseline: Option<&str>,
+) -> Result<Contribution> {
+    let takes_part = |name: &&str| records.iter().any(|r| r.trial.contestant.name == *name);
+    let options = options(sessions, records, baseline.filter(takes_part).map(str::to_owned))?;
+    let comparison = stats::compare(records, &Options { headlines_only: true, ..options });
+    Ok(Contribution { name, comparison, definitions: definitions(records) })
 }
 
 fn options(sessions: &[Session], records: &[Record], baseline: Option<String>) -> Result<Options> {

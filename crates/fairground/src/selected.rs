@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use model::{Contestant, Design, Experiment, Record};
 use stats::records::merge::{Merged, Part, merge};
-use stats::view::consensus::{Contribution, Question, definitions, questions};
+use stats::view::consensus::{Question, questions};
 use stats::{Comparison, Recommendation};
 use store::Session;
 use store::exchange::privacy::Cleaner;
@@ -140,16 +140,10 @@ impl Selected {
 
     /// How several stores answer the same questions.
     pub fn questions(&self, baseline: &str) -> Result<Vec<Question>> {
-        let contribution = |store: &StoreRecords| -> Result<Contribution> {
+        let contribution = |store: &StoreRecords| {
             let sessions: Vec<Session> = store.sessions().collect();
             let records = in_order(store.sessions.clone());
-            let knows = records.iter().any(|record| record.trial.contestant.name == baseline);
-            let baseline = knows.then(|| baseline.to_owned());
-            Ok(Contribution {
-                name: store.label.clone(),
-                comparison: comparison::answers(&sessions, &records, baseline)?,
-                definitions: definitions(&records),
-            })
+            comparison::contribution(store.label.clone(), &sessions, &records, Some(baseline))
         };
         let contributions = self.stores.iter().map(contribution).collect::<Result<Vec<_>>>()?;
         Ok(questions(&contributions))

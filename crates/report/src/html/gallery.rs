@@ -2,7 +2,7 @@
 //! A page of shared results: for each question with several answers whether they agree, all
 //! answers, and where they come from. All of it comes from files that others have written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 use stats::view::consensus::{Consent, Question};
@@ -11,6 +11,7 @@ use super::frame::{document, fact};
 use super::markup::fact_item;
 use crate::table::Align::{Left, Right};
 use crate::table::Table;
+use crate::terminal::consensus_text::answered;
 use crate::units;
 
 const STYLE: &str =
@@ -25,11 +26,13 @@ pub struct SharedFile {
     /// The SHA-256 that seals it.
     pub seal: String,
     pub trials: usize,
-    /// The days of its sessions.
-    pub dates: String,
-    /// What else is known about it, each with a name; empty facts are not shown.
-    pub facts: Vec<(&'static str, String)>,
+    /// See [`FACTS`]; what is not known is empty.
+    pub facts: [String; FACTS.len()],
 }
+
+/// What is known of a shared file, beside whose it is.
+pub const FACTS: [&str; 7] =
+    ["days", "experiments", "kernels", "processors", "sources", "left out", "note"];
 
 #[derive(Default)]
 pub struct Gallery {
@@ -63,7 +66,7 @@ pub fn page(gallery: &Gallery) -> String {
         }
         main {
             (answer(gallery, contributors.len()))
-            (sections(gallery))
+            (all_questions(gallery))
             (shared_files(gallery))
         }
         footer {
@@ -78,50 +81,32 @@ pub fn page(gallery: &Gallery) -> String {
     document(title, STYLE, &body)
 }
 
-/// What is disputed, then a section for each scheduler.
-fn sections(gallery: &Gallery) -> Markup {
-    let (disputed, others): (Vec<&Question>, Vec<&Question>) =
-        gallery.questions.iter().partition(|question| question.consent() == Consent::Disagree);
-    let mut schedulers: BTreeMap<&str, Vec<&Question>> = BTreeMap::new();
-    for question in others {
-        schedulers.entry(&question.contestant).or_default().push(question);
-    }
+/// Every question: what is disputed first, then scheduler by scheduler.
+fn all_questions(gallery: &Gallery) -> Markup {
+    let mut questions: Vec<&Question> = gallery.questions.iter().collect();
+    questions.sort_by_key(|question| {
+        (question.consent() != Consent::Disagree, question.contestant.as_str())
+    });
     html! {
-        @if !disputed.is_empty() {
-            section id="disputed" {
-                h2 { "Disputed" }
-                p class="aside" {
-                    "Some contributors find better what others find worse; ≠ marks the minority. \
-                     Compare machines, kernels and versions to find the reason."
-                }
-                @for question in disputed { (card(question)) }
+        section id="questions" {
+            h2 { "Questions" }
+            p class="aside" {
+                "Disputed ones come first: ≠ marks the minority. Compare machines, kernels and \
+                 versions to find the reason."
             }
-        }
-        @for (scheduler, questions) in schedulers {
-            section {
-                h2 { (scheduler) }
-                @for question in questions { (card(question)) }
-            }
+            @for question in questions { (card(question)) }
         }
     }
 }
 
 fn answer(gallery: &Gallery, contributors: usize) -> Markup {
-    let asked: Vec<&Question> =
-        gallery.questions.iter().filter(|question| question.contributors().len() > 1).collect();
-    let count = |consent| asked.iter().filter(|question| question.consent() == consent).count();
     html! {
         section id="answer" {
             h2 { "Answer" }
             p class="lead" {
-                @if asked.is_empty() {
-                    "No question was answered by two contributors yet."
-                } @else {
-                    (units::count(asked.len() as u64, "question")) " of "
-                    (gallery.questions.len()) " were answered by several of the " (contributors)
-                    " contributors: " strong { (count(Consent::Agree)) " agreed on" } ", "
-                    (count(Consent::Partly)) " partly, " (count(Consent::Disagree)) " disputed, "
-                    (count(Consent::Open)) " open."
+                @match answered(&gallery.questions) {
+                    Some(counts) => { "By several of the " (contributors) " contributors: " strong { (counts) } },
+                    None => "No question was answered by two contributors yet.",
                 }
             }
             p class="aside" {
@@ -190,22 +175,7 @@ fn shared_files(gallery: &Gallery) -> Markup {
                 "Names and notes are the contributors' own words. Take a file into your store with "
                 code { "fairground import" } "; nothing in it is ever executed."
             }
-            div class="folded" {
-                @for shared in &gallery.files {
-                    details {
-                        summary {
-                            b { (shared.by) } " " (shared.file) " · " (shared.trials) " trials · "
-                            (shared.dates)
-                        }
-                        dl class="facts" {
-                            @for (name, fact) in &shared.facts {
-                                @if !fact.is_empty() { (fact_item(name, fact)) }
-                            }
-                            (fact_item("Seal", &shared.seal))
-                        }
-                    }
-                }
-            }
+            (files(&gallery.files))
             @if !gallery.refused.is_empty() {
                 h3 { "Refused" }
                 p class="aside" { "Files of the folder that are not shown, and why." }
@@ -215,4 +185,15 @@ fn shared_files(gallery: &Gallery) -> Markup {
             }
         }
     }
+}
+
+fn files(files: &[SharedFile]) -> Table {
+    let columns = [&["who", "file", "trials"], &FACTS[..], &["seal"]].concat();
+    let columns: Vec<_> = columns.into_iter().map(|heading| (heading, Left)).collect();
+    let mut table = Table::new(&columns);
+    for SharedFile { file, by, seal, trials, facts } in files {
+        let first = [by.clone(), file.clone(), trials.to_string()];
+        table.add([&first, &facts[..], std::slice::from_ref(seal)].concat());
+    }
+    table
 }

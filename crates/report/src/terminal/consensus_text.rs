@@ -6,29 +6,36 @@ use stats::view::consensus::{Answer, Consent, Question};
 use super::layout::wrapped;
 use crate::units;
 
+/// The questions that several contributors were asked.
+fn asked(questions: &[Question]) -> impl Iterator<Item = &Question> {
+    questions.iter().filter(|question| question.contributors().len() > 1)
+}
+
+/// How many questions several contributors were asked, and how many answers agree; `None` if there
+/// was no such question.
+pub(crate) fn answered(questions: &[Question]) -> Option<String> {
+    let count = |consent| asked(questions).filter(|question| question.consent() == consent).count();
+    let (agree, partly) = (count(Consent::Agree), count(Consent::Partly));
+    let (disagree, open) = (count(Consent::Disagree), count(Consent::Open));
+    let all = agree + partly + disagree + open;
+    let all_words = units::count(all as u64, "question");
+    (all > 0).then(|| {
+        format!(
+            "{all_words} in common, {agree} agree, {partly} partly, {disagree} disagree, {open} open."
+        )
+    })
+}
+
 /// How many questions agree, and every answer to those that do not.
 pub fn consensus(questions: &[Question]) -> String {
-    let asked: Vec<&Question> =
-        questions.iter().filter(|question| question.contributors().len() > 1).collect();
-    if asked.is_empty() {
+    let Some(counts) = answered(questions) else {
         return "No question was asked in two of the stores.\n".into();
-    }
-    let count = |consent| asked.iter().filter(|question| question.consent() == consent).count();
-    let mut text = wrapped(
-        &format!(
-            "Across stores: {} in common, {} agree, {} partly, {} disagree, {} open.",
-            units::count(asked.len() as u64, "question"),
-            count(Consent::Agree),
-            count(Consent::Partly),
-            count(Consent::Disagree),
-            count(Consent::Open)
-        ),
-        "",
-    );
+    };
+    let mut text = wrapped(&format!("Across stores: {counts}"), "");
     for consent in [Consent::Disagree, Consent::Partly] {
-        for question in asked.iter().filter(|question| question.consent() == consent) {
-            text += &shown(question);
-        }
+        asked(questions)
+            .filter(|question| question.consent() == consent)
+            .for_each(|question| text += &shown(question));
     }
     text
 }

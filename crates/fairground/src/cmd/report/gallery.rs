@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use model::{Record, SchedulerChoice};
 use report::html::gallery::{Gallery, SharedFile, page};
 use stats::records::merge::name_processor;
-use stats::view::consensus::{Contribution, definitions, questions};
+use stats::view::consensus::{Contribution, questions};
 use store::Session;
 
 use crate::exit::bad_input;
@@ -100,14 +100,14 @@ fn facts(file: &str, shared: &Shared) -> SharedFile {
         by: shared.by(),
         seal: shared.seal.clone(),
         trials: shared.records().count(),
-        dates: listed(sessions.clone().map(|(session, _)| times::date(session.started_unix_s))),
-        facts: vec![
-            ("Note", shared.about.note.clone()),
-            ("Experiments", listed(sessions.map(experiment))),
-            ("Kernels", listed(provenance().map(|facts| facts.kernel_release.clone()))),
-            ("Processors", listed(provenance().map(|facts| facts.cpu_model.clone()))),
-            ("Sources", listed(shared.records().map(source))),
-            ("Left out", shared.about.left_out.join("; ")),
+        facts: [
+            listed(sessions.clone().map(|(session, _)| times::date(session.started_unix_s))),
+            listed(sessions.map(experiment)),
+            listed(provenance().map(|facts| facts.kernel_release.clone())),
+            listed(provenance().map(|facts| facts.cpu_model.clone())),
+            listed(shared.records().map(source)),
+            shared.about.left_out.join("; "),
+            shared.about.note.clone(),
         ],
     }
 }
@@ -123,13 +123,7 @@ fn compare(shared: &Shared, baseline: Option<&str>) -> Result<Vec<Contribution>>
     }
     let compare = |(sessions, mut records): (Vec<Session>, Vec<Record>)| {
         records.iter_mut().for_each(name_processor);
-        let takes_part = |name: &&str| records.iter().any(|r| r.trial.contestant.name == *name);
-        let baseline = baseline.filter(takes_part).map(str::to_owned);
-        Ok(Contribution {
-            name: shared.by(),
-            comparison: comparison::answers(&sessions, &records, baseline)?,
-            definitions: definitions(&records),
-        })
+        comparison::contribution(shared.by(), &sessions, &records, baseline)
     };
     campaigns.into_values().map(compare).collect()
 }
