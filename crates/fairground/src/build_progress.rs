@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Progress of a build on standard error: notes as lines, and how many files are compiled.
 
-use std::io::{self, IsTerminal};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use vm::kernels::build::{BuildEvent, Hear};
 
-use crate::output::tell;
+use crate::ui::StatusLine;
 
 /// Does some work, and shows its progress while it lasts.
 pub fn watch<Done>(work: impl FnOnce(&mut Hear<'_>) -> Done) -> Done {
-    let mut screen = BuildScreen::new();
-    let done = work(&mut |event| screen.show(&event));
-    screen.clear();
-    done
+    let status = StatusLine::new("{wide_msg}");
+    let mut screen = BuildScreen { status, started: None, tenths: 0 };
+    work(&mut |event| screen.show(&event))
 }
 
 /// Compilers at a time: as many as the user says, or all CPUs.
@@ -25,28 +22,16 @@ pub fn jobs(said: Option<usize>) -> usize {
 
 /// Notes as lines, and one line of progress.
 struct BuildScreen {
-    bar: Option<ProgressBar>,
+    status: StatusLine,
     started: Option<Instant>,
     /// Tenths that were told, where there is no terminal.
     tenths: u64,
 }
 
 impl BuildScreen {
-    fn new() -> BuildScreen {
-        let style = ProgressStyle::with_template("{wide_msg}");
-        let bar = io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new_spinner();
-            style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style))
-        });
-        BuildScreen { bar, started: None, tenths: 0 }
-    }
-
     fn show(&mut self, event: &BuildEvent<'_>) {
         match event {
-            BuildEvent::Note(note) => match &self.bar {
-                Some(bar) => bar.suspend(|| tell(note)),
-                None => tell(note),
-            },
+            BuildEvent::Note(note) => self.status.print(note),
             BuildEvent::Compiled { done, about } => self.compiled(*done, *about),
         }
     }
@@ -54,18 +39,11 @@ impl BuildScreen {
     fn compiled(&mut self, done: u64, about: u64) {
         let started = *self.started.get_or_insert_with(Instant::now);
         let text = progress(done, about, started.elapsed());
-        if let Some(bar) = &self.bar {
-            bar.set_message(text);
-            bar.tick();
+        if self.status.is_on_a_terminal() {
+            self.status.show(&text);
         } else if done * 10 / about.max(1) > self.tenths {
             self.tenths = done * 10 / about.max(1);
-            tell(text);
-        }
-    }
-
-    fn clear(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+            self.status.print(&text);
         }
     }
 }

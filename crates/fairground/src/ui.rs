@@ -18,13 +18,52 @@ const PLAIN_LINES: Duration = Duration::from_secs(15);
 /// Does some work, and shows its progress while it lasts.
 pub fn watch<Done>(work: impl FnOnce(&mut Hear<'_>) -> Done) -> Done {
     let mut screen = Screen::new();
-    let done = work(&mut |progress: &Progress<'_>| screen.show(progress));
-    screen.clear();
-    done
+    work(&mut |progress: &Progress<'_>| screen.show(progress))
+}
+
+/// One line on a terminal that changes, and lines above it; elsewhere only the lines.
+pub struct StatusLine(Option<ProgressBar>);
+
+impl StatusLine {
+    /// An empty line; `template` is indicatif's.
+    pub fn new(template: &str) -> StatusLine {
+        let style = ProgressStyle::with_template(template);
+        StatusLine(io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+            style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style))
+        }))
+    }
+
+    pub fn is_on_a_terminal(&self) -> bool {
+        self.0.is_some()
+    }
+
+    pub fn show(&self, text: &str) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(text::line(text));
+            bar.tick();
+        }
+    }
+
+    /// A line that stays.
+    pub fn print(&self, text: &str) {
+        match &self.0 {
+            Some(bar) => bar.println(text::lines(text)),
+            None => output::tell(text),
+        }
+    }
+}
+
+impl Drop for StatusLine {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 struct Screen {
-    bar: Option<ProgressBar>,
+    status: StatusLine,
     done: usize,
     trials: usize,
     /// When the plan began, and how many trials were done then.
@@ -39,10 +78,10 @@ struct Screen {
 impl Screen {
     /// Starts with nothing on the terminal.
     fn new() -> Screen {
-        let bar = io::stderr().is_terminal().then(bar);
         let now = Instant::now();
+        let template = "{bar:24} {pos}/{len} {elapsed} elapsed, {eta} left  {wide_msg}";
         Screen {
-            bar,
+            status: StatusLine::new(template),
             done: 0,
             trials: 0,
             began: (now, 0),
@@ -61,12 +100,12 @@ impl Screen {
                     self.began = (Instant::now(), self.done);
                 }
                 self.kernels.insert(*boot, (*kernel).to_owned());
-                self.say_doing(format!("boot {boot}: starting {kernel}"));
+                self.status.show(&format!("boot {boot}: starting {kernel}"));
             }
             Progress::Booted { boot, boot_ms } => self.booted(*boot, *boot_ms),
-            Progress::TrialStarted(trial) => self.say_doing(label(trial)),
+            Progress::TrialStarted(trial) => self.status.show(&label(trial)),
             Progress::TrialFinished(trial, outcome) => self.finished(trial, outcome),
-            Progress::Note(note) if self.told.insert((*note).to_owned()) => self.line(note),
+            Progress::Note(note) if self.told.insert((*note).to_owned()) => self.status.print(note),
             Progress::Note(_) => {}
         }
     }
@@ -78,8 +117,8 @@ impl Screen {
         self.last_line = self.began.0;
         let noun = if trials == 1 { "trial" } else { "trials" };
         let there = if done > 0 { format!(", {done} already in the store") } else { String::new() };
-        self.line(&format!("{trials} {noun}{there}"));
-        if let Some(bar) = &self.bar {
+        self.status.print(&format!("{trials} {noun}{there}"));
+        if let Some(bar) = &self.status.0 {
             bar.reset();
             bar.set_length((trials - done) as u64);
             bar.enable_steady_tick(Duration::from_millis(250));
@@ -90,7 +129,11 @@ impl Screen {
         let kernel = self.kernels.get(&boot).cloned().unwrap_or_default();
         let seconds = boot_ms as f64 / 1000.0;
         let text = format!("boot {boot}: {kernel} is up after {seconds:.1} s");
-        if self.bar.is_some() { self.say_doing(text) } else { self.line(&text) }
+        if self.status.is_on_a_terminal() {
+            self.status.show(&text);
+        } else {
+            self.status.print(&text);
+        }
     }
 
     fn finished(&mut self, trial: &Trial, outcome: &Outcome) {
@@ -98,11 +141,11 @@ impl Screen {
         if !outcome.is_ok() {
             self.misbehaved(trial, outcome);
         }
-        match &self.bar {
+        match &self.status.0 {
             Some(bar) => bar.inc(1),
             None if self.last_line.elapsed() >= PLAIN_LINES => {
                 self.last_line = Instant::now();
-                self.line(&self.plain_line());
+                self.status.print(&self.plain_line());
             }
             None => {}
         }
@@ -115,7 +158,7 @@ impl Screen {
         let reason = if is_new { reason } else { first_line(reason) };
         // Its further lines must not look like lines of ours.
         let reason = reason.replace('\n', "\n    ");
-        self.line(&format!("{word}: {}: {reason}", label(trial)));
+        self.status.print(&format!("{word}: {}: {reason}", label(trial)));
     }
 
     /// `120 of 738 trials, 16 %, about 3 min 20 s left`.
@@ -126,35 +169,6 @@ impl Screen {
         let percent = self.done * 100 / self.trials.max(1);
         let (done, trials, left) = (self.done, self.trials, words(left));
         format!("{done} of {trials} trials, {percent} %, about {left} left")
-    }
-
-    /// What runs at the moment: on the bar only, because it changes within a second.
-    fn say_doing(&self, text: String) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(text::line(&text));
-        }
-    }
-
-    fn line(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.println(text::lines(text)),
-            None => output::tell(text),
-        }
-    }
-
-    fn clear(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-    let template = "{bar:24} {pos}/{len} {elapsed} elapsed, {eta} left  {wide_msg}";
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
     }
 }
 

@@ -145,7 +145,7 @@ pub struct Overrides {
     #[arg(long, value_name = "N")]
     pub blocks: Option<u32>,
     /// Trials of each cell inside one boot
-    #[arg(long, value_name = "N", alias = "runs")]
+    #[arg(long, value_name = "N")]
     pub trials_per_boot: Option<u32>,
     /// Time limit of a trial, seconds
     #[arg(long = "timeout", value_name = "SECONDS")]

@@ -21,6 +21,9 @@ use spec::Overrides;
 /// How many trials an error lists.
 const LISTED: usize = 10;
 
+/// How many of each group's longest waits are shown.
+const WAITS: usize = 3;
+
 #[derive(clap::Args)]
 pub struct Args {
     /// The trial's identity, or its beginning; without one, --scheduler and --workload run one now
@@ -45,9 +48,6 @@ pub struct Args {
     /// The only source of randomness [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// How many of each group's longest waits to show
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    waits: usize,
     /// How to print it: table or json
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     format: Format,
@@ -61,7 +61,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         },
         _ => find(&args.store, args.trial.as_deref())?,
     };
-    show(&record, args.waits, args.format)?;
+    show(&record, args.format)?;
     Ok(exit::of_records(&[record]))
 }
 
@@ -93,11 +93,11 @@ fn one_trial(args: &Args, scheduler: &str, workload: &str) -> Result<PlannedExpe
     Err(bad_input(format!("--workload '{workload}': more than one cell; choose one")))
 }
 
-fn show(record: &Record, waits: usize, format: Format) -> Result<()> {
+fn show(record: &Record, format: Format) -> Result<()> {
     if !record.outcome.is_ok() {
         output::tell(format_args!("{}: {}", record.outcome.word(), record.outcome.reason()));
     }
-    let Some(explanation) = explain(record, waits) else {
+    let Some(explanation) = explain(record, WAITS) else {
         if record.outcome.is_ok() {
             return Err(bad_input("the trial left no events to explain"));
         }

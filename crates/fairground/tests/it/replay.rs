@@ -220,7 +220,7 @@ fn a_trace_needs_a_name_for_its_workload() {
     };
     refused(&[], "a trace becomes a workload file; name it with -o, for example -o trace.toml");
     refused(&["-o", "mine.toml"], "-o mine.toml: is there already");
-    refused(&["-o", "mine.txt"], "the name of a workload's file ends in .toml");
+    refused(&["-o", "mine.txt"], "a recording becomes a workload; name it mine.toml");
     refused(&["-o", "x.toml", "--scheduler", "eevdf"], "--scheduler: a trace becomes a workload");
     refused(&["-o", "x.toml", "--only", "nobody"], "no task named nobody ran");
     bench.run(&["import", "trace.txt", "-o", "x.toml", "--only", "poll"]).success();

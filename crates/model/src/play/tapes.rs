@@ -234,10 +234,7 @@ fn resolve(mut tapes: Vec<Tape>, first: usize) -> Tapes {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
-    use crate::play::{Script, Setting};
 
     fn workload(text: &str, count: u32) -> Workload {
         let text = tape::TapesText(Some(text.into()));
@@ -255,67 +252,8 @@ mod tests {
         tapes.iter().map(text).collect()
     }
 
-    fn script(text: &str, count: u32) -> Script {
-        let setting = Setting { policy: Default::default(), seed: crate::Seed(1), cpus: 1 };
-        Script::new(&workload(text, count), setting).expect("playable")
-    }
-
     fn refusal(text: &str, count: u32) -> String {
         Tapes::of(&workload(text, count), 0).expect_err(text).to_string()
-    }
-
-    #[test]
-    fn each_pair_has_a_semaphore_of_its_own() {
-        let text = "task 1 a\np1 r5 p2\ntask 2 b\nw0 p2\ntask 3 c\nw1 w0";
-        let (steps_have, tapes_have) = (7, 3);
-        let tapes = Tapes::of(&workload(text, 3), steps_have).expect("playable");
-        let lines = ops(&tapes.ops);
-        let [a, b, c] = [0, 1, 2].map(|task: usize| semaphores(&lines[task]));
-        assert_eq!([a[0], a[1], b[1]], [b[0], c[1], c[0]]);
-        assert_eq!(BTreeSet::from([a[0], a[1], b[1]]).len(), tapes_have);
-        assert_eq!(tapes.semaphores, steps_have + tapes_have);
-        assert!(a.iter().chain(&b).all(|id| (steps_have..tapes.semaphores).contains(id)));
-    }
-
-    /// The semaphores of a tape's posts and waits, without the mailboxes' numbers behind them.
-    fn semaphores(line: &str) -> Vec<usize> {
-        let waits_and_posts = line.split(' ').filter(|op| op.starts_with(['p', 'w', 'm']));
-        let number = |op: &str| op[1..].split('.').next().and_then(|id| id.parse().ok());
-        waits_and_posts.map(|op| number(op).expect("a number")).collect()
-    }
-
-    #[test]
-    fn who_receives_has_a_mailbox() {
-        let text = "task 1 a\np1 r5 p2\ntask 2 b\nm0 p2\ntask 3 c\nw1 w0";
-        let tapes = Tapes::of(&workload(text, 3), 0).expect("playable");
-        assert_eq!(ops(&tapes.ops)[1], "m0 p2");
-        assert_eq!(tapes.mailboxes, [Some(1), None, None]);
-        let script = script(text, 3);
-        assert_eq!([0, 1, 2].map(|task| script.first_wait(0, task)), [None, Some(0), Some(2)]);
-    }
-
-    #[test]
-    fn a_stream_has_one_semaphore_for_all_of_its_senders() {
-        let text = "task 1 a\np2.1 p2\ntask 2 b\np2.1 p2.2\ntask 3 c\nm1.1 m0.1 m1.2 w0";
-        let tapes = Tapes::of(&workload(text, 3), 0).expect("playable");
-        let lines = ops(&tapes.ops);
-        let [a, b, c] = [0, 1, 2].map(|task: usize| semaphores(&lines[task]));
-        assert_eq!([a[0], b[0], c[0], c[1]], [a[0]; 4]);
-        assert_eq!([b[1], a[1]], [c[2], c[3]]);
-        assert_eq!(BTreeSet::from([a[0], a[1], b[1]]).len(), tapes.semaphores);
-        let one_message = "task 1 a\nr1\ntask 2 b\np2.1\ntask 3 c\nm0.1 m0.1";
-        assert!(refusal(one_message, 3).contains("operation 2"));
-    }
-
-    #[test]
-    fn a_task_that_is_made_waits_for_nobody() {
-        let text = "task 1 a\nr5 f1 p1\ntask 2 b\nw0 w0 r7";
-        let tapes = Tapes::of(&workload(text, 2), 3).expect("playable");
-        assert_eq!(ops(&tapes.ops), ["r5 f1 p3", "w3 r7"]);
-        assert_eq!(tapes.made, [false, true]);
-        let script = script(text, 2);
-        assert_eq!((script.starting_tasks(), script.tasks()), (1, 2));
-        assert_eq!((script.player_of(1), script.first_wait(0, 1)), ((0, 1), None));
     }
 
     #[test]
@@ -335,6 +273,8 @@ mod tests {
         let why = "line 1: tape 0 waits for tape 1 at its operation 2, and would wait for ever; \
                    import the trace again";
         assert_eq!(refusal(lonely, 2), why);
+        let one_message = "task 1 a\nr1\ntask 2 b\np2.1\ntask 3 c\nm0.1 m0.1";
+        assert!(refusal(one_message, 3).contains("operation 2"));
         let circle = "task 1 a\nw1 p1\ntask 2 b\nw0 p0";
         assert!(refusal(circle, 2).starts_with("line 1: tape 0 waits for tape 1"));
         let stored = "task 1 a\nw1 w1 w1\ntask 2 b\np0 p0 r1 p0";

@@ -10,13 +10,12 @@ use anyhow::Result;
 use model::tape_text::TapeText;
 use model::trial::sha256_hex;
 use model::{Recorded, Trial, Workload};
-use recording::workload::Files;
 use store::exchange::privacy;
 use store::{Filter, SchedulerSource, Store};
 
 use crate::exit::bad_input;
 use crate::leaving::{self, LeavingOptions};
-use crate::{recordings, records};
+use crate::{output, recordings, records};
 
 /// The fewest digits of a SHA-256 that name a recording.
 const DIGITS_MIN: usize = 6;
@@ -52,7 +51,8 @@ pub fn run(args: &Args) -> Result<()> {
     }
     leaving::tell(&cleaner);
     let workload = text(&workload, &recordings::tapes_name(&args.output))?;
-    recordings::write(&Files { workload, tapes }, &args.output)
+    output::write(Some(&recordings::tapes_file(&args.output)), tapes.as_bytes())?;
+    output::write(Some(&args.output), workload.as_bytes())
 }
 
 fn find(store: &Store, name: &str) -> Result<Trial> {

@@ -27,9 +27,6 @@ const FOREIGN_BYTES: u64 = 4 << 20;
 const LINE_MOST: usize = 1 << 20;
 /// The most events that are put into order here.
 const SORTED_MOST: u64 = 4_000_000;
-/// A workload is found by its file's name.
-const ENDING: &str = "toml";
-
 /// What Perfetto's files are called.
 const PERFETTO: [&str; 2] = ["pftrace", "perfetto-trace"];
 
@@ -101,30 +98,17 @@ fn refuse_options(args: &Args) -> Result<()> {
     }
 }
 
-/// The file to write: named by the user, with the ending that workloads have.
+/// The file to write, which the user names.
 fn target(args: &Args, file: &Path) -> Result<PathBuf> {
     let Some(target) = &args.output else {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-        let example = command_line::quoted(&format!("{stem}.{ENDING}"));
+        let example = command_line::quoted(&format!("{stem}.toml"));
         return Err(bad_input(format!(
             "{}: a trace becomes a workload file; name it with -o, for example -o {example}",
             file.display()
         )));
     };
-    if target.extension().is_none_or(|ending| ending != ENDING) {
-        return Err(bad_input(format!(
-            "-o {}: the name of a workload's file ends in .{ENDING}",
-            target.display()
-        )));
-    }
-    for file in [target.clone(), recordings::tapes_file(target)] {
-        if file.exists() {
-            return Err(bad_input(format!(
-                "-o {}: is there already; delete it, or name another file",
-                file.display()
-            )));
-        }
-    }
+    recordings::refuse(target)?;
     Ok(target.clone())
 }
 

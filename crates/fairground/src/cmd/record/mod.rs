@@ -4,25 +4,22 @@
 mod command;
 
 use std::ffi::OsString;
-use std::fs::Permissions;
-use std::io::{self, IsTerminal, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use command::Command;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use live::recorder::{Cost, Only, Progress, Recorder, Settings, needs};
 use recording::event::{Recording, What};
 use recording::workload::Choice;
 
 use crate::execution::interrupt;
 use crate::exit::{self, bad_input};
+use crate::ui::StatusLine;
 use crate::{output, recordings, size, times};
 
 /// How often the events are read.
@@ -86,7 +83,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if args.anonymous {
         make_anonymous(&mut recording);
     }
-    write_all(&recording, &args)?;
+    write(&recording, &args)?;
     tell(&args, &recording, &cost, &ended);
     if let Some(failure) = &failure {
         output::tell(format_args!("{failure}; the recording is written all the same"));
@@ -104,36 +101,7 @@ fn refuse(args: &Args) -> Result<()> {
     if !obstacles.is_empty() {
         return Err(bad_input(obstacles.join("\n")));
     }
-    let file = &args.output;
-    if file.extension().is_none_or(|ending| ending != "toml") {
-        return Err(bad_input(format!(
-            "-o {}: a recording becomes a workload; name it {}",
-            file.display(),
-            file.with_extension("toml").display()
-        )));
-    }
-    refuse_file(file)?;
-    refuse_file(&recordings::tapes_file(file))
-}
-
-/// Refuses to write what is there already, a device such as `/dev/stdout` above all.
-fn refuse_file(file: &Path) -> Result<()> {
-    let shown = file.display();
-    if let Err(fault) = spec::files::refuse_special(file) {
-        return Err(bad_input(format!("-o {shown}: {fault}; name a new file")));
-    }
-    if file.symlink_metadata().is_ok() {
-        return Err(bad_input(format!(
-            "-o {shown}: is there already; delete it, or name another file"
-        )));
-    }
-    tempfile::tempfile_in(folder(file)).map(drop).map_err(|error| {
-        bad_input(format!("{shown}: cannot be written ({error}); name another file with -o"))
-    })
-}
-
-fn folder(file: &Path) -> &Path {
-    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    recordings::refuse(&args.output)
 }
 
 /// Whether only Ctrl-C can end it.
@@ -155,12 +123,15 @@ fn watch(
     mut command: Option<&mut Command>,
     stop: &Arc<AtomicBool>,
 ) -> Result<RecordingEnd> {
-    let (begin, line) = (Instant::now(), Line::new(is_open(args)));
+    let (begin, status) = (Instant::now(), StatusLine::new("{spinner} {wide_msg}"));
+    if !status.is_on_a_terminal() {
+        output::tell(if is_open(args) { "recording until Ctrl-C" } else { "recording" });
+    }
     loop {
         let left = args.length.map(|length| length.saturating_sub(begin.elapsed()));
         sleep(left.map_or(LOOK, |left| left.min(LOOK)));
         let seen = recorder.look().map_err(anyhow::Error::msg)?;
-        line.show(begin.elapsed(), &seen, args.limit);
+        status.show(&progress(begin.elapsed(), &seen, args.limit));
         if let Some(ended) = over(args, begin, &seen, command.as_deref_mut(), stop)? {
             return Ok(ended);
         }
@@ -211,29 +182,9 @@ fn make_anonymous(recording: &mut Recording) {
     }
 }
 
-/// Writes the recording. The tapes are there before the workload that names them.
-fn write_all(recording: &Recording, args: &Args) -> Result<()> {
+fn write(recording: &Recording, args: &Args) -> Result<()> {
     let choice = Choice { kernel_threads: args.kernel_threads, ..Choice::default() };
-    let files = recordings::files(recording, &choice, &args.output)?;
-    write(files.tapes.as_bytes(), &recordings::tapes_file(&args.output))?;
-    write(files.workload.as_bytes(), &args.output)
-}
-
-/// Writes the file in one step: one of that name is never half of a recording. What came there
-/// meanwhile is not replaced.
-fn write(text: &[u8], file: &Path) -> Result<()> {
-    let written = || -> std::io::Result<()> {
-        // Readable for others, as far as the umask says: root records, users read.
-        let mut fresh = tempfile::Builder::new()
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder(file))?;
-        fresh.write_all(text)?;
-        fresh.persist_noclobber(file)?;
-        Ok(())
-    };
-    written().with_context(|| {
-        format!("{}: cannot be written; name another file with -o", file.display())
-    })
+    recordings::write(&recordings::files(recording, &choice, &args.output)?, &args.output)
 }
 
 /// Says what was recorded, and what that cost.
@@ -261,41 +212,6 @@ fn tell(args: &Args, recording: &Recording, cost: &Cost, ended: &RecordingEnd) {
 
 #[cfg(test)]
 mod tests;
-
-/// One line on standard error that changes; elsewhere than on a terminal, one that does not.
-pub struct Line(Option<ProgressBar>);
-
-impl Line {
-    /// Says that the recording has begun.
-    pub fn new(is_open: bool) -> Line {
-        let bar = io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            match ProgressStyle::with_template("{spinner} {wide_msg}") {
-                Ok(style) => bar.with_style(style),
-                Err(_) => bar,
-            }
-        });
-        if bar.is_none() {
-            output::tell(if is_open { "recording until Ctrl-C" } else { "recording" });
-        }
-        Line(bar)
-    }
-
-    pub fn show(&self, elapsed: Duration, seen: &Progress, limit: u64) {
-        if let Some(bar) = &self.0 {
-            bar.set_message(progress(elapsed, seen, limit));
-            bar.tick();
-        }
-    }
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
-    }
-}
 
 fn progress(elapsed: Duration, seen: &Progress, limit: u64) -> String {
     let (bytes, limit) = (size::words(seen.bytes), size::words(limit));

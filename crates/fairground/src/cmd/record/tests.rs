@@ -61,41 +61,10 @@ fn a_workload_and_its_tapes_are_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("a file");
     let file = folder.path().join("load.toml").display().to_string();
-    write_all(&recorded(0), &parsed(&["-o", &file]).expect("options")).expect("something ran");
+    write(&recorded(0), &parsed(&["-o", &file]).expect("options")).expect("something ran");
     assert!(read("load.toml").contains("steps = [\"tape\"]"), "{}", read("load.toml"));
     assert!(read("load.toml").contains("tapes = \"load.tapes\""), "{}", read("load.toml"));
     assert!(read("load.tapes").starts_with("task 0 secret"), "{}", read("load.tapes"));
-}
-
-#[test]
-fn what_is_there_is_not_replaced() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (file, link) = (folder.path().join("load.toml"), folder.path().join("link.toml"));
-    let refused = |file: &Path| {
-        let refused = refuse_file(file).expect_err("it is there");
-        assert_eq!(exit::code(&refused), exit::BAD_INPUT);
-        refused.to_string()
-    };
-    refuse_file(&file).expect("a new file");
-    std::os::unix::fs::symlink(&file, &link).expect("a link");
-    assert!(refused(&link).contains("is there already"));
-    std::fs::write(&file, "mine").expect("a file");
-    assert!(refused(&file).contains("is there already"));
-    assert!(refused(folder.path()).contains("is a folder"));
-    assert!(refused(Path::new("/dev/null")).contains("is a device"));
-}
-
-#[test]
-fn a_file_is_written_whole() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("load.trace");
-    write(b"text", &file).expect("it is written");
-    assert_eq!(std::fs::read(&file).expect("a file"), b"text");
-    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 1, "nothing else");
-    write(b"other", &file).expect_err("it is there");
-    assert_eq!(std::fs::read(&file).expect("a file"), b"text");
-    let refused = write(b"text", &folder.path().join("no/such/folder")).expect_err("none");
-    assert!(refused.to_string().contains("name another file with -o"), "{refused}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use testing::need;
 
 /// Eight trials of one boot.
 const RACE: &str = "run --on vm --machine uniprocessor --scheduler fifo --scheduler rr --workload \
-                    tiny.toml --blocks 1 --runs 4 --offline --exploratory --store";
+                    tiny.toml --blocks 1 --trials-per-boot 4 --offline --exploratory --store";
 
 /// Starts the race and kills it when some trials, but not all, have their records.
 fn begin_and_kill(bench: &Bench, records: usize) {
