@@ -5,8 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use compile::Header;
-use compile::Source;
+use compile::{Header, Source};
 
 use crate::{File, expect_none, files};
 

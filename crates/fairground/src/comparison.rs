@@ -12,8 +12,7 @@ use stats::{Comparison, Options};
 use store::Session;
 
 use crate::exit::bad_input;
-use crate::ui;
-use crate::{command_line, times};
+use crate::{command_line, times, ui};
 
 /// How many misbehaving trials are listed one by one.
 const LISTED: usize = 10;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Programs that are installed here.
 
-use std::env;
-use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 /// Finds a program as a shell does, and where `cargo install` puts it. Of several that a pattern
 /// stands for, it is the last one.

@@ -8,8 +8,7 @@ use stats::compare::verdict::log_ratio as log_ratio_of;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 use crate::cells::{counted, is_elsewhere};
-use crate::leaders::{log_ratio, shift_words};
-use crate::leaders::{most_often, undecided};
+use crate::leaders::{log_ratio, most_often, shift_words, undecided};
 use crate::reading::Reading;
 use crate::sentence::Sentence;
 use crate::units;

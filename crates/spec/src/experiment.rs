@@ -8,16 +8,12 @@ use model::{Backend, Contestant, Design, Experiment, Machine, Workload};
 use serde::Deserialize;
 
 use super::cells::{self, Cells, Choice};
-use super::contestants::Entrant;
-use super::contestants::Relations;
+use super::contestants::{Entrant, Relations};
 use super::live::{self, Admitted};
-use super::source::advice;
-use super::source::{Document, Places, unknown_name};
+use super::source::{Document, Places, advice, unknown_name};
 use super::{Host, Overrides, SpecError, contestant, contestants, machine};
 use crate::assets::{self, Kind};
-use crate::capability;
-use crate::mentions;
-use crate::plan;
+use crate::{capability, mentions, plan};
 
 const BLOCKS: u32 = 10;
 /// The default time limit of a trial.

@@ -4,9 +4,8 @@
 
 use model::{Contestant, SchedulerChoice};
 
-use super::SpecError;
-use super::contestant;
 use super::contestants::Entrant;
+use super::{SpecError, contestant};
 
 /// The kernel that runs here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

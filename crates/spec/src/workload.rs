@@ -12,8 +12,7 @@ use model::{Trial, Workload};
 use serde::Deserialize;
 
 use super::expression::Names;
-use super::source::Document;
-use super::source::quoted;
+use super::source::{Document, quoted};
 use super::{SpecError, check, machine, rtapp};
 use crate::assets::Asset;
 use crate::files;

@@ -6,9 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use live::facts;
-use live::facts::Context;
-use live::facts::active;
-use live::facts::topology;
+use live::facts::{Context, active, topology};
 use model::{ActiveScheduler, Backend, Machine};
 
 use super::in_use;

@@ -9,10 +9,9 @@ use spec::care::Care;
 use stats::Recommendation;
 use stats::decide::recommend::Advice;
 
-use super::commands;
 use super::host::Host;
-use super::in_use;
 use super::race::Race;
+use super::{commands, in_use};
 
 /// Where a race was run.
 pub struct Place {

@@ -7,11 +7,10 @@ use std::path::Path;
 use model::claim::{By, Is, Test};
 use model::metric::{MEASURES, measure};
 use model::{Backend, Claim, Expectation, Experiment, Machine, Workload};
-use spec::SpecError;
 use spec::assets::{self, Kind};
-use spec::capability;
 use spec::experiment::{matches, placed};
 use spec::source::{Document, Places, unknown_name};
+use spec::{SpecError, capability};
 use stats::MeasureKey;
 
 use crate::planned_experiment::experiment_on;

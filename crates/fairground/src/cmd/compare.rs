@@ -9,10 +9,9 @@ use model::Record;
 use stats::{Comparison, Difference, Identity};
 use store::{Filter, Store};
 
-use crate::comparison;
-use crate::exit;
 use crate::output::{self, Format};
 use crate::records::{self, Selection};
+use crate::{comparison, exit};
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -12,8 +12,7 @@ use model::Trial;
 use crate::execution::objects;
 use crate::exit::bad_input;
 use crate::measure::claimable::ClaimableComparisons;
-use crate::planned_experiment::ExperimentOptions;
-use crate::planned_experiment::PlannedExperiment;
+use crate::planned_experiment::{ExperimentOptions, PlannedExperiment};
 use crate::{command_line, output};
 
 #[derive(clap::Args)]

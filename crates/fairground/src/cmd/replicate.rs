@@ -11,12 +11,10 @@ use report::units;
 use stats::decide::replication::Reproduction;
 
 use super::measured;
-use crate::claims::choose::Answers;
-use crate::claims::choose::{self, TestedExperiment, Wanted};
-use crate::exit;
+use crate::claims::choose::{self, Answers, TestedExperiment, Wanted};
 use crate::measure::{Campaign, RunOptions};
 use crate::planned_experiment::PlannedExperiment;
-use crate::{command_line, comparison, output, times};
+use crate::{command_line, comparison, exit, output, times};
 use spec::Overrides;
 
 /// The fewest independent replicates that give an interval of a median.

@@ -12,8 +12,7 @@ use stats::Comparison;
 
 use super::measured;
 use crate::measure::{Blocks, Campaign, Comparing, JudgedBy, RunOptions};
-use crate::planned_experiment::ExperimentOptions;
-use crate::planned_experiment::PlannedExperiment;
+use crate::planned_experiment::{ExperimentOptions, PlannedExperiment};
 use crate::{command_line, comparison, exit, output, times};
 
 #[derive(clap::Args)]

@@ -10,12 +10,9 @@ use stats::view::survival;
 
 use super::measured;
 use crate::execution::locations::data_folder;
-use crate::exit;
 use crate::measure::{Campaign, RunOptions};
-use crate::output;
-use crate::planned_experiment::ExperimentOptions;
-use crate::planned_experiment::PlannedExperiment;
-use crate::ui;
+use crate::planned_experiment::{ExperimentOptions, PlannedExperiment};
+use crate::{exit, output, ui};
 use spec::Overrides;
 
 /// The experiment whose workloads are the stress.

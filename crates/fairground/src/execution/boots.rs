@@ -10,16 +10,14 @@ use std::thread;
 use anyhow::{Context, Result, anyhow};
 use model::{Clock, Progress, Trial};
 use vm::emulator::Emulator;
-use vm::installed;
 use vm::kernels::{self, Kernel};
 use vm::packing::Packed;
-use vm::{BootRequest, Event};
+use vm::{BootRequest, Event, installed};
 
-use super::locations;
 use super::objects::{self, Objects};
 use super::repeated::{Earlier, PlannedBoot};
 use super::sink::Sink;
-use super::{Settings, emulators, tapes, unsupported};
+use super::{Settings, emulators, locations, tapes, unsupported};
 use crate::exit::bad_input;
 use spec::plan;
 

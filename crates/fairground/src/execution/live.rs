@@ -6,9 +6,8 @@ use std::fs;
 use live::facts::Context;
 use model::{Progress, Trial};
 
-use super::locations;
 use super::sink::Sink;
-use super::{VERSION, unsupported};
+use super::{VERSION, locations, unsupported};
 use crate::advice::host::running_kernel;
 
 /// Runs the trials in order until the sink says stop.

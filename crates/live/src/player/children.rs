@@ -8,10 +8,9 @@
 //! than one that wakes up. A tape therefore creates the same children as the recorded task.
 
 use std::ffi::c_void;
-use std::io;
 use std::mem::MaybeUninit;
-use std::ptr;
 use std::sync::atomic::Ordering::SeqCst;
+use std::{io, ptr};
 
 use crate::custody;
 use crate::player::attributes::{self, Errno, check, errno};

@@ -4,14 +4,13 @@
 //! It runs at a higher priority than they do, if permitted. Tasks in a system call are woken by a
 //! signal, again and again until they have left, so it does not matter what they wait for.
 
-use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::ptr;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Once};
 use std::thread::JoinHandle;
+use std::{io, ptr};
 
 use model::Workload;
 use model::play::{Script, Setting};

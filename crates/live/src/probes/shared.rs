@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Memory that BPF programs and user space share.
 
-use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, AsRawFd};
-use std::ptr;
+use std::{io, ptr};
 
 /// The values of an array map, mapped into our memory. Everything is read and written volatile: the
 /// other side may do so at any time, and every value is plain data of which any bytes are valid.

@@ -2,10 +2,9 @@
 //! Which tasks are recorded, where not all are.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
 

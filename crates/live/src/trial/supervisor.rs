@@ -13,11 +13,9 @@ use std::time::{Duration, Instant};
 use model::{Outcome, Record, Trial};
 use process::{Pipe, Process, silence};
 
-use crate::facts::Context;
-use crate::facts::active;
+use crate::facts::{Context, active};
 use crate::player::attributes::{Previous, rise_above, sink_below};
-use crate::player::busy;
-use crate::player::fork_isolation;
+use crate::player::{busy, fork_isolation};
 use crate::trial::{preparation, run, scheduler};
 use crate::{custody, facts};
 

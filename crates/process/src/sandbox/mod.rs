@@ -17,11 +17,10 @@ mod filter;
 mod limits;
 mod names;
 
-use std::fmt;
-use std::io;
 use std::os::fd::RawFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::{fmt, io};
 
 use landlock::RulesetCreated;
 use seccompiler::BpfProgram;

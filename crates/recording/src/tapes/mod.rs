@@ -18,8 +18,7 @@ use model::tape::Stream;
 
 use crate::event::{Event, Leaves, Reason, Recording, TaskIndex, Waker, What};
 use messages::{Delivery, Queue};
-use task::TimerSleep;
-use task::{EarlyWake, State, TaskWriter};
+use task::{EarlyWake, State, TaskWriter, TimerSleep};
 
 /// What the tasks of a recording did, by their places in the recording. Operations name tasks by
 /// these places too.

@@ -4,8 +4,7 @@
 use report::html::{About, page};
 use stats::{Options, compare};
 use testing::chromium::driver::{is_quiet, opened};
-use testing::need;
-use testing::synthetic;
+use testing::{need, synthetic};
 
 /// What a reader would do, as a script that the test adds to the page.
 const READER: &str = include_str!("reader.js");

@@ -2,12 +2,11 @@
 //! The page as text: self-contained, complete, harmless, small.
 
 use std::collections::BTreeSet;
-use testing::synthetic;
+use testing::{page_data as data, synthetic};
 
 use crate::page::{own_part, page_of, section, usual_page};
 use model::{Outcome, Record};
 use report::html::LIMIT_BYTES;
-use testing::page_data as data;
 
 #[test]
 fn nothing_is_loaded_from_outside() {

@@ -3,8 +3,7 @@
 
 use crate::page::{page_of, usual_page};
 use serde_json::Value;
-use testing::page_data as data;
-use testing::synthetic;
+use testing::{page_data as data, synthetic};
 
 fn cell<'a>(data: &'a Value, name: &str) -> &'a Value {
     let cells = data["cells"].as_array().expect("cells");

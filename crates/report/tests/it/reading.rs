@@ -5,8 +5,7 @@
 use crate::page::{page_of, usual_page};
 use serde_json::json;
 use testing::chromium::driver::{is_quiet, opened};
-use testing::need;
-use testing::synthetic;
+use testing::{need, synthetic};
 
 /// What sticks out of the window, as a list.
 const STICKING_OUT: &str = "[...document.querySelectorAll('body *')].filter((it) =>

@@ -8,11 +8,10 @@ use model::metric::{Direction, Unit};
 use report::advice_markdown::{AdviceCell, tables};
 use report::html::{self, About, page};
 use report::terminal::recommendation_text::{RecommendationContext, recommendation};
-use stats::PValue;
 use stats::compare::evidence::Evidence;
 use stats::decide::recommend::confirmation::{Against, Confirmation, Lost};
 use stats::decide::recommend::{Advice, Candidate, Effect, Judged, Reason, Silence, Standing};
-use stats::{Aim, Interval, Options, Recommendation, Shift, Watched, compare};
+use stats::{Aim, Interval, Options, PValue, Recommendation, Shift, Watched, compare};
 
 fn watched(cell: &str, measure: &str, words: &str, least: f64) -> Watched {
     let measure = measure.parse().expect("a measure");

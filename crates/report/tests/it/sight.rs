@@ -5,8 +5,7 @@
 use crate::page::{page_of, usual_page};
 use serde_json::{Value, json};
 use testing::chromium::driver::{Reader, is_quiet, opened};
-use testing::need;
-use testing::synthetic;
+use testing::{need, synthetic};
 
 /// Charts that have something to show, and those of them that are drawn.
 const SHOWN: &str = "[...document.querySelectorAll('.chart')].filter((it) =>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Counters and dense histograms that are filled while the simulation runs.
 
-use model::Histogram;
 use model::histogram::{bucket, filled_buckets};
-use model::series;
 use model::trace::{TraceEvent, What};
+use model::{Histogram, series};
 
 use super::trace::{TraceLog, prio};
 use crate::core::task::{Task, TaskId};

@@ -9,9 +9,8 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-use object::elf;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader, Rela, SectionHeader, Sym};
-use object::{LittleEndian as LE, Object, ObjectSymbol, SymbolIndex};
+use object::{LittleEndian as LE, Object, ObjectSymbol, SymbolIndex, elf};
 
 const PAGE: u64 = 4096;
 /// The most address space that an object may take.

@@ -5,8 +5,7 @@ use model::Seed;
 use model::play::{FrameClock, TimerState};
 
 use super::tapes::TapeProgress;
-use crate::core::task::State;
-use crate::core::task::TaskId;
+use crate::core::task::{State, TaskId};
 
 /// Where a task is in its steps.
 #[derive(Clone, Debug, Default)]

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use model::play::Refusal;
 use model::{Channel, Step, TaskGroup, Workload};
 
-use super::endless;
-use super::{Checked, every_step, fault};
+use super::{Checked, endless, every_step, fault};
 use crate::source::advice;
 
 /// The messages of one channel.

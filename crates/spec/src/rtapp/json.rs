@@ -10,8 +10,7 @@ use jsonc_parser::{
 
 use super::bare::Completed;
 use crate::SpecError;
-use crate::source::Places;
-use crate::source::advice;
+use crate::source::{Places, advice};
 
 /// A file's text.
 #[derive(Clone, Copy)]

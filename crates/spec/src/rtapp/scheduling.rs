@@ -7,9 +7,8 @@ use jsonc_parser::common::Ranged;
 use model::{Policy, PolicyClass};
 
 use super::json::Fields;
-use crate::SpecError;
-use crate::policy;
 use crate::source::advice;
+use crate::{SpecError, policy};
 
 /// rt-app's names of the policies.
 const CLASSES: [(&str, PolicyClass); 6] = [

@@ -14,8 +14,7 @@ use super::phase::{self, Assembled, Phase};
 use super::{Global, event, scheduling};
 use crate::SpecError;
 use crate::check::{ENDLESS, NAME_BYTES_MAX};
-use crate::source::Places;
-use crate::source::advice;
+use crate::source::{Places, advice};
 
 pub struct Task<'v> {
     name: &'v str,

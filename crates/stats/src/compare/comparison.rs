@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use model::metric::{Direction, Unit};
-use model::{Backend, Clock, Seed};
+use model::{Backend, Clock, MeasureKey, Seed};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::evidence::PValue;
@@ -18,7 +18,6 @@ use crate::compare::shift::Shift;
 use crate::compare::verdict::Verdict;
 use crate::number::interval::Interval;
 use crate::records::pairing::SeedCounts;
-use model::MeasureKey;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {

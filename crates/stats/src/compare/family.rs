@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use model::Backend;
+use model::{Backend, MeasureKey};
 
 use crate::compare::comparison::{Cell, Row};
 use crate::compare::evidence;
@@ -16,7 +16,6 @@ use crate::compare::evidence::PValue;
 use crate::compare::shift::Shift;
 use crate::compare::verdict::{Verdict, judge};
 use crate::rank::holm::units_needed;
-use model::MeasureKey;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Family {

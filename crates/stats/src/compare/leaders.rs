@@ -19,8 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::comparison::Entry;
 use crate::compare::evidence::Evidence;
-use crate::compare::verdict::Verdict;
-use crate::compare::verdict::differ;
+use crate::compare::verdict::{Verdict, differ};
 use crate::number::interval::TRIALS_NEEDED;
 use crate::number::median::median;
 use crate::rank::holm;

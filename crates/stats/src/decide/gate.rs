@@ -17,11 +17,10 @@
 //! A contestant whose trials ended well before and do not now is worse, whatever its numbers.
 
 use model::metric::{Direction, Unit};
-use model::{Clock, Record};
+use model::{Clock, MeasureKey, Record};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::verdict::{Verdict, towards};
-use crate::compare::verdict::{is_beyond, log_ratio, log_ratio_of_percent};
+use crate::compare::verdict::{Verdict, is_beyond, log_ratio, log_ratio_of_percent, towards};
 use crate::number::interval::{Interval, TRIALS_NEEDED};
 use crate::number::median::median;
 use crate::rank::holm::{ALPHA, adjust};
@@ -29,7 +28,6 @@ use crate::rank::rank_sum;
 use crate::rank::rank_sum::rank_sum;
 use crate::records::columns::{Column, Columns, cells, columns, contestants, headlines};
 use crate::records::pairing::by_seed;
-use model::MeasureKey;
 
 /// One measure of one contestant in one cell, before and now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

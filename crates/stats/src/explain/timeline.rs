@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use model::Trace;
 use model::trace::{Preemption, TraceEvent, What};
 
-use super::{About, Ended};
-use super::{Past, named};
+use super::{About, Ended, Past, named};
 
 /// Who ran, waited and slept when: all tasks and CPUs.
 pub struct Timeline {

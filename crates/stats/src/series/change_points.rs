@@ -9,8 +9,7 @@
 //! The values must be in the order in which they were measured. It sees jumps, not trends: a slow
 //! drift is cut into steps.
 
-use crate::number::median::NORMAL_SCALE;
-use crate::number::median::median;
+use crate::number::median::{NORMAL_SCALE, median};
 
 /// No segment is shorter: one trial alone is an outlier, not a level.
 const SHORTEST: usize = 2;

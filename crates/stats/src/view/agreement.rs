@@ -11,14 +11,13 @@
 use std::collections::BTreeMap;
 
 use model::metric::Unit;
-use model::{Backend, Clock, Record};
+use model::{Backend, Clock, MeasureKey, Record, Statistic};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::comparison::{Comparison, Entry};
 use crate::compare::verdict::Verdict;
 use crate::number::median::median;
 use crate::records::columns::{CellKey, Column, Columns, cells, columns};
-use model::{MeasureKey, Statistic};
 
 /// Of shares (CPU shares, Jain's index, the part of missed deadlines): 1 % of the share itself.
 const SHARE_RELATIVE: f64 = 0.01;

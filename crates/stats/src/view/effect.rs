@@ -9,11 +9,10 @@
 use std::collections::BTreeMap;
 
 use model::metric::Unit;
-use model::{Backend, Record};
+use model::{Backend, MeasureKey, Record};
 
 use crate::number::median::median;
 use crate::records::columns::{Columns, cells, columns, headlines};
-use model::MeasureKey;
 
 /// A change of less than this part is none.
 const MOVES: f64 = 0.05;

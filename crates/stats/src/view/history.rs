@@ -16,7 +16,7 @@
 use std::collections::BTreeMap;
 
 use model::metric::{Direction, Unit};
-use model::{Record, SchedulerChoice};
+use model::{MeasureKey, Record, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::verdict::Verdict;
@@ -24,7 +24,6 @@ use crate::decide::gate::{Broken, Gate, Line, gate};
 use crate::number::median::median;
 use crate::records::columns::{cells, columns, contestants, headlines};
 use crate::series::change_points::change_points;
-use model::MeasureKey;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Session<'a> {

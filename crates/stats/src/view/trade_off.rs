@@ -11,13 +11,12 @@
 use std::collections::BTreeMap;
 
 use model::metric::Direction;
-use model::{Backend, Record};
+use model::{Backend, MeasureKey, Record, Statistic};
 
 use crate::compare::comparison::{Cell, Comparison, Row};
 use crate::compare::verdict::{MARGIN_PERCENT, is_beyond, log_ratio_of_percent};
 use crate::number::median::median;
 use crate::records::columns::values;
-use model::{MeasureKey, Statistic};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TradeOff {

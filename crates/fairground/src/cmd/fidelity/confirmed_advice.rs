@@ -27,9 +27,8 @@ use crate::advice::race::{Race, VM_KERNEL, Wish};
 use crate::execution::locations::data_folder;
 use crate::exit::{self, bad_input};
 use crate::measure::{Campaign, RunOptions, in_own_store};
-use crate::output;
-use crate::records;
 use crate::selected::Selected;
+use crate::{output, records};
 
 /// What sessions and records call the experiment.
 const NAME: &str = "advice";

@@ -10,12 +10,11 @@ use vm::kernels::build::definition;
 use vm::kernels::build::steps::{Order, Site, Text};
 
 use super::print_one;
-use crate::build_progress;
 use crate::execution::interrupt;
 use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
 use crate::measure::at_least_one;
-use crate::output;
+use crate::{build_progress, output};
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -15,11 +15,10 @@ use serde::Serialize;
 use vm::installed;
 
 use super::kernel;
-use crate::claims;
 use crate::execution::locations::data_folder;
-use crate::exit;
 use crate::output::{self, Format};
 use crate::planned_experiment::{self, host_cpus};
+use crate::{claims, exit};
 use spec::assets::{self, Kind};
 
 #[derive(clap::Args)]

@@ -13,9 +13,8 @@ use report::html::About;
 use store::Session;
 
 use crate::leaving::{self, LeavingOptions};
-use crate::output;
 use crate::records::Selection;
-use crate::{command_line, times};
+use crate::{command_line, output, times};
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -118,7 +118,8 @@ fn depth_is_limited() {
 fn a_plan_that_is_too_large_is_refused_with_what_to_write() {
     let bench = Bench::new();
     let rr = ["plan", "--on", "sim", "--scheduler", "rr", "--workload", "./tiny.toml"];
-    let said = refused(&bench, &[&rr[..], &["--blocks", "10000", "--trials-per-boot", "10000"]].concat());
+    let said =
+        refused(&bench, &[&rr[..], &["--blocks", "10000", "--trials-per-boot", "10000"]].concat());
     assert!(said.contains("a plan of ") && said.contains("write fewer blocks"), "{said}");
 }
 
