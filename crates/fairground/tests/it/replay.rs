@@ -195,22 +195,6 @@ fn broken_changed_and_missing_tapes_are_refused() {
 }
 
 #[test]
-fn copies_are_played_side_by_side() {
-    let bench = Bench::new();
-    recorded(&bench, "vtime");
-    let once = play(&bench, "./mine.toml", &["vtime"], "once.db").remove(0);
-    let text = std::fs::read_to_string(bench.path("mine.toml")).expect("the workload");
-    let text = text.replace("count = 2", "count = 4").replace("count = 3", "count = 6");
-    let text = text.replace("count = 1", "count = 2");
-    bench.write("mine.toml", &format!("{text}copies = 2\nspeed_percent = 200\n"));
-    let twice = play(&bench, "./mine.toml", &["vtime"], "twice.db").remove(0);
-    for group in GROUPS {
-        let cpu_ns = |record| value(record, "cpu_time_ns", group);
-        near(&format!("CPU time of {group}"), 2.0 * cpu_ns(&once), cpu_ns(&twice), 5.0);
-    }
-}
-
-#[test]
 fn a_trace_needs_a_name_for_its_workload() {
     let bench = Bench::new();
     recorded(&bench, "vtime");

@@ -9,16 +9,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::tape::{self, Recorded, SemaphoreKey, Stream, Tape, TapeFault, TapeOp};
+use crate::tape::{self, SemaphoreKey, Stream, Tape, TapeFault, TapeOp};
 use crate::workload::{Step, TaskGroup, Workload};
 
 use crate::play::Refusal;
-
-const COPIES_MAX: u32 = 1_000;
-/// The fastest timers and devices, in percent of those of the recording.
-const SPEED_PERCENT_MAX: u32 = 100_000;
-/// The most operations of all copies together.
-const COPIED_OPS_MAX: usize = 8_000_000;
 
 /// The tapes of a workload, by number.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,8 +36,7 @@ impl Tapes {
     }
 }
 
-/// The tapes that a workload's tasks play, in their order: all copies, at the speed that is asked
-/// for.
+/// The tapes that a workload's tasks play, in their order.
 ///
 /// # Errors
 /// They are not at hand, cannot be played, or are not as many as the tasks.
@@ -59,55 +52,16 @@ pub fn tapes(workload: &Workload) -> Result<Vec<Tape>, Refusal> {
         let message = format!("the tapes {} are not at hand", recorded.sha256);
         Refusal::new(message, format!("they are in the file {}", recorded.tapes))
     })?;
-    let mut tapes = tape::read(text)
+    let tapes = tape::read(text)
         .and_then(|tapes| check(&tapes).map(|()| tapes))
         .map_err(|fault| Refusal::new(fault.to_string(), "import the trace again"))?;
-    check_scale(recorded, &tapes)?;
-    let counts = counts(workload, recorded.copies)?;
-    let players: usize = counts.iter().map(|count| *count as usize).sum();
+    let players: usize = groups(workload).map(|group| group.count as usize).sum();
     if tapes.len() != players {
         let message = format!("{} tapes for {players} tasks", tapes.len());
         let hint = "the counts of the groups with steps = [\"tape\"] are as many as the tapes";
         return Err(Refusal::new(message, hint));
     }
-    if recorded.copies > 1 {
-        tapes = tape::arrange(vec![tapes; recorded.copies as usize], &counts);
-    }
-    tape::hurry(&mut tapes, recorded.speed_percent);
     Ok(tapes)
-}
-
-fn check_scale(recorded: &Recorded, tapes: &[Tape]) -> Result<(), Refusal> {
-    for (name, value, most) in [
-        ("copies", recorded.copies, COPIES_MAX),
-        ("speed_percent", recorded.speed_percent, SPEED_PERCENT_MAX),
-    ] {
-        if !(1..=most).contains(&value) {
-            let message = format!("{name} = {value} is out of range");
-            return Err(Refusal::new(message, format!("write 1 … {most}")).inside(name));
-        }
-    }
-    let ops: usize = tapes.iter().map(|tape| tape.ops.len()).sum();
-    let copies = recorded.copies;
-    if copies > 1 && ops.saturating_mul(copies as usize) > COPIED_OPS_MAX {
-        let message = format!("{copies} copies of {ops} operations");
-        let hint = format!("at most {COPIED_OPS_MAX} together");
-        return Err(Refusal::new(message, hint).inside("copies"));
-    }
-    Ok(())
-}
-
-/// The tasks with tapes of each group, in one copy.
-fn counts(workload: &Workload, copies: u32) -> Result<Vec<u32>, Refusal> {
-    let count = |group: &TaskGroup| match group.count % copies {
-        0 => Ok(group.count / copies),
-        _ => {
-            let name = &group.name;
-            let message = format!("the {} tasks of '{name}' are not {copies} copies", group.count);
-            Err(Refusal::new(message, "write a multiple of [recording].copies as their count"))
-        }
-    };
-    groups(workload).map(count).collect()
 }
 
 /// The groups that play tapes.
@@ -235,21 +189,13 @@ fn resolve(mut tapes: Vec<Tape>, first: usize) -> Tapes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tape::Recorded;
 
     fn workload(text: &str, count: u32) -> Workload {
         let text = tape::TapesText(Some(text.into()));
         let group = TaskGroup { count, ..TaskGroup::once("g", vec![Step::Tape]) };
         let recording = Some(Recorded { text, ..Recorded::default() });
         Workload { tasks: vec![group], recording, ..Workload::default() }
-    }
-
-    /// Each tape's operations as text.
-    fn ops(tapes: &[Vec<TapeOp>]) -> Vec<String> {
-        let text = |ops: &Vec<TapeOp>| {
-            let text = tape::write(&[Tape { ops: ops.clone(), ..Tape::default() }]);
-            text.trim_start_matches("task 0 ").trim().to_owned()
-        };
-        tapes.iter().map(text).collect()
     }
 
     fn refusal(text: &str, count: u32) -> String {
@@ -291,22 +237,6 @@ mod tests {
         without.recording = Some(Recorded { tapes: "./mine.tapes".into(), ..Recorded::default() });
         let why = Tapes::of(&without, 0).expect_err("no text").to_string();
         assert!(why.ends_with("they are in the file ./mine.tapes"), "{why}");
-    }
-
-    #[test]
-    fn copies_and_speed_scale_the_tapes() {
-        let scaled = |copies, speed_percent| {
-            let mut workload = workload("task 1 a\nr9 u100 s50", 2);
-            let recorded = workload.recording.as_mut().expect("a recording");
-            (recorded.copies, recorded.speed_percent) = (copies, speed_percent);
-            tapes(&workload).map_err(|refusal| refusal.to_string())
-        };
-        let copies = scaled(2, 200).expect("playable").into_iter().map(|tape| tape.ops);
-        assert_eq!(ops(&copies.collect::<Vec<_>>()), ["r9 u50 s25"; 2]);
-        assert!(scaled(3, 100).is_err_and(|why| why.contains("are not 3 copies")));
-        for (copies, speed_percent) in [(0, 100), (1_001, 100), (2, 0), (2, 100_001)] {
-            assert!(scaled(copies, speed_percent).is_err_and(|why| why.contains("out of range")));
-        }
     }
 
     #[test]

@@ -17,8 +17,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::usual::{is_usual, usual};
-
 mod tape_op;
 
 pub use tape_op::{SemaphoreKey, Stream, TapeOp};
@@ -32,7 +30,7 @@ const LINE_BYTES: usize = 96;
 
 /// Where a workload's tapes are: a file of their own. A trial names it by content, as it names a
 /// scheduler; the text travels beside it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recorded {
     /// What made the recording, with its version.
@@ -51,32 +49,9 @@ pub struct Recorded {
     pub tapes: String,
     /// SHA-256 of that file, hexadecimal.
     pub sha256: String,
-    /// How often the tapes are played, side by side; the counts of groups are for all copies.
-    #[serde(default = "usual::<1>", skip_serializing_if = "is_usual::<1>")]
-    pub copies: u32,
-    /// How fast timers and devices are; what tasks compute stays as it is.
-    #[serde(default = "usual::<100>", skip_serializing_if = "is_usual::<100>")]
-    pub speed_percent: u32,
     /// The text, where it is at hand.
     #[serde(skip)]
     pub text: TapesText,
-}
-
-impl Default for Recorded {
-    fn default() -> Recorded {
-        Recorded {
-            source: String::new(),
-            cpus: 0,
-            length_us: 0,
-            lost_events: 0,
-            untold: Vec::new(),
-            tapes: String::new(),
-            sha256: String::new(),
-            copies: 1,
-            speed_percent: 100,
-            text: TapesText::default(),
-        }
-    }
 }
 
 /// The text of tapes, shared by all trials of a workload; `None` where only its identity is known.
@@ -218,43 +193,6 @@ fn check_names(tapes: &[Tape]) -> Result<(), TapeFault> {
         }
     }
     Ok(())
-}
-
-/// Several copies of the tapes of groups, as those of larger groups: a group's tapes stand
-/// together, copy after copy. `counts` are the tasks of the groups in one copy.
-pub fn arrange(copies: Vec<Vec<Tape>>, counts: &[u32]) -> Vec<Tape> {
-    let many = copies.len() as u32;
-    let mut place = Vec::new();
-    let (mut first, mut before) = (0, 0);
-    for count in counts {
-        place.extend((0..*count).map(|number| (before + number, *count)));
-        first += count;
-        before = first * many;
-    }
-    let mut all = vec![Tape::default(); first as usize * copies.len()];
-    for (copy, tapes) in (0..).zip(copies) {
-        let moved =
-            |tape: u32| place.get(tape as usize).map_or(tape, |(at, count)| at + copy * count);
-        for (number, mut tape) in (0..).zip(tapes) {
-            for op in &mut tape.ops {
-                *op = op.with_other(moved);
-            }
-            if let Some(to) = all.get_mut(moved(number) as usize) {
-                *to = tape;
-            }
-        }
-    }
-    all
-}
-
-/// Makes timers and devices faster, or slower below 100 %; what tasks compute stays as it is.
-pub fn hurry(tapes: &mut [Tape], percent: u32) {
-    let faster = |ns: u64| (u128::from(ns) * 100 / u128::from(percent.max(1))) as u64;
-    for op in tapes.iter_mut().flat_map(|tape| &mut tape.ops) {
-        if let TapeOp::Until(ns) | TapeOp::Sleep(ns) = op {
-            *ns = faster(*ns);
-        }
-    }
 }
 
 /// The text of tapes; [`read`] gives the same operations.

@@ -45,22 +45,6 @@ fn a_nice_value_is_one() {
 }
 
 #[test]
-fn copies_keep_to_themselves() {
-    let one = read("task 1 a\np2.1\ntask 2 a\nr1\ntask 3 b\nm0.1").expect("tapes");
-    let two = arrange(vec![one.clone(), one], &[2, 1]);
-    let expected = "task 1 a\np4.1\ntask 2 a\nr1\ntask 1 a\np5.1\ntask 2 a\nr1\n\
-                    task 3 b\nm0.1\ntask 3 b\nm2.1\n";
-    assert_eq!(write(&two), expected);
-}
-
-#[test]
-fn only_what_comes_from_outside_hurries() {
-    let mut tapes = read("task 1 a\nr300 u300 s30").expect("tapes");
-    hurry(&mut tapes, 150);
-    assert_eq!(tapes[0].ops, [TapeOp::Run(300), TapeOp::Until(200), TapeOp::Sleep(20)]);
-}
-
-#[test]
 fn a_name_stays_in_its_line() {
     let tape = Tape { name: "a\nr5".into(), ..Tape::default() };
     assert_eq!(write(&[tape]), "task 0 a?r5\n");
