@@ -13,6 +13,11 @@ use super::source::{Document, Places, unknown_name};
 use super::{SpecError, check, workload};
 use crate::assets::{self, Kind};
 
+/// The general-purpose schedulers, which a care calls `general`.
+pub const GENERAL: [&str; 12] = [
+    "cfs", "eevdf", "bore_cfs", "bore", "bfs", "muqss", "bmq", "pds", "cacule", "tt", "echo", "ule",
+];
+
 /// One thing that a user may care about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Care {
@@ -48,11 +53,16 @@ pub struct Criterion {
 struct CareFile {
     name: String,
     about: String,
+    #[serde(default = "general")]
     schedulers: Vec<String>,
     workload: Vec<toml::Table>,
     decides: Written,
     #[serde(default)]
     keeps: Vec<Written>,
+}
+
+fn general() -> Vec<String> {
+    vec!["general".into()]
 }
 
 /// A criterion of the file, not yet resolved.
@@ -110,7 +120,7 @@ impl Reader<'_> {
         Ok(Care {
             name: file.name.clone(),
             about: file.about.clone(),
-            schedulers: file.schedulers.clone(),
+            schedulers: file.schedulers.iter().flat_map(|name| named(name)).collect(),
             workloads: choices.iter().map(|(_, choice)| choice.option()).collect(),
             decides,
             keeps: keeps.map(kept).collect::<Result<_, _>>()?,
@@ -175,6 +185,14 @@ impl Reader<'_> {
     }
 }
 
+/// The schedulers that a name in a care stands for.
+fn named(name: &str) -> Vec<String> {
+    match name {
+        "general" => GENERAL.map(str::to_owned).to_vec(),
+        name => vec![name.to_owned()],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,6 +206,14 @@ mod tests {
         );
         std::fs::write(folder.path().join("mine.toml"), text).expect("written");
         read("./mine.toml", folder.path(), 2)
+    }
+
+    #[test]
+    fn general_stands_for_the_general_purpose_schedulers() {
+        let read = |name| super::read(name, Path::new(""), 2).expect("a care").schedulers;
+        assert_eq!(read("games"), GENERAL);
+        assert_eq!(read("audio")[..GENERAL.len()], GENERAL);
+        assert_eq!(read("audio").last().map(String::as_str), Some("policy:rr:50"));
     }
 
     #[test]
