@@ -3,7 +3,7 @@
 
 use model::Record;
 
-use crate::look::{order, same, stints, turn_of, within};
+use crate::observations::{order, same, stints, turn_of, within};
 use crate::oracle::{Oracle, Run, everywhere, simulated};
 
 /// A task that wakes up waits for its place.
@@ -12,7 +12,7 @@ const NO_PREEMPTION: &str = "echo wakeup_preemption=false";
 /// They come after a hog's turn that is over `from_ms` after the start or later, in this order.
 fn come_after_hog(record: &Record, from_ms: u64, wanted: &str) -> Result<(), String> {
     let wanted: Vec<String> = wanted.split(' ').map(String::from).collect();
-    let late = |stint: &crate::look::Stint| stint.to_ns >= from_ms * 1_000_000;
+    let late = |stint: &crate::observations::Stint| stint.to_ns >= from_ms * 1_000_000;
     let mut found = order(record, late);
     found.retain(|who| who != "hog");
     found.truncate(wanted.len());

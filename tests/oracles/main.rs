@@ -9,8 +9,8 @@
 mod arms;
 mod echo;
 mod eevdf;
-mod look;
 mod measure;
+mod observations;
 mod oracle;
 mod orders;
 mod task_sets;

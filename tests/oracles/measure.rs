@@ -8,7 +8,7 @@
 
 use model::Record;
 
-use crate::look::{self, Stint, stints};
+use crate::observations::{self, Stint, stints};
 
 /// Whether a measure lies in its range.
 pub fn check(record: &Record, expected: &str) -> Result<(), String> {
@@ -47,14 +47,14 @@ fn number(text: &str) -> Option<f64> {
 
 fn measure(record: &Record, what: &str) -> Result<f64, String> {
     if let Some(what) = what.strip_prefix("printed ") {
-        return Ok(look::printed(record, what)? as f64);
+        return Ok(observations::printed(record, what)? as f64);
     }
     let words: Vec<&str> = what.split(' ').collect();
     match words[..] {
-        ["share", group] => Ok(look::share(record, group)),
+        ["share", group] => Ok(observations::share(record, group)),
         ["part", "of", count] => Ok(part_of(record, parsed(count))),
         ["quantile", part, name, group] => {
-            let histogram = look::histogram(record, name, group);
+            let histogram = observations::histogram(record, name, group);
             Ok(histogram.quantile(parsed(part)).unwrap_or(0) as f64)
         }
         ["percent", "missed"] => Ok(missed_frames(record)),
@@ -68,7 +68,7 @@ fn measure(record: &Record, what: &str) -> Result<f64, String> {
         ["median", "stint", "ms"] => median(stints(record).iter().map(Stint::ms).collect()),
         ["median", "wait_us", who] => {
             let who = Who::of(who);
-            median(look::waits(record, who.name, who.from_ns)).map(|ns| ns / 1e3)
+            median(observations::waits(record, who.name, who.from_ns)).map(|ns| ns / 1e3)
         }
         ["longest", who, "ms"] => {
             let lengths = Who::of(who).stints(record).into_iter().map(|stint| stint.ms());
@@ -93,7 +93,7 @@ fn measure(record: &Record, what: &str) -> Result<f64, String> {
         ["repeats", "after", skipped, "of", who] => {
             Ok(repeats(&inner(Who::of(who).stints(record), parsed(skipped))?) as f64)
         }
-        [metric, group] => Ok(look::value(record, metric, group)),
+        [metric, group] => Ok(observations::value(record, metric, group)),
         _ => panic!("'{what}' is no measure"),
     }
 }
@@ -149,7 +149,7 @@ fn nth(stints: Vec<Stint>, number: usize, unit: &str) -> Result<f64, String> {
         "us" => (stint.to_ns - stint.from_ns) as f64 / 1e3,
         "ms" => stint.ms() as f64,
         "begins_us" => stint.from_ns as f64 / 1e3,
-        "begins_ms" => look::begins_ms(stint) as f64,
+        "begins_ms" => observations::begins_ms(stint) as f64,
         "cpu" => f64::from(stint.cpu),
         _ => panic!("'{unit}' of a stint?"),
     })
@@ -162,14 +162,14 @@ fn median(mut values: Vec<u64>) -> Result<f64, String> {
 
 /// What `b` has had for what each of so many `a` has had.
 fn part_of(record: &Record, count: f64) -> f64 {
-    let own = look::share(record, "b");
+    let own = observations::share(record, "b");
     own * count / (1.0 - own)
 }
 
 /// The frames of `muqss.frames` that are not shown.
 fn missed_frames(record: &Record) -> f64 {
     let [shown, all] =
-        ["player", "display"].map(|who| look::value(record, "iterations_per_second", who));
+        ["player", "display"].map(|who| observations::value(record, "iterations_per_second", who));
     100.0 * (1.0 - shown / all)
 }
 

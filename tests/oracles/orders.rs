@@ -3,7 +3,7 @@
 
 use model::Record;
 
-use crate::look::{Stint, begins_ms, near, order, same, stints, turn_of, within};
+use crate::observations::{Stint, begins_ms, near, order, same, stints, turn_of, within};
 use crate::oracle::{Oracle, Run, everywhere, simulated};
 
 pub fn oracles() -> Vec<Oracle> {

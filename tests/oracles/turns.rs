@@ -4,7 +4,7 @@
 use model::Record;
 use model::trace::{TraceEvent, What};
 
-use crate::look::{Stint, near, same, share, stints, within};
+use crate::observations::{Stint, near, same, share, stints, within};
 use crate::oracle::{Oracle, Run, everywhere, simulated};
 
 pub fn oracles() -> Vec<Oracle> {

@@ -4,12 +4,12 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use vm::kernels::build::{BuildEvent, Hear};
+use vm::kernels::build::{BuildEvent, OnBuildEvent};
 
 use crate::ui::StatusLine;
 
 /// Does some work, and shows its progress while it lasts.
-pub fn watch<Done>(work: impl FnOnce(&mut Hear<'_>) -> Done) -> Done {
+pub fn watch<Done>(work: impl FnOnce(&mut OnBuildEvent<'_>) -> Done) -> Done {
     let status = StatusLine::new("{wide_msg}");
     let mut screen = BuildScreen { status, started: None, tenths: 0 };
     work(&mut |event| screen.show(&event))

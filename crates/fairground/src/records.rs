@@ -91,7 +91,7 @@ impl Selection {
             given => given.map(|name| stem(&name)),
         };
         let read = |(store, label): (&PathBuf, String)| -> Result<StoreRecords> {
-            let chosen = InStore { store, experiment: experiment.as_deref(), session };
+            let chosen = StoreQuery { store, experiment: experiment.as_deref(), session };
             let sessions = if share::is_shared(store) {
                 chosen.shared(traces)
             } else {
@@ -197,14 +197,14 @@ impl Selection {
 }
 
 /// What is wanted of one store.
-struct InStore<'a> {
+struct StoreQuery<'a> {
     store: &'a Path,
     experiment: Option<&'a str>,
     /// A number or `all`; without it the last session, with those that it resumes.
     session: Option<&'a str>,
 }
 
-impl InStore<'_> {
+impl StoreQuery<'_> {
     /// The sessions, oldest first, each with its own records.
     fn read(&self, traces: bool) -> Result<Vec<(Session, Vec<Record>)>> {
         let store = Store::open_readonly(self.store)?;

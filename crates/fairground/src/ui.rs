@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Outcome, Progress, Trial, text};
 
-use crate::execution::sink::Hear;
+use crate::execution::sink::OnProgress;
 use crate::output;
 use crate::times::words;
 
@@ -16,7 +16,7 @@ use crate::times::words;
 const PLAIN_LINES: Duration = Duration::from_secs(15);
 
 /// Does some work, and shows its progress while it lasts.
-pub fn watch<Done>(work: impl FnOnce(&mut Hear<'_>) -> Done) -> Done {
+pub fn watch<Done>(work: impl FnOnce(&mut OnProgress<'_>) -> Done) -> Done {
     let mut screen = Screen::new();
     work(&mut |progress: &Progress<'_>| screen.show(progress))
 }

@@ -20,7 +20,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::passing::{receive, send};
+use crate::fd_passing::{receive, send};
 use crate::patient::Patient;
 use crate::{FORKING, Process, be_child, fork};
 

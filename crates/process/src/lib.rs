@@ -4,7 +4,7 @@
 //! The pieces are shared by the supervisors of the simulator and of the live backend: [`pipe`] for
 //! the answer, [`Process::fork`] for the work, [`caught`] for its panics, and [`await_readable`]
 //! for a supervisor that waits with a limit. [`fork_server`] forks for a process that has become
-//! large; its messages go through `passing`, and nobody waits for ever for a process that is
+//! large; its messages go through `fd_passing`, and nobody waits for ever for a process that is
 //! stopped ([`patient`]).
 //!
 //! [`sandbox`] is what such a process cannot do, [`silence`] measures how long it has taken,
@@ -13,9 +13,9 @@
 //! What is not here: when a worker is told to stop or is killed, and what its answer means. The two
 //! backends differ in that.
 
+mod fd_passing;
 pub mod fork_server;
 pub mod installed;
-mod passing;
 pub mod patient;
 pub mod sandbox;
 pub mod silence;

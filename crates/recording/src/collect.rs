@@ -289,12 +289,12 @@ impl<'a> Collector<'a> {
             task.attributes.nice = policy.map(|policy| policy.nice);
             task.attributes.policy = policy;
         }
-        self.untold(&mut recording);
+        self.add_unstated(&mut recording);
         recording.source = source.into();
         Ok((recording, seen))
     }
 
-    fn untold(&self, recording: &mut Recording) {
+    fn add_unstated(&self, recording: &mut Recording) {
         let has_wakes = self.seen.has_wakes;
         let mut say = |text: &str| recording.untold.push(text.into());
         if !has_wakes {

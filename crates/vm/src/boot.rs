@@ -13,7 +13,7 @@ use crate::arguments;
 use crate::channel::FrameKind;
 use crate::qemu::{self, Accelerator, Output, Qemu};
 use crate::request::{Event, Resume, Setup};
-use crate::start::{self, Parts, Way};
+use crate::start::{self, BootMethod, Parts};
 
 /// See [`qemu::is_stale_code`].
 const STALE_CODE: &str = "QEMU ran code that the guest's kernel had already replaced, on several \
@@ -32,7 +32,7 @@ const STOP_CHECK: Duration = Duration::from_millis(50);
 pub(crate) struct BootRun<'a> {
     setup: &'a Setup<'a>,
     parts: Parts<'a>,
-    way: Way,
+    way: BootMethod,
     qemu: Qemu,
     begun: Instant,
     /// Index of the first trial of this boot.
@@ -99,19 +99,21 @@ impl<'a> BootRun<'a> {
     pub fn attend(&mut self, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<End> {
         loop {
             match self.wait(self.patience(), stop) {
-                Heard::Frame(FrameKind::Finished, ..) => return Ok(self.finished()),
-                Heard::Frame(FrameKind::Failed, payload, _) => {
+                GuestSignal::Frame(FrameKind::Finished, ..) => return Ok(self.finished()),
+                GuestSignal::Frame(FrameKind::Failed, payload, _) => {
                     bail!("the guest failed: {}", String::from_utf8_lossy(&payload))
                 }
-                Heard::Frame(FrameKind::Ready, ..) => {
+                GuestSignal::Frame(FrameKind::Ready, ..) => {
                     if let Err(why) = self.way.go_on(&self.parts, &mut self.qemu) {
                         return Ok(self.stuck(&format!("{why:#}")));
                     }
                 }
-                Heard::Frame(kind, payload, at) => self.frame(kind, &payload, at, on_event)?,
-                Heard::Stop => return Ok(End::Stopped),
-                Heard::Silence => return Ok(self.hung(on_event)),
-                Heard::End(damage) => return self.died(damage, on_event),
+                GuestSignal::Frame(kind, payload, at) => {
+                    self.frame(kind, &payload, at, on_event)?
+                }
+                GuestSignal::Stop => return Ok(End::Stopped),
+                GuestSignal::Silence => return Ok(self.hung(on_event)),
+                GuestSignal::End(damage) => return self.died(damage, on_event),
             }
         }
     }
@@ -139,19 +141,21 @@ impl<'a> BootRun<'a> {
         }
     }
 
-    fn wait(&self, patience: Duration, stop: &AtomicBool) -> Heard {
+    fn wait(&self, patience: Duration, stop: &AtomicBool) -> GuestSignal {
         let mut silence = Silence::begin(patience, Some(self.qemu.pid()));
         loop {
             if stop.load(Ordering::Relaxed) {
-                return Heard::Stop;
+                return GuestSignal::Stop;
             }
             match self.qemu.output.recv_timeout(STOP_CHECK) {
-                Ok(Output::Frame(kind, payload, at)) => return Heard::Frame(kind, payload, at),
-                Ok(Output::End(damage)) => return Heard::End(damage),
-                Err(RecvTimeoutError::Disconnected) => return Heard::End(None),
+                Ok(Output::Frame(kind, payload, at)) => {
+                    return GuestSignal::Frame(kind, payload, at);
+                }
+                Ok(Output::End(damage)) => return GuestSignal::End(damage),
+                Err(RecvTimeoutError::Disconnected) => return GuestSignal::End(None),
                 Err(RecvTimeoutError::Timeout) => {
                     if silence.is_over() {
-                        return Heard::Silence;
+                        return GuestSignal::Silence;
                     }
                 }
             }
@@ -348,7 +352,7 @@ fn lacking_cpus(record: &Record) -> Option<Outcome> {
     })
 }
 
-enum Heard {
+enum GuestSignal {
     Frame(FrameKind, Vec<u8>, Instant),
     /// The output of the machine ended; the text describes a damaged last frame.
     End(Option<String>),

@@ -10,7 +10,7 @@
 //! [`kernels`] finds the image, [`installed`] programs of the host and the
 //! folder where what is expensive to get is kept, [`packing`] finds what the
 //! trials' workloads need, [`initramfs`] packs it with the running program as `/init`, `arguments`
-//! describes the machine, `start` starts it in one of two ways, [`saved`] keeps the states of
+//! describes the machine, `start` starts it in one of two ways, [`saved_boots`] keeps the states of
 //! guests that are ready, `control` tells QEMU to save and to go on, [`orders`] are what a ready
 //! guest is told, [`qemu`] is the process, [`emulator`] is the QEMU of virtual time,
 //! [`guest`] runs inside it, [`channel`] carries records
@@ -31,7 +31,7 @@ pub mod orders;
 pub mod packing;
 pub mod qemu;
 mod request;
-pub mod saved;
+pub mod saved_boots;
 mod start;
 mod trials;
 

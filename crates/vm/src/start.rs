@@ -20,7 +20,7 @@ use crate::initramfs::{self, Boot, Contents, Image};
 use crate::orders::{self, Orders};
 use crate::qemu::{self, Qemu, memory_file, path_of};
 use crate::request::Setup;
-use crate::saved::{self, Place};
+use crate::saved_boots::{self, Place};
 
 /// What a boot's machine is started with.
 pub(crate) struct Parts<'a> {
@@ -56,7 +56,7 @@ impl<'a> Parts<'a> {
         let request = self.setup.request;
         // The image's path is not part of it: its content is.
         let arguments = self.machine(Path::new("")).join("\n");
-        let key = saved::key(&[
+        let key = saved_boots::key(&[
             &request.kernel.sha256,
             &self.image.sha256,
             &self.image.message,
@@ -119,7 +119,7 @@ impl<'a> Parts<'a> {
 
 /// What is still to be done on the way to the orders.
 #[derive(Default)]
-pub(crate) struct Way {
+pub(crate) struct BootMethod {
     /// The control of a machine that will stop.
     control: Option<Control>,
     place: Option<Place>,
@@ -133,7 +133,7 @@ pub(crate) struct Way {
     pub has_ended: bool,
 }
 
-impl Way {
+impl BootMethod {
     /// Whether the guest that runs went on from a state, and has not said a word yet.
     pub fn is_open(&self) -> bool {
         !self.has_ended && (self.is_saved || self.made.is_some())
@@ -177,13 +177,13 @@ impl Way {
     }
 }
 
-pub(crate) fn start(parts: &mut Parts, stop: &AtomicBool) -> Result<(Qemu, Way)> {
+pub(crate) fn start(parts: &mut Parts, stop: &AtomicBool) -> Result<(Qemu, BootMethod)> {
     if !parts.pauses {
-        return Ok((parts.boot(None)?, Way::default()));
+        return Ok((parts.boot(None)?, BootMethod::default()));
     }
-    let mut way = Way { place: parts.place(), ..Way::default() };
+    let mut way = BootMethod { place: parts.place(), ..BootMethod::default() };
     if let Some(qemu) = restored(parts, &mut way, stop) {
-        return Ok((qemu, Way { is_saved: true, lock: None, ..way }));
+        return Ok((qemu, BootMethod { is_saved: true, lock: None, ..way }));
     }
     let (mut control, ends) = Control::new(idle::ADDRESS)?;
     let qemu = parts.boot(Some(&ends))?;
@@ -195,7 +195,7 @@ pub(crate) fn start(parts: &mut Parts, stop: &AtomicBool) -> Result<(Qemu, Way)>
 }
 
 /// A machine that goes on from a state that was kept; else nobody but this boot makes it now.
-fn restored(parts: &Parts, way: &mut Way, stop: &AtomicBool) -> Option<Qemu> {
+fn restored(parts: &Parts, way: &mut BootMethod, stop: &AtomicBool) -> Option<Qemu> {
     let place = way.place.as_ref()?;
     let state = place.find().or_else(|| {
         way.lock = place.lock(parts.setup.silence_max, stop);

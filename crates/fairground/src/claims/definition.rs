@@ -64,7 +64,7 @@ fn check_test(test: &mut Test, path: &str, places: &Places, base: &Path) -> Resu
     let name = if assets::is_path(name) { asset.label } else { name.clone() };
     let experiment = experiment_on(&name, test.on)?;
     test.experiment = Some(name);
-    let asked = Asked { experiment: &experiment, on: test.on, places };
+    let asked = ExperimentView { experiment: &experiment, on: test.on, places };
     for (index, row) in test.beside.iter_mut().enumerate() {
         let at = |field: &str| format!("{path}.beside[{index}].{field}");
         row.measure = asked.measure(&row.measure, &at("measure"))?.to_string();
@@ -81,13 +81,13 @@ fn check_test(test: &mut Test, path: &str, places: &Places, base: &Path) -> Resu
 }
 
 /// An experiment on one backend, and the places for errors about it.
-struct Asked<'a> {
+struct ExperimentView<'a> {
     experiment: &'a Experiment,
     on: Backend,
     places: &'a Places,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ExperimentView<'a> {
     /// Checks an expectation, and writes its cells and machines out in full.
     fn complete(&self, expectation: &mut Expectation, path: &str) -> Result<(), SpecError> {
         let at = |field: &str| format!("{path}.{field}");

@@ -12,7 +12,7 @@ use store::{Filter, Store};
 
 use crate::execution::{self, Settings};
 use crate::exit::{self, bad_input};
-use crate::measure::present;
+use crate::measure::prerequisites;
 use crate::output::{self, Format};
 use crate::planned_experiment::PlannedExperiment;
 use crate::records;
@@ -67,7 +67,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 
 fn run_now(args: &Args, scheduler: &str, workload: &str) -> Result<Option<Record>> {
     let planned = one_trial(args, scheduler, workload)?;
-    present::check(&planned)?;
+    prerequisites::check(&planned)?;
     planned.notes.iter().for_each(output::tell);
     let settings = Settings { sources: planned.sources, ..Settings::default() };
     let trial = planned.trials.into_iter().next().context("a plan of one trial has one")?;

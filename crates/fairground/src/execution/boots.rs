@@ -53,7 +53,7 @@ pub fn run(
     let home = settings.home()?;
     let (sources, earlier) = (locations::source_trees_in(&home), &settings.earlier);
     let emulator = emulators::of(trials, &home)?;
-    let saved = vm::saved::folder(&home);
+    let saved = vm::saved_boots::folder(&home);
     let runner =
         BootRunner { kernels, objects, executable, sources, saved, earlier, emulator, sink };
     let mut boots = VecDeque::new();

@@ -35,7 +35,7 @@ use model::{Backend, Outcome, Provenance, Record, Trial};
 
 use objects::{Prepared, Sources};
 use repeated::Earlier;
-use sink::{Hear, Keep, Sink};
+use sink::{OnProgress, OnRecords, Sink};
 
 /// This program's version, as records and sessions quote it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -110,7 +110,11 @@ pub fn unsupported(trial: Trial, reason: &str) -> Record {
 }
 
 /// Runs the trial, and tells what happens meanwhile. `None`: it was interrupted.
-pub fn record_of(trial: Trial, settings: &Settings, hear: &mut Hear<'_>) -> Result<Option<Record>> {
+pub fn record_of(
+    trial: Trial,
+    settings: &Settings,
+    hear: &mut OnProgress<'_>,
+) -> Result<Option<Record>> {
     let stop = interrupt::flag()?;
     let mut answer: Option<Record> = None;
     let mut keep = |new: &[Record]| {
@@ -129,8 +133,8 @@ pub fn records_of(
     trials: &[Trial],
     prepared: &Prepared,
     settings: &Settings,
-    keep: &mut Keep<'_>,
-    hear: &mut Hear<'_>,
+    keep: &mut OnRecords<'_>,
+    hear: &mut OnProgress<'_>,
 ) -> Result<bool> {
     let stop = interrupt::flag()?;
     execute(trials, prepared, settings, &Sink::new(keep, hear, &stop))?;

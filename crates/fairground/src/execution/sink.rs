@@ -15,14 +15,14 @@ const OBJECT: &str = "scheduler object";
 /// its source.
 pub type ObjectHashes = BTreeMap<(bool, String), String>;
 
-pub type Keep<'a> = dyn FnMut(&[Record]) -> Result<()> + Send + 'a;
-pub type Hear<'a> = dyn FnMut(&Progress<'_>) + Send + 'a;
+pub type OnRecords<'a> = dyn FnMut(&[Record]) -> Result<()> + Send + 'a;
+pub type OnProgress<'a> = dyn FnMut(&Progress<'_>) + Send + 'a;
 
 /// The one place that keeps records. Trials run in parallel, so everything in it is under a lock:
 /// each under its own, because keeping waits for the disk.
 pub struct Sink<'a> {
-    keep: Mutex<&'a mut Keep<'a>>,
-    hear: Mutex<&'a mut Hear<'a>>,
+    keep: Mutex<&'a mut OnRecords<'a>>,
+    hear: Mutex<&'a mut OnProgress<'a>>,
     error: Mutex<Option<Error>>,
     stop: &'a AtomicBool,
     /// What each record says of its scheduler's compiled object.
@@ -31,7 +31,11 @@ pub struct Sink<'a> {
 
 impl<'a> Sink<'a> {
     /// A sink that hands records to `keep` and then progress to `hear`; `stop` ends it.
-    pub fn new(keep: &'a mut Keep<'a>, hear: &'a mut Hear<'a>, stop: &'a AtomicBool) -> Sink<'a> {
+    pub fn new(
+        keep: &'a mut OnRecords<'a>,
+        hear: &'a mut OnProgress<'a>,
+        stop: &'a AtomicBool,
+    ) -> Sink<'a> {
         let (keep, hear) = (Mutex::new(keep), Mutex::new(hear));
         Sink { keep, hear, error: Mutex::default(), stop, objects: OnceLock::new() }
     }

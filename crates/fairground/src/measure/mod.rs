@@ -6,7 +6,7 @@
 //!          ─► how many blocks: fixed │ budget │ precision ─► session by session ─► Ended
 //! ```
 //!
-//! Read in this order: [`present`] refuses what cannot run here; [`claimable`] counts comparisons
+//! Read in this order: [`prerequisites`] refuses what cannot run here; [`claimable`] counts comparisons
 //! as `stats::compare` will; [`aa`] has the A/A trials and [`detectable`] what follows from them;
 //! [`budget`] decides the number of blocks; [`session`] runs trials and keeps
 //! their records; [`on_slurm`] has them run on a cluster.
@@ -19,7 +19,7 @@ pub mod budget;
 pub mod claimable;
 pub mod detectable;
 pub mod on_slurm;
-pub mod present;
+pub mod prerequisites;
 pub mod session;
 
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ use fleet::slurm::SlurmOptions;
 use model::Design;
 
 use crate::execution::locations;
-use crate::execution::sink::Hear;
+use crate::execution::sink::OnProgress;
 use crate::planned_experiment::PlannedExperiment;
 use crate::records::Selection;
 use crate::selected::Selected;
@@ -134,10 +134,10 @@ pub fn in_own_store(planned: PlannedExperiment, jobs: Option<usize>) -> Result<O
     Ok(Some(Selection::session(&store, session).open()?))
 }
 
-pub fn run(campaign: Campaign, hear: &mut Hear<'_>) -> Result<Ended> {
+pub fn run(campaign: Campaign, hear: &mut OnProgress<'_>) -> Result<Ended> {
     let Campaign { planned, judged_by, execution, fleet } = campaign;
     if fleet.is_none() {
-        present::check(&planned)?;
+        prerequisites::check(&planned)?;
     }
     let mut sessions = CampaignRunner::new(execution, fleet, hear)?;
     match judged_by {

@@ -17,7 +17,7 @@ use crate::command_line;
 use crate::execution::interrupt::Watch;
 use crate::execution::objects::{self, Prepared};
 use crate::execution::repeated::Earlier;
-use crate::execution::sink::{Hear, Sink};
+use crate::execution::sink::{OnProgress, Sink};
 use crate::execution::{Settings, boots, emulators, interrupt, locations};
 use crate::exit::bad_input;
 use crate::planned_experiment::PlannedExperiment;
@@ -49,7 +49,7 @@ pub enum Continues {
 pub struct CampaignRunner<'a> {
     pub execution: RunOptions,
     fleet: Option<SlurmOptions>,
-    hear: &'a mut Hear<'a>,
+    hear: &'a mut OnProgress<'a>,
     stop: Watch,
 }
 
@@ -69,7 +69,7 @@ impl<'a> CampaignRunner<'a> {
     pub fn new(
         execution: RunOptions,
         fleet: Option<SlurmOptions>,
-        hear: &'a mut Hear<'a>,
+        hear: &'a mut OnProgress<'a>,
     ) -> Result<CampaignRunner<'a>> {
         Ok(CampaignRunner { execution, fleet, hear, stop: interrupt::flag()? })
     }

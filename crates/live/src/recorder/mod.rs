@@ -25,7 +25,7 @@ use convert::Frame;
 pub use cost::Cost;
 use cost::Meter;
 use object::Kept;
-pub use only::Only;
+pub use only::TaskFilter;
 
 /// What a recording is asked to be.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct Settings {
     /// Room for events that were not read yet, for all CPUs together; a power of two.
     pub buffer_bytes: u32,
     /// Whose events are recorded; `None`: everybody's.
-    pub only: Option<Only>,
+    pub only: Option<TaskFilter>,
 }
 
 /// Attached programs. Dropping them detaches them.
@@ -46,7 +46,7 @@ pub struct Recorder {
     globals: SharedMap<u8>,
     offsets: Offsets,
     object: Object,
-    only: Option<Only>,
+    only: Option<TaskFilter>,
     messages: bool,
     meter: Option<Meter>,
     start_ns: u64,
@@ -113,7 +113,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Marks the tasks of [`Only`] that are there now.
+    /// Marks the tasks of [`TaskFilter`] that are there now.
     fn mark(&self) -> Result<(), String> {
         let Some(only) = &self.only else { return Ok(()) };
         let map = maps::find_map(&self.object, only.map())?;
@@ -130,7 +130,7 @@ impl Recorder {
     /// When the buffer cannot be read.
     pub fn look(&mut self) -> Result<Progress, String> {
         self.ring.consume().map_err(|error| format!("the buffer cannot be read: {error}"))?;
-        if matches!(self.only, Some(Only::Cgroup(_))) {
+        if matches!(self.only, Some(TaskFilter::Cgroup(_))) {
             self.mark()?;
         }
         let kept = self.kept.borrow();
@@ -162,7 +162,7 @@ impl Recorder {
         };
         let kept = std::mem::take(&mut *self.kept.borrow_mut());
         let mut recording = convert::recording(kept, &frame);
-        recording.untold = untold(self.only.as_ref(), self.messages);
+        recording.untold = limitations(self.only.as_ref(), self.messages);
         Ok((recording, cost.unwrap_or_default()))
     }
 }
@@ -181,7 +181,7 @@ fn ring(object: &Object, kept: Rc<RefCell<Kept>>) -> Result<RingBuffer<'static>,
 }
 
 /// What nobody can read off the events.
-fn untold(only: Option<&Only>, messages: bool) -> Vec<String> {
+fn limitations(only: Option<&TaskFilter>, messages: bool) -> Vec<String> {
     let mut untold = vec![
         "a change of nice, policy or affinity is noted when the task next leaves its CPU".into(),
         "what a task waited for that polled several files is judged by what woke it".into(),

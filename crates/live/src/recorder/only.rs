@@ -12,7 +12,7 @@ use super::object::only;
 
 /// Tasks that are recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Only {
+pub enum TaskFilter {
     /// Tasks of a name, the threads of processes of that name, and what they fork.
     Name(String),
     /// A process, and what it forks.
@@ -24,31 +24,31 @@ pub enum Only {
 /// The kernel's names have 15 bytes.
 const NAME_MAX: usize = 15;
 
-impl fmt::Display for Only {
+impl fmt::Display for TaskFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Only::Name(name) => write!(f, "{name}"),
-            Only::Process(process) => write!(f, "process {process}"),
-            Only::Cgroup(folder) => write!(f, "control group {}", folder.display()),
+            TaskFilter::Name(name) => write!(f, "{name}"),
+            TaskFilter::Process(process) => write!(f, "process {process}"),
+            TaskFilter::Cgroup(folder) => write!(f, "control group {}", folder.display()),
         }
     }
 }
 
-impl Only {
+impl TaskFilter {
     /// Reads a process's number, a control group's path, or a name.
     ///
     /// # Errors
     /// There is no such process or control group, or no task can have that name.
-    pub fn parse(text: &str) -> Result<Only, String> {
+    pub fn parse(text: &str) -> Result<TaskFilter, String> {
         if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
-            return process_number(text).map(Only::Process);
+            return process_number(text).map(TaskFilter::Process);
         }
         if text.contains('/') {
-            return group(text).map(Only::Cgroup);
+            return group(text).map(TaskFilter::Cgroup);
         }
         match text.len() {
             0 => Err("write a task's name, a process's number, or a control group's path".into()),
-            1..=NAME_MAX => Ok(Only::Name(text.into())),
+            1..=NAME_MAX => Ok(TaskFilter::Name(text.into())),
             _ => Err(format!(
                 "a task's name has {NAME_MAX} bytes at most: write {}",
                 text.chars().take(NAME_MAX).collect::<String>()
@@ -59,16 +59,16 @@ impl Only {
     /// `enum record_only`.
     pub(super) fn number(&self) -> u32 {
         match self {
-            Only::Name(_) => only::COMM,
-            Only::Process(_) => only::MARKED,
-            Only::Cgroup(_) => only::CGROUP,
+            TaskFilter::Name(_) => only::COMM,
+            TaskFilter::Process(_) => only::MARKED,
+            TaskFilter::Cgroup(_) => only::CGROUP,
         }
     }
 
     /// The name as the kernel has it.
     pub(super) fn comm(&self) -> [u8; 16] {
         let mut comm = [0; 16];
-        if let Only::Name(name) = self {
+        if let TaskFilter::Name(name) = self {
             comm[..name.len()].copy_from_slice(name.as_bytes());
         }
         comm
@@ -76,7 +76,7 @@ impl Only {
 
     /// The map that says who belongs to it.
     pub(super) fn map(&self) -> &'static str {
-        if matches!(self, Only::Cgroup(_)) { "cgroups" } else { "marked" }
+        if matches!(self, TaskFilter::Cgroup(_)) { "cgroups" } else { "marked" }
     }
 
     /// The keys of that map, as far as there is something now.
@@ -87,9 +87,9 @@ impl Only {
             threads.map(|tid| tid.to_le_bytes().to_vec()).collect()
         };
         Ok(match self {
-            Only::Process(number) => threads(&|process, _| process == *number),
-            Only::Name(name) => threads(&|_, process| process.name == *name),
-            Only::Cgroup(folder) => {
+            TaskFilter::Process(number) => threads(&|process, _| process == *number),
+            TaskFilter::Name(name) => threads(&|_, process| process.name == *name),
+            TaskFilter::Cgroup(folder) => {
                 let mut numbers = Vec::new();
                 numbers_below(folder, &mut numbers).map_err(|error| {
                     format!("the control group {} has gone: {error}", folder.display())
@@ -191,9 +191,9 @@ mod tests {
     #[test]
     fn numbers_are_processes_slashes_are_groups_and_the_rest_are_names() {
         let own = std::process::id();
-        assert_eq!(Only::parse(&own.to_string()), Ok(Only::Process(own)));
-        assert_eq!(Only::parse("make"), Ok(Only::Name("make".into())));
-        assert_eq!(Only::parse("kworker:0"), Ok(Only::Name("kworker:0".into())));
+        assert_eq!(TaskFilter::parse(&own.to_string()), Ok(TaskFilter::Process(own)));
+        assert_eq!(TaskFilter::parse("make"), Ok(TaskFilter::Name("make".into())));
+        assert_eq!(TaskFilter::parse("kworker:0"), Ok(TaskFilter::Name("kworker:0".into())));
         for (text, words) in [
             ("0", "no process 0"),
             ("4294967295", "no process"),
@@ -202,7 +202,7 @@ mod tests {
             ("/no/such/group", "no control group /no/such/group of version 2"),
             ("a name that is too long", "write a name that is "),
         ] {
-            let refused = Only::parse(text).expect_err(text);
+            let refused = TaskFilter::parse(text).expect_err(text);
             assert!(refused.contains(words), "{text}: {refused}");
         }
     }
@@ -210,15 +210,15 @@ mod tests {
     #[test]
     fn a_thread_is_no_process() {
         let own = std::process::id();
-        let parse = || Only::parse(&nix::unistd::gettid().to_string());
+        let parse = || TaskFilter::parse(&nix::unistd::gettid().to_string());
         let refused = std::thread::spawn(parse).join().expect("an answer").expect_err("a thread");
         assert!(refused.ends_with(&format!("is a thread of process {own}; write {own}")));
     }
 
     #[test]
     fn names_are_as_the_kernel_has_them() {
-        assert_eq!(&Only::Name("make".into()).comm()[..5], b"make\0");
-        assert_eq!(Only::Process(1).comm(), [0; 16]);
+        assert_eq!(&TaskFilter::Name("make".into()).comm()[..5], b"make\0");
+        assert_eq!(TaskFilter::Process(1).comm(), [0; 16]);
     }
 
     #[test]
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn a_process_has_its_threads() {
         let own = std::process::id();
-        let keys = Only::Process(own).keys().expect("there is /proc");
+        let keys = TaskFilter::Process(own).keys().expect("there is /proc");
         assert!(keys.contains(&own.to_le_bytes().to_vec()), "{keys:?}");
         assert!(process(own).is_some_and(|process| process.parent > 0));
     }

@@ -75,7 +75,7 @@ const STYLE: &str = concat!(
 const SCRIPT: &str = concat!(
     include_str!("../../assets/base.js"),
     include_str!("../../assets/copy.js"),
-    include_str!("../../assets/sight.js"),
+    include_str!("../../assets/lazy_draw.js"),
     include_str!("../../assets/plots.js"),
     include_str!("../../assets/distribution.js"),
     include_str!("../../assets/shifts.js"),

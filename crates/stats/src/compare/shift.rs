@@ -9,7 +9,7 @@ use crate::compare::verdict::{is_beyond, log_ratio, log_ratio_of_percent};
 use crate::number::interval::{Interval, expanded_percentile};
 use crate::number::median::{median, weighted};
 use crate::number::quantile;
-use crate::rank::selection::{Differences, Table};
+use crate::rank::selection::{PairTable, Table};
 use crate::rank::walsh::{self, Averages};
 use crate::rank::{hodges_lehmann, rank_sum};
 use crate::records::columns::{Column, Sample, boots, sample_values};
@@ -187,7 +187,7 @@ fn median_of_many(trials: &[Sample]) -> Option<(f64, Interval)> {
 /// The shift of many trials: the same number as of few, with the interval of the rank-sum test,
 /// from one number for each boot.
 fn shift_of_many(ours: &[Sample], baseline: &[Sample]) -> Option<Shift> {
-    let value = Differences::new(&sample_values(ours), &sample_values(baseline)).median()?;
+    let value = PairTable::new(&sample_values(ours), &sample_values(baseline)).median()?;
     let units = |trials: &[Sample]| boots(trials).unit_values(&sample_values(trials));
     let interval = rank_sum::shift(&units(ours), &units(baseline));
     let interval = interval.map(|(_, interval)| interval.with(value));

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use super::Spent;
 use super::idle::Idle;
-use super::timeline::{Stretch, Timeline};
+use super::timeline::{CpuSpan, Timeline};
 
 /// The time of a CPU from the start to some moment, by group, then idling.
 pub struct Meter<'a> {
-    stretches: &'a [Stretch],
+    stretches: &'a [CpuSpan],
     timeline: &'a Timeline,
     place: usize,
     now_ns: u64,
@@ -88,7 +88,7 @@ pub fn tasks(timeline: &Timeline, charges: &[Vec<u64>], idle: &Idle) -> Vec<Spen
     tasks
 }
 
-fn spent(timeline: &Timeline, past: &super::Past) -> Spent {
+fn spent(timeline: &Timeline, past: &super::TaskTimes) -> Spent {
     let idle_ns = past.sleeping_ns + past.blocked_ns;
     Spent {
         name: past.name.clone(),

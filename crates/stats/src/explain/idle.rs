@@ -9,7 +9,7 @@
 
 use serde::Serialize;
 
-use super::timeline::{Timeline, Waited};
+use super::timeline::{RunDelay, Timeline};
 
 /// Time that CPUs idled while tasks that may use them waited.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -71,7 +71,7 @@ impl Idle {
     }
 
     /// How long the CPUs of a wait were busy while another CPU that the task may use idled.
-    pub fn elsewhere_ns(&self, timeline: &Timeline, wait: &Waited, cpu_idle_ns: u64) -> u64 {
+    pub fn elsewhere_ns(&self, timeline: &Timeline, wait: &RunDelay, cpu_idle_ns: u64) -> u64 {
         let class = &self.classes[self.of_group[timeline.tasks[wait.task].group]];
         let any = class.idle_until(wait.to_ns) - class.idle_until(wait.from_ns);
         any.saturating_sub(cpu_idle_ns)
@@ -135,7 +135,7 @@ impl Idle {
         };
         let idle_cpus: Vec<Option<u32>> =
             self.classes.iter().map(|class| idle_cpu(&class.cpus)).collect();
-        let class = |wait: &Waited| self.of_group[timeline.tasks[wait.task].group];
+        let class = |wait: &RunDelay| self.of_group[timeline.tasks[wait.task].group];
         let usable = timeline.waits.iter().filter(|wait| idle_cpus[class(wait)].is_some());
         let longest = usable.max_by_key(|wait| overlap(wait.from_ns, wait.to_ns));
         if let Some(wait) = longest {

@@ -8,7 +8,7 @@ use model::Trace;
 use model::trace::{Preemption, TraceEvent, What};
 
 use super::idle::Idle;
-use super::timeline::{Timeline, Waited};
+use super::timeline::{RunDelay, Timeline};
 use super::{Began, Ended, Placed, Turn, Wait};
 
 /// Up to this many turns are listed one by one; beyond, the turns of a task are joined.
@@ -21,10 +21,10 @@ const SHORT: u64 = 100;
 /// on they are listed only if they are long compared with the longest of all.
 pub fn longest(trace: &Trace, timeline: &Timeline, idle: &Idle, most: usize) -> Vec<Wait> {
     let strangers = timeline.groups.len() - 1;
-    let mut chosen: Vec<&Waited> = Vec::new();
+    let mut chosen: Vec<&RunDelay> = Vec::new();
     for group in 0..strangers {
-        let ours = |wait: &&Waited| timeline.tasks[wait.task].group == group;
-        let mut waits: Vec<&Waited> = timeline.waits.iter().filter(ours).collect();
+        let ours = |wait: &&RunDelay| timeline.tasks[wait.task].group == group;
+        let mut waits: Vec<&RunDelay> = timeline.waits.iter().filter(ours).collect();
         waits.sort_by_key(|wait| rank(wait));
         chosen.extend(waits.into_iter().take(most));
     }
@@ -39,11 +39,11 @@ pub fn longest(trace: &Trace, timeline: &Timeline, idle: &Idle, most: usize) -> 
     chosen.into_iter().map(|wait| teller.tell(wait)).collect()
 }
 
-fn length(wait: &Waited) -> u64 {
+fn length(wait: &RunDelay) -> u64 {
     wait.to_ns - wait.from_ns
 }
 
-fn rank(wait: &Waited) -> (Reverse<u64>, u64, usize) {
+fn rank(wait: &RunDelay) -> (Reverse<u64>, u64, usize) {
     (Reverse(length(wait)), wait.from_ns, wait.task)
 }
 
@@ -54,7 +54,7 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    fn tell(&self, wait: &Waited) -> Wait {
+    fn tell(&self, wait: &RunDelay) -> Wait {
         let past = &self.timeline.tasks[wait.task];
         let (turns, cpu_idle_ns) = self.turns(wait);
         let (instead, rest) = compact(turns);
@@ -77,7 +77,7 @@ impl Teller<'_> {
         }
     }
 
-    fn events(&self, wait: &Waited) -> &[TraceEvent] {
+    fn events(&self, wait: &RunDelay) -> &[TraceEvent] {
         let last = self.trace.events.len();
         &self.trace.events[wait.events.0.min(last)..wait.events.1.min(last)]
     }
@@ -87,7 +87,7 @@ impl Teller<'_> {
         task.map_or_else(|| format!("task {pid}"), |task| task.name.clone())
     }
 
-    fn began(&self, wait: &Waited, pid: u32) -> Began {
+    fn began(&self, wait: &RunDelay, pid: u32) -> Began {
         let first = self.events(wait).first().or_else(|| self.trace.events.get(wait.events.0));
         let Some(TraceEvent { cpu, what, .. }) = first else { return Began::Started };
         let cpu = *cpu;
@@ -112,7 +112,7 @@ impl Teller<'_> {
     }
 
     /// The task that got the CPU of a preempted task.
-    fn successor(&self, wait: &Waited, pid: u32) -> Option<String> {
+    fn successor(&self, wait: &RunDelay, pid: u32) -> Option<String> {
         self.events(wait).iter().find_map(|event| match event.what {
             What::Switch { prev, next, .. } if prev == pid => {
                 Some((next != 0).then(|| self.name(next)))
@@ -130,7 +130,7 @@ impl Teller<'_> {
         }
     }
 
-    fn placed(&self, wait: &Waited, whose: u32) -> Vec<Placed> {
+    fn placed(&self, wait: &RunDelay, whose: u32) -> Vec<Placed> {
         let placed = |event: &TraceEvent| match event.what {
             What::Enqueue { pid, queue, from, vtime, ahead, direct, .. } if pid == whose => {
                 let (at_ns, cpu) = (event.time_ns, event.cpu);
@@ -142,7 +142,7 @@ impl Teller<'_> {
     }
 
     /// The last choice before the wait's end is the one that ended it.
-    fn slice_ns(&self, wait: &Waited, whose: u32) -> Option<u64> {
+    fn slice_ns(&self, wait: &RunDelay, whose: u32) -> Option<u64> {
         let chosen = |event: &TraceEvent| match event.what {
             What::Choose { pid, slice_ns } if pid == whose => Some(slice_ns),
             _ => None,
@@ -151,7 +151,7 @@ impl Teller<'_> {
     }
 
     /// The turns of tasks on the CPUs that it waited on, and how long these idled.
-    fn turns(&self, wait: &Waited) -> (Vec<Turn>, u64) {
+    fn turns(&self, wait: &RunDelay) -> (Vec<Turn>, u64) {
         let (mut turns, mut idle_ns) = (Vec::new(), 0);
         let choices = self.choices(wait);
         for part in &wait.parts {
@@ -181,7 +181,7 @@ impl Teller<'_> {
     }
 
     /// The choices in order of time.
-    fn choices(&self, wait: &Waited) -> Vec<(u32, u64)> {
+    fn choices(&self, wait: &RunDelay) -> Vec<(u32, u64)> {
         let choice = |event: &TraceEvent| match event.what {
             What::Choose { pid, .. } => Some((pid, event.time_ns)),
             _ => None,

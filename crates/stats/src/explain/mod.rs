@@ -250,7 +250,7 @@ mod tests;
 
 /// A task by its name, and how long it was in each state.
 #[derive(Clone, Debug, Default)]
-pub struct Past {
+pub struct TaskTimes {
     pub pid: u32,
     pub name: String,
     pub group: usize,
@@ -262,7 +262,7 @@ pub struct Past {
 
 /// The tasks by group and thread number, with their names, and the groups; tasks outside the
 /// workload are last.
-pub fn named(known: &[TraceTask]) -> (Vec<Past>, Vec<String>) {
+pub fn named(known: &[TraceTask]) -> (Vec<TaskTimes>, Vec<String>) {
     let mut tasks: Vec<&TraceTask> = known.iter().filter(|task| task.pid != 0).collect();
     tasks.sort_by_key(|task| (task.group.is_empty(), &task.group, task.pid));
     let mut groups: Vec<String> = Vec::new();
@@ -279,7 +279,12 @@ pub fn named(known: &[TraceTask]) -> (Vec<Past>, Vec<String>) {
             group => format!("{group}/{number}"),
         };
         *number += 1;
-        past.push(Past { pid: task.pid, name, group: groups.len() - 1, ..Past::default() });
+        past.push(TaskTimes {
+            pid: task.pid,
+            name,
+            group: groups.len() - 1,
+            ..TaskTimes::default()
+        });
     }
     if groups.last().is_none_or(|last| !last.is_empty()) {
         groups.push(String::new());

@@ -6,18 +6,18 @@ use std::collections::BTreeMap;
 use model::Trace;
 use model::trace::{Preemption, TraceEvent, What};
 
-use super::{About, Ended, Past, named};
+use super::{About, Ended, TaskTimes, named};
 
 /// Who ran, waited and slept when: all tasks and CPUs.
 pub struct Timeline {
     /// The tasks, ordered by group and thread number.
-    pub tasks: Vec<Past>,
+    pub tasks: Vec<TaskTimes>,
     /// Names of the groups; the last one is empty: tasks outside the workload.
     pub groups: Vec<String>,
     /// The use of each CPU, without gaps from 0 to the end.
-    pub stretches: Vec<Vec<Stretch>>,
+    pub stretches: Vec<Vec<CpuSpan>>,
     /// Every wait, in order of its end.
-    pub waits: Vec<Waited>,
+    pub waits: Vec<RunDelay>,
     /// The CPUs that each group may use; `None`: all.
     pub allowed: Vec<Option<Vec<u32>>>,
     pub end_ns: u64,
@@ -26,7 +26,7 @@ pub struct Timeline {
 
 /// A span in which one task has a CPU.
 #[derive(Clone, Copy, Debug)]
-pub struct Stretch {
+pub struct CpuSpan {
     /// The task's place in [`Timeline::tasks`]; `None`: the idle task.
     pub task: Option<usize>,
     pub from_ns: u64,
@@ -35,7 +35,7 @@ pub struct Stretch {
 }
 
 #[derive(Clone, Debug)]
-pub struct Waited {
+pub struct RunDelay {
     pub task: usize,
     pub from_ns: u64,
     pub to_ns: u64,
@@ -77,7 +77,7 @@ enum State {
 
 /// What is known of a task while events are read.
 #[derive(Clone)]
-struct Now {
+struct TaskState {
     state: State,
     since_ns: u64,
     /// The CPU that it is or was on, or that it will wait on.
@@ -90,7 +90,7 @@ struct Now {
     wait: OpenWait,
 }
 
-impl Now {
+impl TaskState {
     fn begin(&mut self, state: State, at_ns: u64) {
         self.state = state;
         self.since_ns = at_ns;
@@ -106,15 +106,15 @@ struct OpenWait {
 }
 
 struct Reader {
-    tasks: Vec<Past>,
-    now: Vec<Now>,
+    tasks: Vec<TaskTimes>,
+    now: Vec<TaskState>,
     place: BTreeMap<u32, usize>,
     groups: Vec<String>,
     allowed: Vec<Option<Vec<u32>>>,
-    stretches: Vec<Vec<Stretch>>,
+    stretches: Vec<Vec<CpuSpan>>,
     /// The user of each CPU, and since when; `None` before the first event there.
     current: Vec<Option<(Option<usize>, u64)>>,
-    waits: Vec<Waited>,
+    waits: Vec<RunDelay>,
     switches: u64,
     decisions: bool,
 }
@@ -142,9 +142,9 @@ impl Reader {
         reader
     }
 
-    fn add(&mut self, task: Past) {
+    fn add(&mut self, task: TaskTimes) {
         self.tasks.push(task);
-        self.now.push(Now {
+        self.now.push(TaskState {
             state: State::Absent,
             since_ns: 0,
             cpu: 0,
@@ -161,7 +161,7 @@ impl Reader {
         let place = *self.place.entry(pid).or_insert(next);
         if place == next {
             let (name, group) = (format!("task {pid}"), self.groups.len() - 1);
-            self.add(Past { pid, name, group, ..Past::default() });
+            self.add(TaskTimes { pid, name, group, ..TaskTimes::default() });
         }
         place
     }
@@ -256,7 +256,7 @@ impl Reader {
             _ => Ended::Slept,
         };
         let (known, since_ns) = self.current[cpu as usize].unwrap_or((prev, 0));
-        self.push_stretch(cpu, Stretch { task: known, from_ns: since_ns, to_ns: at, ended });
+        self.push_stretch(cpu, CpuSpan { task: known, from_ns: since_ns, to_ns: at, ended });
         let Some(task) = prev else { return };
         if self.now[task].state != State::Running {
             self.ran_unseen(task, number, since_ns);
@@ -321,11 +321,11 @@ impl Reader {
         }
         let parts = parts(&wait, at, cpu);
         let events = (wait.event, number);
-        self.waits.push(Waited { task, from_ns: wait.from_ns, to_ns: at, open, events, parts });
+        self.waits.push(RunDelay { task, from_ns: wait.from_ns, to_ns: at, open, events, parts });
     }
 
     /// Stretches of one CPU follow each other without a gap.
-    fn push_stretch(&mut self, cpu: u32, stretch: Stretch) {
+    fn push_stretch(&mut self, cpu: u32, stretch: CpuSpan) {
         if stretch.to_ns > stretch.from_ns {
             self.stretches[cpu as usize].push(stretch);
         }
@@ -334,7 +334,7 @@ impl Reader {
     fn close(mut self, end_ns: u64, events: usize) -> Timeline {
         for cpu in 0..self.stretches.len() {
             let (task, from_ns) = self.current[cpu].unwrap_or((None, 0));
-            let stretch = Stretch { task, from_ns, to_ns: end_ns, ended: Ended::Open };
+            let stretch = CpuSpan { task, from_ns, to_ns: end_ns, ended: Ended::Open };
             self.push_stretch(cpu as u32, stretch);
         }
         for task in 0..self.tasks.len() {

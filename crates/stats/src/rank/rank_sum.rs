@@ -20,7 +20,7 @@
 
 use crate::number::distributions::normal_below;
 use crate::number::interval::Interval;
-use crate::rank::selection::{Differences, Table};
+use crate::rank::selection::{PairTable, Table};
 
 /// Up to this many trials on both sides together the p value is exact; beyond, it is normal with
 /// corrections for ties and continuity. There the two differ by less than 0.001.
@@ -169,7 +169,7 @@ const TAIL: f64 = 0.025;
 /// The shift from the baseline to ours with its 95 % interval, in the values' unit; `None` with too
 /// few values.
 pub fn shift(ours: &[f64], baseline: &[f64]) -> Option<(f64, Interval)> {
-    let differences = Differences::new(ours, baseline);
+    let differences = PairTable::new(ours, baseline);
     let rank = sums_within(ours.len(), baseline.len(), TAIL) as u64;
     let (low, high) = differences.of_rank_from_both_ends(rank)?;
     Some((differences.median()?, Interval { low, high }))

@@ -58,18 +58,18 @@ pub trait Table {
 }
 
 /// All differences between a value of ours and one of the baseline.
-pub struct Differences {
+pub struct PairTable {
     ours: Vec<f64>,
     baseline: Vec<f64>,
 }
 
-impl Differences {
-    pub fn new(ours: &[f64], baseline: &[f64]) -> Differences {
-        Differences { ours: ascending(ours), baseline: ascending(baseline) }
+impl PairTable {
+    pub fn new(ours: &[f64], baseline: &[f64]) -> PairTable {
+        PairTable { ours: ascending(ours), baseline: ascending(baseline) }
     }
 }
 
-impl Table for Differences {
+impl Table for PairTable {
     fn entries(&self) -> u64 {
         self.ours.len() as u64 * self.baseline.len() as u64
     }
@@ -92,15 +92,15 @@ impl Table for Differences {
 }
 
 /// All averages of two values, each with itself and with every other one.
-pub struct Averages(Vec<f64>);
+pub struct WalshTable(Vec<f64>);
 
-impl Averages {
-    pub fn new(values: &[f64]) -> Averages {
-        Averages(ascending(values))
+impl WalshTable {
+    pub fn new(values: &[f64]) -> WalshTable {
+        WalshTable(ascending(values))
     }
 }
 
-impl Table for Averages {
+impl Table for WalshTable {
     fn entries(&self) -> u64 {
         let count = self.0.len() as u64;
         count * (count + 1) / 2
@@ -168,7 +168,7 @@ mod tests {
         #[test]
         fn each_difference_is_the_one_of_the_sorted_list(a in sample(), b in sample()) {
             let list: Vec<f64> = a.iter().flat_map(|x| b.iter().map(move |y| x - y)).collect();
-            let table = Differences::new(&a, &b);
+            let table = PairTable::new(&a, &b);
             prop_assert_eq!(all_ranks(&table), ascending(&list));
             prop_assert_eq!(table.median(), median(&list));
             prop_assert_eq!((table.of_rank(0), table.of_rank(table.entries() + 1)), (None, None));
@@ -178,7 +178,7 @@ mod tests {
         fn each_average_is_the_one_of_the_sorted_list(a in sample()) {
             let of = |j: usize| a[..=j].iter().map(|x| average(*x, a[j])).collect::<Vec<_>>();
             let list: Vec<f64> = (0..a.len()).flat_map(of).collect();
-            let table = Averages::new(&a);
+            let table = WalshTable::new(&a);
             prop_assert_eq!(all_ranks(&table), ascending(&list));
             prop_assert_eq!(table.median(), median(&list));
         }
@@ -186,14 +186,14 @@ mod tests {
 
     #[test]
     fn nothing_has_no_value() {
-        assert_eq!(Differences::new(&[], &[1.0]).median(), None);
-        assert_eq!(Averages::new(&[]).of_rank_from_both_ends(1), None);
+        assert_eq!(PairTable::new(&[], &[1.0]).median(), None);
+        assert_eq!(WalshTable::new(&[]).of_rank_from_both_ends(1), None);
     }
 
     #[test]
     fn fifty_thousand_trials_of_either_side_are_no_matter() {
         let side = |by: f64| (0..50_000).map(|at| f64::from(at) * by).collect::<Vec<f64>>();
-        let table = Differences::new(&side(2.0), &side(1.0));
+        let table = PairTable::new(&side(2.0), &side(1.0));
         assert_eq!(table.entries(), 2_500_000_000);
         assert_eq!(table.of_rank(1), Some(-49_999.0));
         assert!((table.median().expect("a median") - 25_000.0).abs() < 2.0);

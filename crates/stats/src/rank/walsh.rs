@@ -84,7 +84,7 @@ fn rank_of_end(pairs: usize) -> usize {
 /// The shift of so many pairs that their averages are not listed, with its interval: the same
 /// numbers; `None` of fewer than six.
 pub fn shift_of_many(differences: &[f64]) -> Option<(f64, Interval)> {
-    let averages = selection::Averages::new(differences);
+    let averages = selection::WalshTable::new(differences);
     let (low, high) = averages.of_rank_from_both_ends(rank_of_end(differences.len()) as u64)?;
     Some((averages.median()?, Interval { low, high }))
 }

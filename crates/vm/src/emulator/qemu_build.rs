@@ -22,7 +22,7 @@ use crate::kernels::build::source::{self, Workshop};
 use crate::kernels::build::steps::Site;
 use crate::kernels::build::tools::{self, Job, Needs};
 use crate::kernels::build::tree::{self, Change};
-use crate::kernels::build::{BuildEvent, Hear};
+use crate::kernels::build::{BuildEvent, OnBuildEvent};
 use crate::{installed, qemu};
 
 #[derive(Debug, Deserialize)]
@@ -68,7 +68,7 @@ pub fn missing_tools() -> Vec<(&'static str, &'static str)> {
 /// [`Refused`](crate::kernels::build::Refused) if a patch does not apply or the source does not
 /// compile; [`Interrupted`](crate::kernels::build::Interrupted); anything else is the machine's
 /// fault: missing programs, a full disk, no mirror.
-pub fn build(site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Emulator> {
+pub fn build(site: &Site<'_>, hear: &mut OnBuildEvent<'_>) -> Result<Emulator> {
     if let Some(emulator) = emulator::find(site.home)? {
         hear(BuildEvent::Note("the emulator is built already, from the same"));
         return Ok(emulator);
@@ -130,7 +130,7 @@ impl Ninja<'_> {
         fs::write(&note, wanted).with_context(|| format!("writing {}", note.display()))
     }
 
-    fn program(&self, hear: &mut Hear<'_>) -> Result<PathBuf> {
+    fn program(&self, hear: &mut OnBuildEvent<'_>) -> Result<PathBuf> {
         let mut ninja = self.command(Path::new("ninja"));
         ninja.arg(format!("-j{}", self.jobs)).arg(qemu::PROGRAM);
         self.job("build.log", ninja, &mut |line| {

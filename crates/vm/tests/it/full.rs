@@ -127,7 +127,7 @@ fn a_state_is_made_once_and_made_again_when_it_is_damaged() {
     assert_eq!(one.1 + two.1, 2, "one of two boots went on from the other one's state");
     assert_same(&one.0, &two.0, "the boot that made it and the other one");
     let [state] = &files(folder)[..] else { panic!("{:?}", files(folder)) };
-    assert_eq!(vm::saved::space(folder), (1, fs::metadata(state).unwrap().len()));
+    assert_eq!(vm::saved_boots::space(folder), (1, fs::metadata(state).unwrap().len()));
 
     // Other orders; the guest after a crash goes on from the same state.
     let (crashed, notes) = run(&["panic", "busy"]);

@@ -19,7 +19,7 @@ use crate::output::{self, Format};
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<Subject>,
     /// Do not ask the package mirror whether it answers
     #[arg(long)]
     offline: bool,
@@ -29,7 +29,7 @@ pub struct Args {
 }
 
 #[derive(clap::Subcommand)]
-enum What {
+enum Subject {
     /// Say what is wrong with a store: its pages, sessions, hashes, and missing records
     Store(store::Args),
     /// Print a shell's completion script
@@ -48,9 +48,9 @@ enum What {
 /// Looks at this machine, or does what the second verb says.
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.what {
-        Some(What::Store(args)) => store::run(args),
-        Some(What::Completions { shell }) => completions(shell),
-        Some(What::Manual { output }) => manual(output),
+        Some(Subject::Store(args)) => store::run(args),
+        Some(Subject::Completions { shell }) => completions(shell),
+        Some(Subject::Manual { output }) => manual(output),
         None => abilities(args.offline, args.format),
     }
 }

@@ -24,11 +24,11 @@ const FILE_NAME_MAX: usize = 250;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    what: ExportKind,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum ExportKind {
     /// One line per number, with its context
     Csv(Records),
     /// Series over time: one line per interval
@@ -89,14 +89,14 @@ enum TraceFormat {
 /// Writes what is wanted, to standard output or files.
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.what {
-        What::Csv(args) => args.write(formats::csv::write)?,
-        What::Series(args) => args.write(formats::csv::write_series)?,
-        What::Json(args) => args.write(json)?,
-        What::Hgrm { selection, leaving, output } => {
+        ExportKind::Csv(args) => args.write(formats::csv::write)?,
+        ExportKind::Series(args) => args.write(formats::csv::write_series)?,
+        ExportKind::Json(args) => args.write(json)?,
+        ExportKind::Hgrm { selection, leaving, output } => {
             hgrm(&leaving_records(&selection, leaving)?, &output)?;
         }
-        What::Trace(args) => trace(&args)?,
-        What::Workload(args) => recording::run(&args)?,
+        ExportKind::Trace(args) => trace(&args)?,
+        ExportKind::Workload(args) => recording::run(&args)?,
     }
     Ok(ExitCode::SUCCESS)
 }

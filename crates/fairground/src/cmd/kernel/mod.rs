@@ -81,10 +81,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
 }
 
 fn boots(home: &Path, remove: bool) -> Result<String> {
-    let folder = saved::folder(home);
-    let (count, bytes) = saved::space(&folder);
+    let folder = saved_boots::folder(home);
+    let (count, bytes) = saved_boots::space(&folder);
     if remove {
-        saved::clear(&folder).with_context(|| format!("removing {}", folder.display()))?;
+        saved_boots::clear(&folder).with_context(|| format!("removing {}", folder.display()))?;
     }
     let states = if count == 1 { "saved boot" } else { "saved boots" };
     let removed = if remove { "removed: " } else { "" };

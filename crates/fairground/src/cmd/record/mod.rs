@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use command::Command;
-use live::recorder::{Cost, Only, Progress, Recorder, Settings, needs};
+use live::recorder::{Cost, Progress, Recorder, Settings, TaskFilter, needs};
 use recording::event::{Recording, What};
 use recording::workload::Choice;
 
@@ -43,8 +43,8 @@ pub struct Args {
     #[arg(long)]
     kernel_threads: bool,
     /// Only the tasks of this name, process or control group, and what they fork
-    #[arg(long, value_name = "NAME|PID|CGROUP", value_parser = Only::parse)]
-    only: Option<Only>,
+    #[arg(long, value_name = "NAME|PID|CGROUP", value_parser = TaskFilter::parse)]
+    only: Option<TaskFilter>,
     /// Call the tasks t1, t2, …
     #[arg(long)]
     anonymous: bool,

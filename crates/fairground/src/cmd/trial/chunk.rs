@@ -12,7 +12,7 @@ use model::{Record, Trial};
 
 use super::Args;
 use crate::execution::repeated::Earlier;
-use crate::execution::sink::Keep;
+use crate::execution::sink::OnRecords;
 use crate::execution::{self, Settings, objects};
 use crate::exit::{self, bad_input};
 use crate::output;
@@ -42,7 +42,7 @@ pub(super) fn run(file: &Path, args: &Args) -> Result<ExitCode> {
     Ok(if complete { ExitCode::SUCCESS } else { exit::interrupted() })
 }
 
-fn execute(chunk: &Chunk, earlier: Earlier, args: &Args, keep: &mut Keep<'_>) -> Result<bool> {
+fn execute(chunk: &Chunk, earlier: Earlier, args: &Args, keep: &mut OnRecords<'_>) -> Result<bool> {
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     let sources = chunk.sources(folder.path())?;
     let prepared = objects::prepare_part(&chunk.trials, &chunk.carried, &sources)?;

@@ -10,7 +10,7 @@ use std::os::fd::{IntoRawFd, RawFd};
 use std::sync::OnceLock;
 
 use live::probes::{Probes, Readings};
-use live::recorder::{Only, Recorder, Settings, needs};
+use live::recorder::{Recorder, Settings, TaskFilter, needs};
 use model::PolicyClass;
 use nix::unistd::pipe;
 use recording::event::{Leaves, Reason, Recording, TaskIndex, Waker, What};
@@ -261,7 +261,7 @@ fn only_what_is_asked_for_is_recorded_with_what_it_forks() {
     let mut children = Children::new();
     let mother = children.add(|| (0..10).for_each(|_| children::one_child()));
     let other = children.add(|| (0..10).for_each(|_| nap(500)));
-    let only = Some(Only::Process(mother));
+    let only = Some(TaskFilter::Process(mother));
     let mut recorder =
         Recorder::attach(&Settings { buffer_bytes: 1 << 20, only }).expect("a recorder");
     recorder.start().expect("a beginning");

@@ -370,7 +370,7 @@ impl Cleaner {
         if named != text {
             self.left_out.insert(recorded::THREADS);
         }
-        if self.choice.host || spec::published::is(&named) {
+        if self.choice.host || spec::builtin_texts::is(&named) {
             return named;
         }
         let clean = match rule {

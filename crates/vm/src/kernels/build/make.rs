@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use crate::installed;
 use crate::kernels::build::source::Workshop;
 use crate::kernels::build::tools::Job;
-use crate::kernels::build::{BuildEvent, Hear};
+use crate::kernels::build::{BuildEvent, OnBuildEvent};
 
 /// Lines of a first build with the minimal configuration.
 const ESTIMATE: u64 = 1100;
@@ -52,7 +52,7 @@ impl<'a> Make<'a> {
         fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))
     }
 
-    pub fn image(&self, hear: &mut Hear<'_>) -> Result<PathBuf> {
+    pub fn image(&self, hear: &mut OnBuildEvent<'_>) -> Result<PathBuf> {
         let image = self.workshop.objects().join("arch/x86/boot/bzImage");
         // The first build of a source makes all files, a variant some.
         let kind = if image.is_file() { "files-of-a-variant" } else { "files-of-the-first" };

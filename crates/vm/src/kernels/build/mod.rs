@@ -48,7 +48,7 @@ pub enum BuildEvent<'a> {
     },
 }
 
-pub type Hear<'a> = dyn FnMut(BuildEvent<'_>) + 'a;
+pub type OnBuildEvent<'a> = dyn FnMut(BuildEvent<'_>) + 'a;
 
 /// Shorthand for a [`Refused`].
 pub(crate) fn refused(message: impl Into<String>) -> anyhow::Error {

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use model::trial::sha256_hex;
 
 use crate::kernels::build::definition::{Patch, Replacement};
-use crate::kernels::build::{BuildEvent, Hear, Interrupted, refused};
+use crate::kernels::build::{BuildEvent, Interrupted, OnBuildEvent, refused};
 
 /// The largest file that is taken for a patch.
 const PATCH: spec::files::FileKind = spec::files::FileKind { noun: "a patch", most: 64 << 20 };
@@ -21,7 +21,7 @@ pub fn find(
     patch: &Patch,
     downloads: Option<&Path>,
     cache: &Path,
-    hear: &mut Hear<'_>,
+    hear: &mut OnBuildEvent<'_>,
 ) -> Result<String> {
     if let Some(folder) = downloads {
         if !folder.is_dir() {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernels::apt::{PrivateApt, extract};
 use crate::kernels::build::definition::Package;
-use crate::kernels::build::{BuildEvent, Hear};
+use crate::kernels::build::{BuildEvent, OnBuildEvent};
 use crate::kernels::mirror::Index;
 
 /// What a source, its objects and a download need at most.
@@ -57,7 +57,7 @@ fn builds(home: &Path) -> PathBuf {
 }
 
 /// A kernel's source that is here, or the newest one that the mirror's suite has.
-pub fn open(home: &Path, package: &Package, hear: &mut Hear<'_>) -> Result<Workshop> {
+pub fn open(home: &Path, package: &Package, hear: &mut OnBuildEvent<'_>) -> Result<Workshop> {
     open_in(&builds(home), package, &mut |new| {
         let apt = PrivateApt::new(home, &[&package.suite], Index::Packages)?;
         apt.update(&mut |text| hear(BuildEvent::Note(text)))?;
@@ -76,7 +76,7 @@ pub fn open_program(
     builds: &Path,
     package: &Package,
     tools: &[String],
-    hear: &mut Hear<'_>,
+    hear: &mut OnBuildEvent<'_>,
 ) -> Result<Workshop> {
     open_in(builds, package, &mut |new| {
         let apt = PrivateApt::new(home, &[&package.suite], Index::PackagesAndSources)?;
@@ -99,7 +99,7 @@ fn unpacked(
     source: String,
     archive: &Path,
     new: &Path,
-    hear: &mut Hear<'_>,
+    hear: &mut OnBuildEvent<'_>,
 ) -> Result<SourceFacts> {
     hear(BuildEvent::Note("unpacking the source"));
     extract(archive, &new.join("src"), &[])?;

@@ -14,7 +14,9 @@ use crate::kernels::build::make::Make;
 use crate::kernels::build::pristine::Pristine;
 use crate::kernels::build::source::{SourceFacts, Workshop};
 use crate::kernels::build::tree::{self, Change};
-use crate::kernels::build::{BuildEvent, Hear, build_config, patches, refused, source, tools};
+use crate::kernels::build::{
+    BuildEvent, OnBuildEvent, build_config, patches, refused, source, tools,
+};
 use crate::kernels::image::settings;
 use crate::kernels::{Kernel, Own, add_own, find};
 
@@ -69,7 +71,7 @@ pub struct Site<'a> {
 /// [`Refused`](super::Refused) if a patch does not apply, an option is not taken or the text does
 /// not compile; [`Interrupted`](super::Interrupted); anything else is the machine's fault: missing
 /// programs, a full disk, no mirror.
-pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kernel> {
+pub fn build(order: &Order, site: &Site<'_>, hear: &mut OnBuildEvent<'_>) -> Result<Kernel> {
     check(order)?;
     tools::check(&tools::KERNEL)?;
     let opened = open(order, site, hear)?;
@@ -109,7 +111,7 @@ pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kern
 
 /// Makes the source what was unpacked, with the changes, and compares it with that. Returns the
 /// SHA-256 of what was unpacked.
-fn prepare(opened: &Opened, hear: &mut Hear<'_>) -> Result<String> {
+fn prepare(opened: &Opened, hear: &mut OnBuildEvent<'_>) -> Result<String> {
     let folder = &opened.workshop.folder;
     if !Pristine::is_noted(folder) {
         tree::prepare(folder, &[], None)?;
@@ -161,7 +163,7 @@ struct Opened {
 }
 
 /// The source and its patches, which are not applied yet.
-fn open(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Opened> {
+fn open(order: &Order, site: &Site<'_>, hear: &mut OnBuildEvent<'_>) -> Result<Opened> {
     let (definition, files) = match &order.text {
         Text::Tree(tree) => {
             let workshop = open_tree(tree, site.home)?;

@@ -45,10 +45,10 @@ fn contestants(planned: &PlannedExperiment) -> Vec<(Backend, &Contestant)> {
     found
 }
 
-type Wrong = (String, Option<String>);
+type Missing = (String, Option<String>);
 
 /// A kernel that is neither here nor can be downloaded.
-fn unknown_kernel(contestant: &Contestant) -> Option<Wrong> {
+fn unknown_kernel(contestant: &Contestant) -> Option<Missing> {
     let name = contestant.kernel.as_deref()?;
     if kernels::NAMES.contains(&name) {
         return None;
@@ -75,7 +75,7 @@ fn unknown_kernel(contestant: &Contestant) -> Option<Wrong> {
 }
 
 /// A scheduler's program that is not installed.
-fn absent_program(contestant: &Contestant) -> Option<Wrong> {
+fn absent_program(contestant: &Contestant) -> Option<Missing> {
     let SchedulerChoice::Program { command } = &contestant.scheduler else { return None };
     let program = command.first()?;
     if installed::find(program).is_some() {
