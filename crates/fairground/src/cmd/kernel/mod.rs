@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use clap::Subcommand;
 use serde::Serialize;
 use vm::kernels::{self, Kernel, Own};
-use vm::saved;
+use vm::saved_boots;
 
 use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
