@@ -110,9 +110,13 @@ fn every_command_has_words_that_exist() {
         let blocks = page.blocks().unwrap_or_default();
         for block in &blocks {
             let (line, words) = match block {
-                Block::Console { line, text, .. } => {
-                    (line, commands(text).into_iter().map(|it| it.words).collect::<Vec<String>>())
-                }
+                Block::Console { line, text, .. } => (
+                    line,
+                    commands(text)
+                        .into_iter()
+                        .map(|command| command.words)
+                        .collect::<Vec<String>>(),
+                ),
                 Block::Shell { line, text } => (line, text.clone()),
                 Block::File(..) => continue,
             };

@@ -71,7 +71,8 @@ pub fn five_thousand() -> Vec<Record> {
 
 /// Hundreds of cells, and failures with long dumps, no two alike.
 pub fn huge() -> Vec<Record> {
-    let once: Vec<Record> = experiment().into_iter().filter(|it| it.trial.block < 2).collect();
+    let once: Vec<Record> =
+        experiment().into_iter().filter(|record| record.trial.block < 2).collect();
     let mut records = Vec::new();
     for size in 0..30i64 {
         for record in &once {
@@ -132,7 +133,7 @@ fn workload(name: &str, about: &str, headline: &[&str], parameters: &[(&str, i64
         name: name.into(),
         about: about.into(),
         parameters: parameters.iter().map(|&(name, value)| (name.into(), value)).collect(),
-        headline: headline.iter().map(|&it| it.into()).collect(),
+        headline: headline.iter().map(|&name| name.into()).collect(),
         ..Workload::default()
     }
 }

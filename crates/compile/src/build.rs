@@ -149,8 +149,8 @@ fn original(file: &Path) -> Result<PathBuf> {
 /// The schedulers to embed: none for clippy, which does not look into objects.
 fn embedded() -> Result<Vec<PathBuf>> {
     let wrapper = std::env::var_os(WRAPPER).map(PathBuf::from);
-    let is_linted =
-        wrapper.is_some_and(|it| it.file_stem().is_some_and(|stem| stem == "clippy-driver"));
+    let is_linted = wrapper
+        .is_some_and(|program| program.file_stem().is_some_and(|stem| stem == "clippy-driver"));
     if is_linted { Ok(Vec::new()) } else { files(Path::new(SCHEDULERS), ".bpf.c") }
 }
 

@@ -113,7 +113,9 @@ impl Selected {
     /// The advice that the last session asked for, for each contestant that stands for the
     /// scheduler in use, as if it were the only one; empty if it asked for none.
     pub fn advice(&self) -> Result<Vec<Recommendation>> {
-        self.sessions.last().map_or_else(|| Ok(Vec::new()), |it| self.advice_of(&it.experiment))
+        self.sessions
+            .last()
+            .map_or_else(|| Ok(Vec::new()), |session| self.advice_of(&session.experiment))
     }
 
     /// The advice that an experiment asks for, whose trials these records are of.

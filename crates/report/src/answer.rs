@@ -261,7 +261,7 @@ fn behind(reading: &Reading, often: &[(&String, usize)]) -> Option<Sentence> {
     for cell in counted(reading.comparison) {
         for row in cell.headline() {
             let Some(leaders) = &row.leaders else { continue };
-            let entry = |name: &String| row.entries.iter().find(|it| it.contestant == *name);
+            let entry = |name: &String| row.entries.iter().find(|entry| entry.contestant == *name);
             let first = leaders.best.first().filter(|name| !is_told(name));
             let sides = first.and_then(entry).zip(entry(best));
             let Some((first, own)) = sides.filter(|_| leaders.behind.contains(best)) else {

@@ -141,7 +141,8 @@ impl Reader<'_> {
         let choice = cells::from_table(&table, at, self.places, self.base)?;
         let name = name.unwrap_or_else(|| choice.name().to_owned());
         let before = &self.file.workload[..at];
-        let is_name = |value: Option<&toml::Value>| value.and_then(|it| it.as_str()) == Some(&name);
+        let is_name =
+            |value: Option<&toml::Value>| value.and_then(|text| text.as_str()) == Some(&name);
         if before.iter().any(|table| is_name(table.get(AS).or_else(|| table.get("name")))) {
             let message = format!("a second workload '{name}'");
             let error = self.places.error(&format!("workload[{at}]"), message);

@@ -125,7 +125,8 @@ pub fn both_arms(kernel: &Kernel) -> BTreeMap<String, Arms> {
     let real = arm::run(&trials(Backend::Vm), std::iter::once(&source), kernel);
     let pair = |one: Record| {
         let name = one.trial.workload.name.clone();
-        let other = real.iter().find(|it| it.trial.workload.name == name).expect("a record");
+        let other =
+            real.iter().find(|record| record.trial.workload.name == name).expect("a record");
         for record in [&one, other] {
             assert!(record.outcome.is_ok(), "{name}: {:?}", record.outcome);
         }

@@ -19,7 +19,7 @@ fn place(data: &Value, contestant: &str) -> usize {
 fn headline_distributions_have_shift_functions() {
     let data = data(usual_page());
     let shifts = cell(&data, "wake_under_hogs hogs=24")["shifts"].as_array().expect("shifts");
-    let groups: Vec<&Value> = shifts.iter().map(|it| &it["group"]).collect();
+    let groups: Vec<&Value> = shifts.iter().map(|shift| &shift["group"]).collect();
     assert_eq!(groups, ["fair_waker", "rt_waker"], "not `run_delay_ns hog`, which is no headline");
     let of = |contestant| shifts[0]["contestants"][place(&data, contestant)].as_array().unwrap();
     assert!(of("eevdf-7").is_empty(), "nothing is held against itself");
@@ -57,5 +57,5 @@ fn trials_of_one_boot_are_no_independent_trials() {
     assert_eq!(shifts["can_claim"], false, "two boots are two, however many trials they have");
     let marked = |step: &Value| step[4].as_f64().is_some_and(|p| p <= 0.05);
     let contestants = shifts["contestants"].as_array().unwrap();
-    assert!(!contestants.iter().flat_map(|it| it.as_array().unwrap()).any(marked));
+    assert!(!contestants.iter().flat_map(|row| row.as_array().unwrap()).any(marked));
 }

@@ -116,7 +116,7 @@ fn paper_has_every_chart_in_the_colours_of_paper() {
     reader.call("Page.printToPDF", json!({ "preferCSSPageSize": true }));
     let paper = reader.evaluate("window.paper");
     assert_eq!((&paper["drawn"], &paper["waiting"]), (&shown, &json!(0)), "{paper}");
-    assert!(paper["widest"].as_f64().is_some_and(|it| it <= 640.0), "{paper}");
+    assert!(paper["widest"].as_f64().is_some_and(|width| width <= 640.0), "{paper}");
     assert_ne!(paper["chart"], dark, "ink on paper is not pale");
     assert_eq!(reader.evaluate("colour('soft')"), dark, "the screen has its colours again");
     is_quiet(&reader);

@@ -120,8 +120,8 @@ fn frames(late: [(&str, f64); 4]) -> Vec<Record> {
     let names = late.map(|(name, _)| name);
     let mut records: Vec<Record> = synthetic::experiment()
         .into_iter()
-        .filter(|it| small(it) && it.trial.workload.name == "messaging")
-        .filter(|it| names.contains(&it.trial.contestant.name.as_str()))
+        .filter(|record| small(record) && record.trial.workload.name == "messaging")
+        .filter(|record| names.contains(&record.trial.contestant.name.as_str()))
         .collect();
     for record in &mut records {
         let part = late.iter().find(|(name, _)| *name == record.trial.contestant.name);
@@ -182,7 +182,7 @@ fn a_file_of_the_users_own_comes_first() {
 #[test]
 fn a_number_that_the_baseline_lacks_is_not_called_not_measured() {
     let mut records = frames([("eevdf-7", 0.1), ("eevdf-6.12", 0.1), ("vtime", 0.0), ("rr", 0.1)]);
-    for record in records.iter_mut().filter(|it| it.trial.contestant.name == "eevdf-7") {
+    for record in records.iter_mut().filter(|record| record.trial.contestant.name == "eevdf-7") {
         record.measured.metrics.retain(|metric| metric.name != "completion_ns");
     }
     let comparison = compare(&records, &Options { resamples: 200, ..Options::against("eevdf-7") });

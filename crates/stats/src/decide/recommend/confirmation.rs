@@ -88,7 +88,8 @@ fn best(measured: &Recommendation) -> Vec<String> {
         return names.clone();
     }
     let near = measured.candidates.iter();
-    let near = near.filter(|it| matches!(it.standing, Standing::Alike | Standing::Slight));
+    let near =
+        near.filter(|candidate| matches!(candidate.standing, Standing::Alike | Standing::Slight));
     let near = near.map(|candidate| candidate.name.clone());
     std::iter::once(measured.now.clone()).chain(near).collect()
 }

@@ -176,7 +176,7 @@ fn is_of_another_form(line: &str) -> bool {
             .chars()
             .all(|c| c.is_ascii_digit() || matches!(c, ',' | 'a' | 'c' | 'd' | 'i' | 's'));
     let begins =
-        ["***************", "@@", "GIT binary patch"].iter().any(|it| line.starts_with(it));
+        ["***************", "@@", "GIT binary patch"].iter().any(|mark| line.starts_with(mark));
     is_command || begins || (line.starts_with("Binary files ") && line.ends_with(" differ"))
 }
 
