@@ -115,12 +115,11 @@ impl Wish {
             return Ok(all);
         }
         Err(bad_input(match self.backend {
-            on if on.uses_running_kernel() => {
-                "--on live: no scheduler can be loaded on this kernel by this user, and there is \
-                              nothing else to compare; write --on sim, or use sudo on a kernel \
-                              with sched_ext"
-                    .to_owned()
-            }
+            on if on.uses_running_kernel() => format!(
+                "--on live: {}, so no candidate can run; write --on vm, which boots a kernel with \
+                 sched_ext, or --on sim",
+                host.why_not_load()
+            ),
             _ => format!("no other scheduler runs against {}; name one by --scheduler", all[0]),
         }))
     }
@@ -226,6 +225,37 @@ fn of_workload(workload: &Workload) -> Result<Aim> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::advice::host::SchedExt;
+
+    #[test]
+    fn a_kernel_that_loads_no_candidate_is_named_with_the_reason() {
+        let machine = Machine { cpus: 1, ..Machine::default() };
+        let (release, fair) = ("6.18.44".into(), "eevdf".into());
+        let host = |sched_ext, is_root| Host {
+            machine: machine.clone(),
+            release: String::clone(&release),
+            fair: String::clone(&fair),
+            sched_ext,
+            is_root,
+        };
+        let wish = Wish {
+            cares: vec!["games".into()],
+            workloads: Vec::new(),
+            schedulers: Vec::new(),
+            machine: machine.clone(),
+            seed: 1,
+            backend: Backend::Live,
+            in_use: InUse { options: vec!["kernel:6.18".into()], ..InUse::default() },
+        };
+        let refused = |sched_ext, is_root| {
+            let race = wish.race(&host(sched_ext, is_root));
+            format!("{:#}", race.err().expect("nothing can be compared"))
+        };
+        let absent = refused(SchedExt::Absent, true);
+        assert!(absent.starts_with("--on live: Linux 6.18.44 here has no sched_ext"), "{absent}");
+        assert!(absent.contains("write --on vm") && !absent.contains("user"), "{absent}");
+        assert!(refused(SchedExt::Free, false).contains("only root may load schedulers"));
+    }
 
     #[test]
     fn a_workload_without_a_care_has_the_usual_candidates() {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A campaign that was killed in the middle of a boot and resumed has the bytes of one that was
-//! not.
+//! What an end in the middle leaves: a campaign that was killed in a boot and resumed has the bytes
+//! of one that was not, and a recommendation has its prediction.
 
+use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::common::{Bench, guest, stderr, stdout};
 use testing::need;
@@ -40,4 +44,28 @@ fn a_resumed_boot_has_the_bytes_of_one_that_was_not_interrupted() {
     assert!(!stderr(&resumed.success()).contains("other numbers"));
     let same = bench.run(&["compare", "--identical", "whole.db", "killed.db"]).success();
     assert_eq!(stdout(&same), "identical: 8 trials, byte for byte\n");
+}
+
+#[test]
+fn an_interrupted_second_step_leaves_the_answer_of_the_first() {
+    testing::beyond_cargo_test!("boots a kernel");
+    need!(guest(&[]));
+    let bench = Bench::new();
+    let line = "recommend --care desktop --machine uniprocessor --scheduler cfs --yes --offline";
+    let arguments: Vec<&str> = line.split(' ').collect();
+    let mut command = bench.process(&arguments);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut told = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let second = told.by_ref().map_while(Result::ok).find(|line| line.starts_with("step 2 of 2: "));
+    assert!(second.expect("a second step").contains("Ctrl-C leaves the prediction"));
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("a signal");
+    let rest: Vec<String> = told.map_while(Result::ok).collect();
+    let mut answer = String::new();
+    child.stdout.take().expect("a pipe").read_to_string(&mut answer).expect("text");
+    assert_eq!(child.wait().expect("its end").code(), Some(130), "{rest:?}");
+    assert!(answer.starts_with("Step 1 of 2, a prediction by the simulator:\nKeep "), "{answer}");
+    assert!(answer.contains("\nEvidence\n") && !answer.contains("Step 2 of 2"), "{answer}");
+    let last = rest.last().expect("a last line");
+    assert_eq!(last, "the prediction above is the answer until then", "{rest:?}");
+    assert!(rest[rest.len() - 2].ends_with("--resume"), "{rest:?}");
 }
