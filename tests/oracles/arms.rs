@@ -131,7 +131,7 @@ fn trial(run: &Run, position: u32, backend: Backend, sources: &mut Sources) -> T
     Trial {
         experiment: "oracles".into(),
         backend,
-        contestant: contestant(run.scheduler, sources),
+        contestant: contestant(run.scheduler, sources).into(),
         workload: workload(run).into(),
         machine: machine.into(),
         position,

@@ -157,7 +157,8 @@ fn record(index: usize, workload: &Workload, cell: usize, block: u32, position: 
             kernel: Some(series(kernel).into()),
             scheduler: scheduler(file),
             stands_for_kernel: false,
-        },
+        }
+        .into(),
         workload: workload.clone().into(),
         machine: machine.into(),
         seed,
@@ -358,8 +359,8 @@ fn provenance(kernel: &str, file: &str, block: u32, cell: usize) -> Provenance {
         cpus: 1,
         boot_id: format!("boot-{block}-{kernel}"),
         boot_position: cell as u32,
-        scheduler_before: active.clone(),
-        scheduler_after: active,
+        scheduler_before: active.clone().into(),
+        scheduler_after: active.into(),
         probes: "on".into(),
         wall_ms: 1_400,
         ..Provenance::default()

@@ -46,7 +46,7 @@ pub fn provenance(context: &Context) -> Provenance {
         kernel_release: line("/proc/sys/kernel/osrelease").unwrap_or_default(),
         kernel_version: line("/proc/sys/kernel/version").unwrap_or_default(),
         kernel_sha256: context.kernel_sha256.clone(),
-        kernel_facts: kernel_facts(),
+        kernel_facts: kernel_facts().into(),
         accelerator: context.accelerator.clone(),
         cpu_model: cpu_model(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default()),
         cpus: cpus_online().len() as u32,

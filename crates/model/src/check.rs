@@ -63,8 +63,8 @@ impl Record {
         let Measured { metrics, series, .. } = &self.measured;
         let missing = metrics.iter().map(|metric| &metric.missing);
         let missing = missing.chain(series.iter().map(|series| &series.missing)).flatten();
-        let notes = self.provenance.notes.iter().chain(&self.provenance.printed).chain(missing);
-        notes.map(String::as_str).chain(ending)
+        let notes = self.provenance.notes.iter().chain(&self.provenance.printed);
+        notes.map(String::as_str).chain(missing.map(|why| &**why)).chain(ending)
     }
 
     fn trace_fault(&self) -> Option<String> {
@@ -105,11 +105,11 @@ fn metric_fault(metric: &Metric) -> Option<String> {
 
 fn histogram_fault(histogram: &Histogram) -> Option<String> {
     let Histogram { name, group, count, min, max, buckets } = histogram;
-    let ascending = buckets.windows(2).all(|pair| pair[0].0 < pair[1].0);
-    let first = buckets.first().is_none_or(|&(lowest, _)| lowest <= *min);
-    let last = buckets.last().is_none_or(|&(lowest, _)| lowest <= *max);
+    let ascending = buckets.iter().is_sorted_by(|before, after| before.0 < after.0);
+    let first = buckets.iter().next().is_none_or(|(lowest, _)| lowest <= *min);
+    let last = buckets.iter().last().is_none_or(|(lowest, _)| lowest <= *max);
     let whole = ascending && histogram.is_complete() && min <= max && first && last;
-    let small = *max.max(count) <= NUMBER_MAX && buckets.iter().all(|&(_, samples)| samples > 0);
+    let small = *max.max(count) <= NUMBER_MAX && buckets.iter().all(|(_, samples)| samples > 0);
     let names = name_fault("measure", name).or_else(|| name_fault("group", group));
     names.or_else(|| {
         (!whole || !small).then(|| format!("the distribution {name} of {group} is not whole"))
@@ -191,14 +191,14 @@ fn settle_metric(metric: &mut Metric) {
         (Some(value), _) => number_fault(value),
     };
     if let Some(why) = why {
-        (metric.value, metric.missing) = (None, Some(format!("not kept: {why}")));
+        (metric.value, metric.missing) = (None, Some(format!("not kept: {why}").into()));
     }
     metric.value = metric.value.map(without_sign);
 }
 
 fn settle_series(series: &mut Series) {
     if let Some(why) = series.values.iter().find_map(|&value| number_fault(value)) {
-        let missing = Some(format!("not kept: {why}"));
+        let missing = Some(format!("not kept: {why}").into());
         *series = Series { name: std::mem::take(&mut series.name), missing, ..Series::default() };
     }
     series.values.iter_mut().for_each(|value| *value = without_sign(*value));

@@ -3,15 +3,17 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{Buckets, Name};
+
 /// A distribution with three significant digits in HdrHistogram's layout (`lowest` 1 ns, 2048
 /// sub-buckets), kept sparse: readable in JSON, mergeable, and without an upper limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Histogram {
     /// The measure's name, see [`crate::metric::MEASURES`].
-    pub name: String,
+    pub name: Name,
     /// Of tasks, or `all`.
-    pub group: String,
+    pub group: Name,
     /// How many samples were taken, counted apart from the buckets.
     pub count: u64,
     /// The smallest sample, exact; 0 when empty.
@@ -19,7 +21,7 @@ pub struct Histogram {
     /// The largest sample, exact; 0 when empty.
     pub max: u64,
     /// `[lowest value of the bucket, samples in it]`, ascending, no empty ones.
-    pub buckets: Vec<(u64, u64)>,
+    pub buckets: Buckets,
 }
 
 impl Histogram {
@@ -45,7 +47,7 @@ impl Histogram {
 
     /// How many samples are in the buckets; `None` if no number holds as many.
     pub(crate) fn samples(&self) -> Option<u64> {
-        self.buckets.iter().try_fold(0u64, |sum, &(_, samples)| sum.checked_add(samples))
+        self.buckets.iter().try_fold(0u64, |sum, (_, samples)| sum.checked_add(samples))
     }
 
     /// The smallest bucket value below or at which at least `quantile` (0 … 1) of the samples lie;
@@ -56,7 +58,7 @@ impl Histogram {
         }
         let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count);
         let mut seen = 0;
-        for &(value, samples) in &self.buckets {
+        for (value, samples) in self.buckets.iter() {
             seen += samples;
             if seen >= rank {
                 return Some(value.clamp(self.min, self.max));
@@ -69,7 +71,7 @@ impl Histogram {
     /// for all ranks below them. `None` beyond them, and where fewer than four samples are expected
     /// above the quantile, too few for any claim about it.
     pub fn quantile_of_cut(&self, quantile: f64) -> Option<u64> {
-        let kept: u64 = self.buckets.iter().map(|&(_, samples)| samples).sum();
+        let kept: u64 = self.buckets.iter().map(|(_, samples)| samples).sum();
         let rank = (quantile * self.count as f64).ceil() as u64;
         let enough = (1.0 - quantile) * self.count as f64 >= 4.0;
         if enough && rank <= kept && kept <= self.count { self.quantile(quantile) } else { None }
@@ -77,7 +79,7 @@ impl Histogram {
 
     /// The mean of the bucket values, in the samples' unit; `None` when empty.
     pub fn mean(&self) -> Option<f64> {
-        let sum: f64 = self.buckets.iter().map(|&(value, n)| value as f64 * n as f64).sum();
+        let sum: f64 = self.buckets.iter().map(|(value, n)| value as f64 * n as f64).sum();
         (self.count > 0).then(|| sum / self.count as f64)
     }
 
@@ -89,8 +91,8 @@ impl Histogram {
         self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
         self.max = self.max.max(other.max);
         self.count += other.count;
-        let mut merged: std::collections::BTreeMap<u64, u64> = self.buckets.drain(..).collect();
-        for &(value, samples) in &other.buckets {
+        let mut merged: std::collections::BTreeMap<u64, u64> = self.buckets.iter().collect();
+        for (value, samples) in other.buckets.iter() {
             *merged.entry(value).or_default() += samples;
         }
         self.buckets = merged.into_iter().collect();
@@ -123,7 +125,7 @@ pub fn lowest_equivalent(value: u64) -> u64 {
 }
 
 /// [`Histogram::buckets`] from the samples in each place of the array.
-pub fn filled_buckets(samples: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+pub fn filled_buckets(samples: impl Iterator<Item = u64>) -> Buckets {
     let filled = samples.enumerate().filter(|&(_, samples)| samples > 0);
     filled.map(|(bucket, samples)| (lowest_value(bucket), samples)).collect()
 }
@@ -139,7 +141,7 @@ mod tests {
                 count: 1,
                 min: sample,
                 max: sample,
-                buckets: vec![(lowest_equivalent(sample), 1)],
+                buckets: vec![(lowest_equivalent(sample), 1)].into(),
                 ..Histogram::default()
             });
         }
@@ -175,7 +177,7 @@ mod tests {
     fn what_a_cut_tail_leaves_is_exact() {
         let whole = histogram(&(1..=1000).collect::<Vec<_>>());
         let mut cut = whole.clone();
-        cut.buckets.retain(|&(value, _)| value <= 950);
+        cut.buckets = cut.buckets.iter().filter(|&(value, _)| value <= 950).collect();
         for quantile in [0.01, 0.5, 0.95] {
             assert_eq!(cut.quantile_of_cut(quantile), whole.quantile(quantile));
         }

@@ -18,6 +18,7 @@
 //! What is not here: files, clocks, threads, SQL, HTML.
 
 pub mod backend;
+pub mod buckets;
 pub mod check;
 pub mod claim;
 pub mod contestant;
@@ -27,6 +28,7 @@ pub mod knob;
 pub mod machine;
 pub mod measure_key;
 pub mod metric;
+pub mod name;
 pub mod parsers;
 pub mod play;
 pub mod record;
@@ -42,6 +44,7 @@ mod usual;
 pub mod workload;
 
 pub use backend::Backend;
+pub use buckets::Buckets;
 pub use check::{LARGEST_NUMBER, SMALLEST_NUMBER};
 pub use claim::{Claim, Expectation};
 pub use contestant::{Contestant, Policy, PolicyClass, SchedulerChoice};
@@ -51,6 +54,7 @@ pub use knob::{Knob, KnobKind, KnobValue};
 pub use machine::{Clock, Costs, Machine};
 pub use measure_key::{MeasureKey, Statistic};
 pub use metric::{Measure, Metric};
+pub use name::Name;
 pub use record::{ActiveScheduler, Measured, Outcome, Provenance, Record};
 pub use seed::Seed;
 pub use series::Series;

@@ -6,18 +6,19 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Name;
 use crate::metric::{Direction, MEASURES, Unit, measure};
 
 /// One number that every trial of a cell has: a measure, for a distribution one of its quantiles,
 /// of a task group. It is written as `wakeup_latency_ns.p99 fair_waker`, and read back from that.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MeasureKey {
     /// The measure's name, see [`MEASURES`].
-    pub name: String,
+    pub name: Name,
     /// Which number of a distribution; `None` for measures that are one number.
     pub statistic: Option<Statistic>,
     /// The task group, or `all`.
-    pub group: String,
+    pub group: Name,
 }
 
 /// A number of a distribution.
@@ -52,7 +53,7 @@ impl MeasureKey {
     pub fn statistic_name(&self) -> String {
         match self.statistic {
             Some(statistic) => format!("{}.{}", self.name, statistic.word()),
-            None => self.name.clone(),
+            None => self.name.into(),
         }
     }
 
@@ -70,7 +71,7 @@ impl MeasureKey {
     pub fn order(&self) -> impl Ord + use<> {
         let place = MEASURES.iter().position(|measure| measure.name == self.name);
         let place = place.unwrap_or(MEASURES.len());
-        (place, self.name.clone(), self.group != "all", self.group.clone(), self.statistic)
+        (place, self.name, self.group != "all", self.group, self.statistic)
     }
 }
 
@@ -131,7 +132,7 @@ mod tests {
             name in "[a-z_]{1,20}", group in "[a-z0-9_]{1,10}", pick in 0usize..6,
         ) {
             let statistic = Statistic::ALL.get(pick).copied();
-            let key = MeasureKey { name, statistic, group };
+            let key = MeasureKey { name: name.into(), statistic, group: group.into() };
             prop_assert_eq!(key.to_string().parse::<MeasureKey>().unwrap(), key);
         }
     }

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Name;
+
 /// The group of a sum over all task groups, in [`Metric::group`].
 pub const ALL: &str = "all";
 
@@ -14,13 +16,13 @@ pub const PROGRAM: &str = "program";
 #[serde(deny_unknown_fields)]
 pub struct Metric {
     /// A name from [`MEASURES`].
-    pub name: String,
+    pub name: Name,
     /// The task group, or `all`.
-    pub group: String,
+    pub group: Name,
     /// The number, in the measure's unit; `None`: missing.
     pub value: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub missing: Option<String>,
+    pub missing: Option<Name>,
 }
 
 impl Metric {

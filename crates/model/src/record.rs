@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::trial::hex16;
-use crate::{Histogram, Metric, Series, Trace, Trial};
+use crate::{Histogram, Metric, Series, Shared, Trace, Trial};
 
 /// The result of one trial. Records are the only memory: every table and picture is a function of
 /// them.
@@ -143,7 +143,7 @@ impl Measured {
             return self.histograms.push(histogram);
         }
         let (name, group, count) = (&histogram.name, &histogram.group, histogram.count);
-        let kept = histogram.buckets.iter().map(|&(_, samples)| samples).sum();
+        let kept = histogram.buckets.iter().map(|(_, samples)| samples).sum();
         let why = format!("{} of {count} samples are not in the histogram", count.abs_diff(kept));
         let exact = |quantile| histogram.quantile_of_cut(quantile).map(|value| value as f64);
         let numbers = [
@@ -183,7 +183,7 @@ pub struct Provenance {
     pub kernel_sha256: String,
     /// Configuration facts that matter: `HZ`, `preempt`, `sched_ext`, `autogroup`, `rt_runtime_us`,
     /// `rt_period_us`, `timer_slack_ns` …
-    pub kernel_facts: BTreeMap<String, String>,
+    pub kernel_facts: Shared<BTreeMap<String, String>>,
     /// `kvm`, `tcg`, or `none` (live).
     pub accelerator: String,
     /// The processor's model name, as the kernel under test sees it.
@@ -195,8 +195,8 @@ pub struct Provenance {
     /// The number of trials that ran in this boot before this one.
     pub boot_position: u32,
     /// The active scheduler before the workload started.
-    pub scheduler_before: ActiveScheduler,
-    pub scheduler_after: ActiveScheduler,
+    pub scheduler_before: Shared<ActiveScheduler>,
+    pub scheduler_after: Shared<ActiveScheduler>,
     /// Instructions or loop rounds per second that `run_us` was calibrated to; 0 where it does not
     /// apply.
     pub calibration_rounds_per_ms: u64,
@@ -206,7 +206,7 @@ pub struct Provenance {
     pub probe_cost: BTreeMap<String, ProbeCost>,
     /// Versions of the real programs that took part, and the SHA-256 of the scheduler's object (16
     /// digits).
-    pub programs: BTreeMap<String, String>,
+    pub programs: Shared<BTreeMap<String, String>>,
     /// When the trial started, seconds since 1970 on the host; 0 where there is no such clock.
     pub started_unix_s: u64,
     /// Host time that the trial took.

@@ -16,6 +16,12 @@ impl<T> From<T> for Shared<T> {
     }
 }
 
+impl<I, T: FromIterator<I>> FromIterator<I> for Shared<T> {
+    fn from_iter<A: IntoIterator<Item = I>>(items: A) -> Shared<T> {
+        T::from_iter(items).into()
+    }
+}
+
 impl<T> Deref for Shared<T> {
     type Target = T;
 

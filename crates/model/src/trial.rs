@@ -19,7 +19,7 @@ pub struct Trial {
     pub schema: u32,
     pub experiment: String,
     pub backend: Backend,
-    pub contestant: Contestant,
+    pub contestant: Shared<Contestant>,
     /// The workload, with every parameter resolved.
     pub workload: Shared<Workload>,
     pub machine: Shared<Machine>,
@@ -71,7 +71,8 @@ impl Default for Trial {
                 kernel: None,
                 scheduler: SchedulerChoice::Kernel,
                 stands_for_kernel: false,
-            },
+            }
+            .into(),
             workload: Shared::default(),
             machine: Shared::default(),
             seed: Seed(1),

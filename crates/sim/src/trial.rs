@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Runs a trial in this process and makes its record.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use model::{ActiveScheduler, Outcome, Provenance, Record, SchedulerChoice, Trial};
@@ -26,7 +25,7 @@ pub fn run_ops(trial: &Trial, ops: Option<Rc<dyn Ops>>, layout: TaskLayout) -> R
     let mut record = Record::without_measurement(trial.clone(), outcome, provenance(trial, &name));
     if core.ext.exit().is_some() {
         record.provenance.scheduler_after =
-            ActiveScheduler { sched_ext_ops: String::new(), ..disabled(&record.provenance) };
+            ActiveScheduler { sched_ext_ops: String::new(), ..disabled(&record.provenance) }.into();
     }
     record.measured = core.measured();
     model::play::sums::add_totals(&mut record.measured, &trial.workload.totals);
@@ -111,7 +110,7 @@ fn unsupported(choice: &SchedulerChoice) -> String {
 }
 
 fn disabled(provenance: &Provenance) -> ActiveScheduler {
-    ActiveScheduler { sched_ext_state: "disabled".into(), ..provenance.scheduler_before.clone() }
+    ActiveScheduler { sched_ext_state: "disabled".into(), ..(*provenance.scheduler_before).clone() }
 }
 
 fn provenance(trial: &Trial, ops: &str) -> Provenance {
@@ -126,13 +125,13 @@ fn provenance(trial: &Trial, ops: &str) -> Provenance {
     Provenance {
         fairground: env!("CARGO_PKG_VERSION").into(),
         kernel_release: "simulated".into(),
-        kernel_facts: BTreeMap::from(facts.map(|(name, value)| (name.to_owned(), value))),
+        kernel_facts: facts.map(|(name, value)| (name.to_owned(), value)).into_iter().collect(),
         accelerator: "none".into(),
         cpu_model: "simulated".into(),
         cpus: trial.machine.cpus,
         boot_id: trial.boot.to_string(),
-        scheduler_before: active.clone(),
-        scheduler_after: active,
+        scheduler_before: active.clone().into(),
+        scheduler_after: active.into(),
         probes: "exact counts".into(),
         ..Provenance::default()
     }

@@ -130,7 +130,7 @@ fn trial(experiment: &Experiment, seed: Seed, draft: &Draft, place: &Place) -> T
         schema: SCHEMA,
         experiment: experiment.name.clone(),
         backend: draft.backend,
-        contestant: on_backend(draft.contestant, draft.backend),
+        contestant: on_backend(draft.contestant, draft.backend).into(),
         workload: draft.workload.clone().into(),
         machine: draft.machine.clone().into(),
         seed: seed.derive(&purpose),

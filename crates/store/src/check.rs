@@ -42,12 +42,12 @@ impl Store {
             Err(StoreError::Broken { doing, .. }) => checked.damage.push(format!("cannot {doing}")),
             Err(error) => checked.damage.push(error.to_string()),
         }
-        let Ok(rows) = self.rows(&Filter::default()) else {
+        let Ok(ids) = self.record_ids(&Filter::default()) else {
             checked.damage.push("the records cannot be listed".into());
             return Ok(checked);
         };
-        for (id, row) in rows {
-            match self.record(id, row, true) {
+        for id in ids {
+            match self.record(id, true) {
                 Ok(_) => checked.records += 1,
                 Err(Unread::Damaged(damage)) => checked.damage.push(damage.to_string()),
                 Err(Unread::Failed(error)) => return Err(self.failed("read a record", error)),

@@ -2,11 +2,14 @@
 //! Reading: records come back exactly as they went in. Those that do not are named and set aside,
 //! and never make the others unreadable.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use model::shared::Seen;
-use model::{Histogram, Measured, Metric, Record, Seed, Series};
+use model::{
+    ActiveScheduler, Contestant, Histogram, Machine, Measured, Metric, Name, Record, Seed, Series,
+    Workload,
+};
 use rusqlite::{Row, ffi::ErrorCode, named_params, types::Type};
 
 use crate::{SchedulerSource, Session, Store, StoreError};
@@ -60,14 +63,13 @@ impl Store {
 
     /// The records, by campaign, then in the order of the plan, and which of them are damaged.
     pub fn read(&self, filter: &Filter) -> Result<Read, StoreError> {
-        let rows = self.rows(filter).map_err(|error| self.failed("read the records", error))?;
-        let mut read = Read::default();
-        let (mut workloads, mut machines) = (Seen::default(), Seen::default());
-        for (id, row) in rows {
-            match self.record(id, row, filter.traces) {
+        let ids =
+            self.record_ids(filter).map_err(|error| self.failed("read the records", error))?;
+        let (mut read, mut alike) = (Read::default(), Alike::default());
+        for id in ids {
+            match self.record(id, filter.traces) {
                 Ok(mut record) => {
-                    workloads.share(&mut record.trial.workload);
-                    machines.share(&mut record.trial.machine);
+                    alike.share(&mut record);
                     read.records.push(record);
                 }
                 Err(Unread::Damaged(damage)) => read.damaged.push(damage),
@@ -77,30 +79,32 @@ impl Store {
         Ok(read)
     }
 
-    /// The numbers of the chosen records with their rows, as far as those make sense.
-    pub(crate) fn rows(&self, filter: &Filter) -> rusqlite::Result<Vec<NumberedRow>> {
-        let columns = "SELECT record, trial_id, trial, outcome_json, provenance, measured_hash";
-        let sql = format!("{columns} {CHOSEN} {ANSWERS} ORDER BY campaign, position, record");
-        self.all(&sql, parameters!(filter), |row| Ok((row.get(0)?, RecordRow::read(row))))
+    /// The numbers of the chosen records.
+    pub(crate) fn record_ids(&self, filter: &Filter) -> rusqlite::Result<Vec<i64>> {
+        let sql = format!("SELECT record {CHOSEN} {ANSWERS} ORDER BY campaign, position, record");
+        self.all(&sql, parameters!(filter), |row| row.get(0))
     }
 
-    pub(crate) fn record(
-        &self,
-        id: i64,
-        row: rusqlite::Result<RecordRow>,
-        with_trace: bool,
-    ) -> Result<Record, Unread> {
+    fn row(&self, id: i64) -> rusqlite::Result<RecordRow> {
+        let columns = "trial_id, trial, outcome_json, provenance, measured_hash";
+        let sql = format!("SELECT {columns} FROM records WHERE record = ?1");
+        let row = self.all(&sql, [id], RecordRow::read)?.pop();
+        row.ok_or(rusqlite::Error::QueryReturnedNoRows)
+    }
+
+    pub(crate) fn record(&self, id: i64, with_trace: bool) -> Result<Record, Unread> {
         let damaged = |trial_id: &str, why: String| {
             Unread::Damaged(Damage { what: "record", id, trial_id: trial_id.into(), why })
         };
-        let row = row.map_err(|error| damaged("", reason(&error)))?;
-        let unread = |error: rusqlite::Error| {
+        let unread_of = |trial_id: &str, error: rusqlite::Error| {
             if is_of_row(&error) {
-                damaged(&row.trial_id, reason(&error))
+                damaged(trial_id, reason(&error))
             } else {
                 Unread::Failed(error)
             }
         };
+        let row = self.row(id).map_err(|error| unread_of("", error))?;
+        let unread = |error| unread_of(&row.trial_id, error);
         let mut record = row.decode().map_err(|error| damaged(&row.trial_id, error.to_string()))?;
         record.measured = self.measured(id).map_err(unread)?;
         if record.measured.hash() != row.measured_hash {
@@ -126,10 +130,10 @@ impl Store {
         let sql = "SELECT name, grp, value, missing FROM metrics WHERE record = ?1 ORDER BY rowid";
         self.all(sql, [record], |row| {
             Ok(Metric {
-                name: row.get(0)?,
-                group: row.get(1)?,
+                name: name(row, 0)?,
+                group: name(row, 1)?,
                 value: row.get(2)?,
-                missing: row.get(3)?,
+                missing: optional_name(row, 3)?,
             })
         })
     }
@@ -139,8 +143,8 @@ impl Store {
                    WHERE record = ?1 ORDER BY rowid";
         self.all(sql, [record], |row| {
             Ok(Histogram {
-                name: row.get(0)?,
-                group: row.get(1)?,
+                name: name(row, 0)?,
+                group: name(row, 1)?,
                 count: unsigned(row, 2)?,
                 min: unsigned(row, 3)?,
                 max: unsigned(row, 4)?,
@@ -154,11 +158,11 @@ impl Store {
                    WHERE record = ?1 ORDER BY rowid";
         self.all(sql, [record], |row| {
             Ok(Series {
-                name: row.get(0)?,
+                name: name(row, 0)?,
                 interval_ns: unsigned(row, 1)?,
                 end_ns: unsigned(row, 2)?,
                 values: decoded(row, 3)?,
-                missing: row.get(4)?,
+                missing: optional_name(row, 4)?,
             })
         })
     }
@@ -265,7 +269,30 @@ pub(crate) enum Unread {
     Failed(rusqlite::Error),
 }
 
-pub(crate) type NumberedRow = (i64, rusqlite::Result<RecordRow>);
+/// What many records have alike is kept once: 100,000 trials of a cell have one workload.
+#[derive(Default)]
+struct Alike {
+    contestants: Seen<Contestant>,
+    workloads: Seen<Workload>,
+    machines: Seen<Machine>,
+    facts: Seen<BTreeMap<String, String>>,
+    active: Seen<ActiveScheduler>,
+}
+
+impl Alike {
+    fn share(&mut self, record: &mut Record) {
+        let (trial, provenance) = (&mut record.trial, &mut record.provenance);
+        self.contestants.share(&mut trial.contestant);
+        self.workloads.share(&mut trial.workload);
+        self.machines.share(&mut trial.machine);
+        for facts in [&mut provenance.kernel_facts, &mut provenance.programs] {
+            self.facts.share(facts);
+        }
+        for active in [&mut provenance.scheduler_before, &mut provenance.scheduler_after] {
+            self.active.share(active);
+        }
+    }
+}
 
 fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
     let id: i64 = row.get(0)?;
@@ -284,7 +311,7 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
 }
 
 /// A row of `records`, not yet decoded, so that an error can name its number.
-pub(crate) struct RecordRow {
+struct RecordRow {
     trial_id: String,
     trial: String,
     outcome: String,
@@ -295,11 +322,11 @@ pub(crate) struct RecordRow {
 impl RecordRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<RecordRow> {
         Ok(RecordRow {
-            trial_id: row.get(1)?,
-            trial: row.get(2)?,
-            outcome: row.get(3)?,
-            provenance: row.get(4)?,
-            measured_hash: row.get(5)?,
+            trial_id: row.get(0)?,
+            trial: row.get(1)?,
+            outcome: row.get(2)?,
+            provenance: row.get(3)?,
+            measured_hash: row.get(4)?,
         })
     }
 
@@ -310,6 +337,14 @@ impl RecordRow {
             serde_json::from_str(&self.provenance)?,
         ))
     }
+}
+
+fn name(row: &Row<'_>, column: usize) -> rusqlite::Result<Name> {
+    Ok(row.get_ref(column)?.as_str()?.into())
+}
+
+fn optional_name(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Name>> {
+    Ok(row.get_ref(column)?.as_str_or_null()?.map(Name::from))
 }
 
 fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {

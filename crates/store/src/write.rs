@@ -152,6 +152,7 @@ fn insert_parts(transaction: &Transaction<'_>, id: i64, record: &Record) -> rusq
     let sql = "INSERT INTO metrics (record, name, grp, value, missing) VALUES (?1, ?2, ?3, ?4, ?5)";
     let mut insert = transaction.prepare_cached(sql)?;
     for Metric { name, group, value, missing } in &record.measured.metrics {
+        let (name, group, missing) = (name.as_str(), group.as_str(), missing.as_deref());
         insert.execute(params![id, name, group, value, missing])?;
     }
     let sql = "INSERT INTO histograms (record, name, grp, count, min, max, buckets)
@@ -159,6 +160,7 @@ fn insert_parts(transaction: &Transaction<'_>, id: i64, record: &Record) -> rusq
     let mut insert = transaction.prepare_cached(sql)?;
     for Histogram { name, group, count, min, max, buckets } in &record.measured.histograms {
         let (count, min, max) = (integer(*count)?, integer(*min)?, integer(*max)?);
+        let (name, group) = (name.as_str(), group.as_str());
         insert.execute(params![id, name, group, count, min, max, json(buckets)?])?;
     }
     let sql = "INSERT INTO series (record, name, interval_ns, end_ns, points, missing)
@@ -166,6 +168,7 @@ fn insert_parts(transaction: &Transaction<'_>, id: i64, record: &Record) -> rusq
     let mut insert = transaction.prepare_cached(sql)?;
     for Series { name, interval_ns, end_ns, values, missing } in &record.measured.series {
         let (interval_ns, end_ns) = (integer(*interval_ns)?, integer(*end_ns)?);
+        let (name, missing) = (name.as_str(), missing.as_deref());
         insert.execute(params![id, name, interval_ns, end_ns, json(values)?, missing])?;
     }
     if let Some(trace) = &record.trace {

@@ -91,7 +91,7 @@ fn rough_bytes(record: &Record) -> usize {
     const METRIC: usize = 150;
     const EVENT: usize = 100;
     let Measured { metrics, histograms, series } = &record.measured;
-    let buckets: usize = histograms.iter().map(|histogram| histogram.buckets.len()).sum();
+    let buckets: usize = histograms.iter().map(|histogram| histogram.buckets.iter().count()).sum();
     let points: usize = series.iter().map(|series| series.values.len()).sum();
     let lists = histograms.len() + series.len() + metrics.len() + record.provenance.printed.len();
     let printed: usize = record.provenance.printed.iter().map(String::len).sum();

@@ -183,9 +183,15 @@ mod tests {
         type Forgery = fn(&mut Record);
         let whole = || Histogram::from_samples("wakeup_latency_ns", "all", &[7]);
         let forgeries: [(Forgery, &str); 6] = [
-            (|record| record.measured.histograms[0].buckets.push((9, u64::MAX)), "is not whole"),
+            (
+                |record| record.measured.histograms[0].buckets = vec![(9, u64::MAX)].into(),
+                "is not whole",
+            ),
             (|record| record.measured.histograms[0].max = u64::MAX, "is not whole"),
-            (|record| record.measured.metrics[0].name = "x".repeat(5 << 20), "name is too long"),
+            (
+                |record| record.measured.metrics[0].name = "x".repeat(5 << 20).into(),
+                "name is too long",
+            ),
             (|record| record.measured.metrics[0].missing = Some("x".into()), "neither a number"),
             (|record| record.provenance.printed = vec!["x".repeat(5 << 20)], "a text of it has"),
             (

@@ -148,7 +148,8 @@ fn trial(workload: &str, source: &Source, backend: Backend) -> Trial {
             kernel: None,
             scheduler,
             stands_for_kernel: false,
-        },
+        }
+        .into(),
         workload: workload.into(),
         machine: machine.into(),
         timeout_ms: 20_000,

@@ -130,7 +130,8 @@ impl Scenario {
                 kernel: None,
                 scheduler,
                 stands_for_kernel: false,
-            },
+            }
+            .into(),
             workload: self.workload().into(),
             machine: machine.into(),
             boot: self.cpus,

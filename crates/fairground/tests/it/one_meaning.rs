@@ -206,7 +206,8 @@ fn trial(workload: Workload) -> Trial {
             kernel: None,
             scheduler,
             stands_for_kernel: false,
-        },
+        }
+        .into(),
         workload: workload.into(),
         machine: Machine { cpus: CPUS, hz: 1_000, ..Machine::default() }.into(),
         ..Trial::default()

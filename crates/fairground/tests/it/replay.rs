@@ -65,7 +65,7 @@ fn recorded(bench: &Bench, scheduler: &str) -> Record {
 /// The sum and the number of a group's waits.
 fn run_delay(record: &Record, group: &str) -> (f64, f64) {
     let waits = record.measured.histogram("run_delay_ns", group).expect("waits");
-    let sum: f64 = waits.buckets.iter().map(|&(ns, count)| ns as f64 * count as f64).sum();
+    let sum: f64 = waits.buckets.iter().map(|(ns, count)| ns as f64 * count as f64).sum();
     (sum, waits.count as f64)
 }
 

@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use model::Histogram;
 use model::histogram::{bucket, filled_buckets};
+use model::{Buckets, Histogram};
 
 /// Types for which all-zero bytes are a valid, empty value and that may be changed by many at once.
 ///
@@ -124,7 +124,7 @@ impl SharedHistogram {
             count,
             min: if count == 0 { 0 } else { !self.words[MIN_COMPLEMENT].load(Relaxed) },
             max: self.words[MAX].load(Relaxed),
-            buckets: if count == 0 { Vec::new() } else { filled_buckets(samples) },
+            buckets: if count == 0 { Buckets::default() } else { filled_buckets(samples) },
         }
     }
 }

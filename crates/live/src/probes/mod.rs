@@ -258,7 +258,7 @@ impl Probes {
         let retired = self.stopped_retired.get(group);
         let (mut sum, wakeups, other_waits) = reading::group(members, &retired, window);
         let read = |measure, tally: &ProbeTally| Histogram {
-            group: self.groups[group].clone(),
+            group: self.groups[group].as_str().into(),
             ..reading::histogram(&self.histograms, group, measure, tally)
         };
         sum.wakeup_latency =

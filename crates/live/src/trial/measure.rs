@@ -102,7 +102,7 @@ impl Sheet {
         if !histogram.is_complete() {
             return self.missing(name, group, "the histogram and its count of samples differ");
         }
-        let (name, group) = (name.to_owned(), group.to_owned());
+        let (name, group) = (name.into(), group.into());
         self.measured.histograms.push(Histogram { name, group, ..histogram.clone() });
     }
 

@@ -67,7 +67,7 @@ fn answer(
         return Outcome::Unsupported { reason }.into();
     }
     provenance.calibration_rounds_per_ms = rounds_per_ms(context);
-    provenance.programs = versions(trial, context);
+    provenance.programs = versions(trial, context).into();
     if let Err(outcome) = preparation::prepare(trial, context.folder.as_deref()) {
         return outcome.into();
     }
@@ -76,7 +76,7 @@ fn answer(
         Err(outcome) => return outcome.into(),
     };
     provenance.notes.extend(under_test.notes());
-    provenance.scheduler_before = active();
+    provenance.scheduler_before = active().into();
     if let Err(outcome) = under_test.verify_before(&provenance.scheduler_before) {
         under_test.stop();
         provenance.printed = under_test.printed();
@@ -84,7 +84,7 @@ fn answer(
     }
     let played = play(trial, context, provenance, &mut under_test, begins);
     if provenance.scheduler_after == Default::default() {
-        provenance.scheduler_after = active();
+        provenance.scheduler_after = active().into();
     }
     let verdict = under_test.verify_after(&provenance.scheduler_after);
     under_test.stop();
@@ -143,7 +143,7 @@ fn play(
         periodic: Periodic::new(trial.workload.reloads, duration_ns, &mut reload),
     };
     let played = player::play(&trial.workload, options);
-    provenance.scheduler_after = after.unwrap_or_default();
+    provenance.scheduler_after = after.unwrap_or_default().into();
     played
 }
 

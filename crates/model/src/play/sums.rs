@@ -81,7 +81,9 @@ fn together(name: &str, group: &str, value: Option<f64>) -> Metric {
 }
 
 fn add_total(measured: &mut Measured, total: &Total, name: &str, sum: impl Fn(&[f64]) -> f64) {
-    let is_part = |metric: &&Metric| metric.name == name && total.groups.contains(&metric.group);
+    let is_part = |metric: &&Metric| {
+        metric.name == name && total.groups.iter().any(|part| metric.group == *part)
+    };
     let parts: Vec<Option<f64>> =
         measured.metrics.iter().filter(is_part).map(|metric| metric.value).collect();
     if parts.is_empty() {
@@ -92,7 +94,7 @@ fn add_total(measured: &mut Measured, total: &Total, name: &str, sum: impl Fn(&[
 }
 
 fn pool(measured: &mut Measured, total: &Total, name: &str) {
-    let is_part = |group: &String| total.groups.contains(group);
+    let is_part = |group: &str| total.groups.iter().any(|part| part == group);
     let parts = measured
         .histograms
         .iter()
@@ -105,7 +107,7 @@ fn pool(measured: &mut Measured, total: &Total, name: &str) {
     if measured.metrics.iter().any(|metric| metric.name == name && is_part(&metric.group)) {
         measured.metrics.push(Metric::missing(name, &total.name, PART_MISSING));
     } else {
-        let (name, group) = (name.to_owned(), total.name.clone());
+        let (name, group) = (name.into(), total.name.as_str().into());
         measured.histograms.push(Histogram { name, group, ..all });
     }
 }
@@ -163,7 +165,7 @@ mod tests {
 
     fn why(measured: &Measured, name: &str, group: &str) -> Option<String> {
         let found = measured.metrics.iter().find(|m| m.name == name && m.group == group)?;
-        found.missing.clone()
+        found.missing.map(String::from)
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Name;
 use crate::metric::Unit;
 
 /// One number over the time of a trial, for the whole workload.
@@ -14,7 +15,7 @@ use crate::metric::Unit;
 #[serde(deny_unknown_fields)]
 pub struct Series {
     /// A name from [`SERIES`].
-    pub name: String,
+    pub name: Name,
     /// The length of an interval: 10 ms times a power of two; 0 where the series is missing.
     pub interval_ns: u64,
     /// Where the last interval ends, from the common start: its length is 0.5 to 1.5 times that of
@@ -23,7 +24,7 @@ pub struct Series {
     /// One for each interval, in the series' unit; at most [`POINTS_MAX`].
     pub values: Vec<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub missing: Option<String>,
+    pub missing: Option<Name>,
 }
 
 impl Series {

@@ -104,7 +104,7 @@ fn contestants(comparison: &Comparison, records: &[Record]) -> Markup {
     let mut known: Vec<(&str, &Contestant)> = Vec::new();
     for name in &comparison.contestants {
         for record in records.iter().filter(|record| record.trial.contestant.name == *name) {
-            let contestant = (name.as_str(), &record.trial.contestant);
+            let contestant = (name.as_str(), &*record.trial.contestant);
             if !known.contains(&contestant) {
                 known.push(contestant);
             }

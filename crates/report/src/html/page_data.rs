@@ -269,8 +269,8 @@ fn row_data(row: &Row, numbers: &[BTreeMap<MeasureKey, f64>], with_values: bool)
     let value = |numbers: &BTreeMap<MeasureKey, f64>| numbers.get(&row.measure).copied().map(Short);
     RowData {
         key: row.measure.to_string(),
-        name: row.measure.name.clone(),
-        group: row.measure.group.clone(),
+        name: row.measure.name.into(),
+        group: row.measure.group.into(),
         label: units::measure(&row.measure),
         unit: row.unit,
         direction: row.direction,
@@ -321,7 +321,7 @@ pub fn distributions(
     contestants: &[String],
     wanted: &dyn Fn(&Histogram) -> bool,
 ) -> Vec<Distribution> {
-    let mut pooled: BTreeMap<(&str, &str), Vec<Histogram>> = BTreeMap::new();
+    let mut pooled: BTreeMap<(&str, &str), Vec<Bins>> = BTreeMap::new();
     for record in records.iter().filter(|record| record.outcome.is_ok()) {
         let name = &record.trial.contestant.name;
         let Some(place) = contestants.iter().position(|known| known == name) else { continue };
@@ -329,25 +329,29 @@ pub fn distributions(
         for histogram in complete.filter(|histogram| wanted(histogram)) {
             let key = (histogram.name.as_str(), histogram.group.as_str());
             let by_contestant =
-                pooled.entry(key).or_insert_with(|| vec![Histogram::default(); contestants.len()]);
-            by_contestant[place].merge(histogram);
+                pooled.entry(key).or_insert_with(|| vec![Bins::new(); contestants.len()]);
+            add(&mut by_contestant[place], histogram);
         }
     }
-    let distribution = |((name, group), pooled): ((&str, &str), Vec<Histogram>)| Distribution {
+    let distribution = |((name, group), pooled): ((&str, &str), Vec<Bins>)| Distribution {
         name: name.into(),
         group: group.into(),
-        contestants: pooled.iter().map(|whole| Pooled { bins: bins(whole) }).collect(),
+        contestants: pooled
+            .into_iter()
+            .map(|bins| Pooled { bins: bins.into_iter().collect() })
+            .collect(),
     };
     pooled.into_iter().map(distribution).collect()
 }
 
-fn bins(histogram: &Histogram) -> Vec<(i32, u64)> {
-    let mut bins: BTreeMap<i32, u64> = BTreeMap::new();
-    for &(value, samples) in &histogram.buckets {
+/// The samples in each bin.
+type Bins = BTreeMap<i32, u64>;
+
+fn add(bins: &mut Bins, histogram: &Histogram) {
+    for (value, samples) in histogram.buckets.iter() {
         let bin = ((value.max(1) as f64).log10() * BINS_PER_DECADE).floor() as i32;
         *bins.entry(bin).or_default() += samples;
     }
-    bins.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -357,8 +361,9 @@ mod tests {
     #[test]
     fn bins_keep_every_sample() {
         let samples: Vec<u64> = (0..3_000).collect();
-        let bins = bins(&Histogram::from_samples("latency", "all", &samples));
+        let mut bins = Bins::new();
+        add(&mut bins, &Histogram::from_samples("latency", "all", &samples));
         assert_eq!(bins.iter().map(|(_, samples)| samples).sum::<u64>(), 3_000);
-        assert_eq!(bins[0], (0, 2), "0 and 1 ns share the first bin");
+        assert_eq!(bins[&0], 2, "0 and 1 ns share the first bin");
     }
 }

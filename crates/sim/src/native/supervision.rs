@@ -8,7 +8,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use compile::native::{Native, find_line};
-use model::{ActiveScheduler, KnobValue, Measured, Outcome, Record, SchedulerChoice, Trace, Trial};
+use model::{
+    ActiveScheduler, KnobValue, Measured, Outcome, Record, SchedulerChoice, Shared, Trace, Trial,
+};
 use serde::{Deserialize, Serialize};
 
 use super::isolate::{Patience, ProcessEnd, isolated};
@@ -63,8 +65,8 @@ struct Answer {
     outcome: Outcome,
     measured: Measured,
     trace: Option<Trace>,
-    before: ActiveScheduler,
-    after: ActiveScheduler,
+    before: Shared<ActiveScheduler>,
+    after: Shared<ActiveScheduler>,
     printed: Vec<String>,
 }
 

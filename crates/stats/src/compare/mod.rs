@@ -25,7 +25,7 @@ use crate::compare::shift::{Shift, median_interval, p_value, shift};
 use crate::compare::verdict::{Verdict, judge};
 use crate::number::interval::{CONFIDENCE, TRIALS_NEEDED};
 use crate::number::median::median;
-use crate::records::columns::{CellKey, Column, boots, cells, columns, headlines};
+use crate::records::columns::{CellKey, Column, Numbers, boots, cells, headlines};
 use crate::records::pairing::{MatchedPairs, SeedCounts};
 use model::MeasureKey;
 
@@ -112,10 +112,12 @@ fn compare_cell(
     let headlines = headlines(records);
     let judge = Judge { contestants, options, clock, scatter: scatter(options, trial) };
     let wanted = |measure: &MeasureKey| !options.headlines_only || headlines.contains(measure);
-    let mut rows: Vec<Row> = columns(records)
+    let numbers = Numbers::new(records);
+    let mut rows: Vec<Row> = numbers
+        .keys()
         .into_iter()
-        .filter(|(measure, _)| wanted(measure))
-        .map(|(measure, columns)| judge.row(measure, &columns, &headlines))
+        .filter(wanted)
+        .map(|measure| judge.row(measure, &numbers.columns(&measure), &headlines))
         .collect();
     rows.sort_by_cached_key(|row| {
         let place = headlines.iter().position(|headline| *headline == row.measure);

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::number::distributions::student_quantile;
 use crate::records::columns::headlines;
-use crate::records::columns::{Column, cells, columns};
+use crate::records::columns::{Column, Numbers, cells};
 use model::MeasureKey;
 
 /// The fewest trials from which a scatter is estimated.
@@ -67,12 +67,12 @@ fn squares(values: &[f64]) -> f64 {
 pub fn scatter(records: &[Record]) -> Vec<Scatter> {
     let mut all = Vec::new();
     for (key, records) in cells(records) {
-        let columns = columns(&records);
         if records[0].trial.clock() == Clock::Virtual {
             continue;
         }
+        let numbers = Numbers::new(&records);
         for measure in headlines(&records).into_iter().filter(MeasureKey::judges) {
-            let groups = columns.get(&measure).map(units).unwrap_or_default();
+            let groups = units(&numbers.columns(&measure));
             let Some(deviation) = deviation(&groups) else { continue };
             all.push(Scatter {
                 backend: key.backend,

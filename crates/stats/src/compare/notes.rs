@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::trial::hex16;
-use model::{Clock, Histogram, Record};
+use model::{Clock, Histogram, Measured, Record};
 
 use crate::compare::comparison::Cell;
 use crate::compare::family::powerless;
 use crate::number::interval::TRIALS_NEEDED;
 use crate::number::median::outliers;
-use crate::records::columns::{self as samples, Column, columns};
+use crate::records::columns::{self as samples, Column, Numbers};
 use crate::series::change_points::level_changes;
 use model::MeasureKey;
 
@@ -47,11 +47,15 @@ fn lost_samples(records: &[Record]) -> Option<String> {
 
 /// Trials under a virtual clock that were not repeated exactly.
 fn unrepeatable(records: &[Record]) -> Option<String> {
-    let mut hashes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut repeated: BTreeMap<String, Vec<&Measured>> = BTreeMap::new();
     for record in records.iter().filter(|record| record.trial.clock() == Clock::Virtual) {
-        hashes.entry(record.trial.id()).or_default().insert(record.measured.hash());
+        repeated.entry(record.trial.id()).or_default().push(&record.measured);
     }
-    let differing = hashes.values().filter(|hashes| hashes.len() > 1).count();
+    // As they were stored, where two numbers that look alike can differ in their bytes.
+    let differ = |all: &&Vec<&Measured>| {
+        all.len() > 1 && all.iter().map(|one| one.hash()).collect::<BTreeSet<_>>().len() > 1
+    };
+    let differing = repeated.values().filter(differ).count();
     (differing > 0).then(|| {
         format!(
             "{differing} trial(s) under a virtual clock gave different measurements when repeated: \
@@ -127,9 +131,9 @@ fn unusual(records: &[Record], cells: &[Cell]) -> Vec<String> {
         if cell.clock == Clock::Virtual {
             continue;
         }
-        let columns = columns(records);
+        let numbers = Numbers::new(records);
         for row in cell.headline() {
-            let Some(by_contestant) = columns.get(&row.measure) else { continue };
+            let by_contestant = numbers.columns(&row.measure);
             let place = format!("`{}` of {}", row.measure, cell.label());
             let flagged = by_contestant.values().map(|column| outliers(&column.values()));
             far.push((flagged.sum::<usize>(), place.clone()));

@@ -116,8 +116,8 @@ mod tests {
 
     /// A thousand samples from `low` on, `step` apart.
     fn histogram(low: u64, step: u64) -> Histogram {
-        let buckets: Vec<(u64, u64)> = (0..1000).map(|at| (low + at * step, 1)).collect();
-        let (min, max) = (buckets[0].0, buckets[999].0);
+        let buckets = (0..1000).map(|at| (low + at * step, 1)).collect();
+        let (min, max) = (low, low + 999 * step);
         Histogram { count: 1000, min, max, buckets, ..Histogram::default() }
     }
 

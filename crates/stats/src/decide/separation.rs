@@ -18,7 +18,7 @@ use crate::compare::verdict::differ;
 use crate::number::median::median;
 use crate::rank::holm::ALPHA;
 use crate::rank::rank_sum::smallest;
-use crate::records::columns::{Column, cells, columns};
+use crate::records::columns::{Column, Numbers, cells};
 use model::MeasureKey;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,9 +73,9 @@ struct TrialRange {
 fn looks<'a>(records: &[Record], comparison: &'a Comparison) -> Vec<Look<'a>> {
     let mut looks = Vec::new();
     for (cell, records) in comparison.cells.iter().zip(cells(records).values()) {
-        let mut columns = columns(records);
+        let numbers = Numbers::new(records);
         for row in cell.headline() {
-            let sides = columns.remove(&row.measure).unwrap_or_default().into_iter();
+            let sides = numbers.columns(&row.measure).into_iter();
             let sides = sides.filter_map(|(name, column)| Some((name, side(&column, cell.clock)?)));
             let (measure, unit) = (row.measure.clone(), row.unit);
             looks.push(Look { cell, measure, unit, sides: sides.collect() });

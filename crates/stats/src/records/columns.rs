@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Backend, Clock, Histogram, MeasureKey, Record, Seed, Statistic};
+use model::{
+    Backend, Clock, Histogram, MeasureKey, Measured, Metric, Name, Record, Seed, Statistic,
+};
 
 use crate::number::quantile::quantile;
 use crate::resample::bootstrap::Clusters;
@@ -130,34 +132,79 @@ pub(crate) fn boots(samples: &[Sample]) -> Clusters {
     Clusters::new(samples.iter().map(|sample| sample.boot))
 }
 
+/// The columns of a measure, by contestant.
+pub(crate) type ByContestant = BTreeMap<String, Column>;
+
 /// The columns of a cell, by measure and contestant.
-pub(crate) type Columns = BTreeMap<MeasureKey, BTreeMap<String, Column>>;
+pub(crate) type Columns = BTreeMap<MeasureKey, ByContestant>;
 
 /// The numbers of all `ok` records of a cell. Under a virtual clock a repeated trial is the same
 /// measurement again and counts once.
 pub(crate) fn columns(records: &[&Record]) -> Columns {
-    let mut columns = Columns::new();
-    let mut seen = BTreeSet::new();
-    let boots: BTreeSet<_> = records.iter().map(|record| boot(record)).collect();
-    let boots: BTreeMap<_, u32> = boots.into_iter().zip(0..).collect();
-    for record in records.iter().filter(|record| record.outcome.is_ok()) {
-        if record.trial.clock() == Clock::Virtual && !seen.insert(record.trial.id()) {
-            continue;
+    let numbers = Numbers::new(records);
+    numbers.keys().into_iter().map(|key| (key, numbers.columns(&key))).collect()
+}
+
+/// The records whose numbers count, and where each number is in them, so that those of one measure
+/// can be had at a time: all measures of 100,000 trials need much memory.
+pub(crate) struct Numbers<'a> {
+    /// Each with the place of its form and of its boot.
+    records: Vec<(&'a Record, usize, u32)>,
+    forms: Vec<Form>,
+}
+
+impl<'a> Numbers<'a> {
+    pub fn new(records: &[&'a Record]) -> Numbers<'a> {
+        let boots: BTreeSet<_> = records.iter().map(|record| boot(record)).collect();
+        let boots: BTreeMap<_, u32> = boots.into_iter().zip(0..).collect();
+        let mut numbers = Numbers { records: Vec::new(), forms: Vec::new() };
+        let mut seen = BTreeSet::new();
+        for &record in records.iter().filter(|record| record.outcome.is_ok()) {
+            if record.trial.clock() == Clock::Virtual && !seen.insert(record.trial.id()) {
+                continue;
+            }
+            let form = numbers.form(&record.measured);
+            numbers.records.push((record, form, boots[&boot(record)]));
         }
-        let sample = |value| {
-            let block = record.trial.pairing_key().map(|(block, _)| block);
-            Sample { boot: boots[&boot(record)], block, seed: record.trial.seed, value }
-        };
-        for (key, value) in values(record) {
-            let contestant = record.trial.contestant.name.clone();
-            let column = columns.entry(key).or_default().entry(contestant).or_default();
-            match value {
-                Ok(value) => column.samples.push(sample(value)),
-                Err(reason) => *column.missing.entry(reason).or_default() += 1,
+        numbers
+    }
+
+    /// The place of the form that a record has.
+    fn form(&mut self, measured: &Measured) -> usize {
+        let known = self.forms.iter().position(|form| form.fits(measured));
+        known.unwrap_or_else(|| {
+            self.forms.push(Form::new(measured));
+            self.forms.len() - 1
+        })
+    }
+
+    /// Every measure that a record has a number of, or misses.
+    pub fn keys(&self) -> BTreeSet<MeasureKey> {
+        self.forms.iter().flat_map(|form| form.places.keys().copied()).collect()
+    }
+
+    pub fn columns(&self, key: &MeasureKey) -> ByContestant {
+        let mut columns = ByContestant::new();
+        for &(record, form, boot) in &self.records {
+            let places = self.forms[form].places.get(key);
+            for &place in places.into_iter().flatten() {
+                let name = &record.trial.contestant.name;
+                if !columns.contains_key(name) {
+                    columns.insert(name.clone(), Column::default());
+                }
+                let Some(column) = columns.get_mut(name) else { continue };
+                let block = record.trial.pairing_key().map(|(block, _)| block);
+                match value(&record.measured, place) {
+                    Ok(value) => {
+                        let seed = record.trial.seed;
+                        column.samples.push(Sample { boot, block, seed, value });
+                    }
+                    Err(reason) => *column.missing.entry(reason).or_default() += 1,
+                }
             }
         }
+        columns
     }
-    columns
 }
 
 /// Planned boot and real boot: a crash in between makes two.
@@ -165,30 +212,65 @@ fn boot(record: &Record) -> (u32, &str) {
     (record.trial.boot, &record.provenance.boot_id)
 }
 
-/// Every number of a record, or why it is missing.
-pub fn values(record: &Record) -> Vec<(MeasureKey, Result<f64, String>)> {
-    let metrics = record.measured.metrics.iter().map(|metric| {
-        // Imported records may have single quantiles of a distribution: `wakeup_latency_ns.p99`.
-        let key = format!("{} {}", metric.name, metric.group).parse();
-        let (name, group) = (metric.name.clone(), metric.group.clone());
-        let key = key.unwrap_or(MeasureKey { name, statistic: None, group });
-        let why = || metric.missing.clone().unwrap_or_else(|| "missing without a reason".into());
-        let number = metric.value.filter(|value| value.is_finite());
-        (key, number.ok_or_else(why))
-    });
-    metrics.chain(record.measured.histograms.iter().flat_map(quantiles)).collect()
+/// The measures that records have in one order, with their places in [`keys`].
+struct Form {
+    /// The names and groups of metrics, then those of histograms.
+    names: Vec<(Name, Name)>,
+    metrics: usize,
+    places: BTreeMap<MeasureKey, Vec<usize>>,
 }
 
-fn quantiles(histogram: &Histogram) -> impl Iterator<Item = (MeasureKey, Result<f64, String>)> {
-    Statistic::ALL.into_iter().map(|statistic| {
-        let (name, group) = (histogram.name.clone(), histogram.group.clone());
-        let value = if histogram.is_complete() {
-            value_in(statistic, histogram)
-        } else {
-            Err("samples were lost: the histogram does not add up".into())
-        };
-        (MeasureKey { name, statistic: Some(statistic), group }, value)
-    })
+impl Form {
+    fn new(measured: &Measured) -> Form {
+        let mut places: BTreeMap<MeasureKey, Vec<usize>> = BTreeMap::new();
+        for (place, key) in keys(measured).enumerate() {
+            places.entry(key).or_default().push(place);
+        }
+        let (names, metrics) = (names(measured).collect(), measured.metrics.len());
+        Form { names, metrics, places }
+    }
+
+    fn fits(&self, measured: &Measured) -> bool {
+        self.metrics == measured.metrics.len() && names(measured).eq(self.names.iter().copied())
+    }
+}
+
+fn names(measured: &Measured) -> impl Iterator<Item = (Name, Name)> + '_ {
+    let metrics = measured.metrics.iter().map(|metric| (metric.name, metric.group));
+    metrics.chain(measured.histograms.iter().map(|histogram| (histogram.name, histogram.group)))
+}
+
+/// What each number of a record is called.
+fn keys(measured: &Measured) -> impl Iterator<Item = MeasureKey> + '_ {
+    let metrics = measured.metrics.iter().map(|&Metric { name, group, .. }| {
+        // Imported records may have single quantiles of a distribution: `wakeup_latency_ns.p99`.
+        let key = format!("{name} {group}").parse();
+        key.unwrap_or(MeasureKey { name, statistic: None, group })
+    });
+    let quantiles = measured.histograms.iter().flat_map(|&Histogram { name, group, .. }| {
+        Statistic::ALL.map(|statistic| MeasureKey { name, statistic: Some(statistic), group })
+    });
+    metrics.chain(quantiles)
+}
+
+/// The number at a place of [`keys`], or why it is missing.
+fn value(measured: &Measured, place: usize) -> Result<f64, String> {
+    let Some(metric) = measured.metrics.get(place) else {
+        let place = place - measured.metrics.len();
+        let histogram = &measured.histograms[place / Statistic::ALL.len()];
+        if !histogram.is_complete() {
+            return Err("samples were lost: the histogram does not add up".into());
+        }
+        return value_in(Statistic::ALL[place % Statistic::ALL.len()], histogram);
+    };
+    let why = || metric.missing.map_or_else(|| "missing without a reason".into(), String::from);
+    metric.value.filter(|value| value.is_finite()).ok_or_else(why)
+}
+
+/// Every number of a record, or why it is missing.
+pub fn values(record: &Record) -> Vec<(MeasureKey, Result<f64, String>)> {
+    let measured = &record.measured;
+    keys(measured).enumerate().map(|(place, key)| (key, value(measured, place))).collect()
 }
 
 /// The statistic of one trial's distribution, or why there is none.

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn series(interval_ns: u64, end_ns: u64, values: &[f64]) -> Series {
-        let (name, values) = ("busy_share".to_owned(), values.to_vec());
+        let (name, values) = ("busy_share".into(), values.to_vec());
         Series { name, interval_ns, end_ns, values, missing: None }
     }
 

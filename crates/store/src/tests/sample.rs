@@ -28,7 +28,7 @@ fn experiment() -> Experiment {
         question: "Does it come back as it went in?".into(),
         backends: vec![Backend::Live],
         baseline: "kernel".into(),
-        contestants: vec![Trial::default().contestant],
+        contestants: vec![(*Trial::default().contestant).clone()],
         workloads: vec![workload()],
         machines: vec![machine()],
         blocks: 2,
@@ -86,7 +86,7 @@ fn measured() -> Measured {
             count: 1000,
             min: 1_000,
             max: 1_000 + 999 * 999,
-            buckets: bucketed(&samples),
+            buckets: bucketed(&samples).into(),
         }],
         series: series(),
     }

@@ -51,7 +51,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let mut trial = read()?;
     if let Some(on) = args.on {
         trial.backend = on;
-        trial.contestant = spec::plan::on_backend(&trial.contestant, on);
+        trial.contestant = spec::plan::on_backend(&trial.contestant, on).into();
     }
     args.refuse_untrusted(std::slice::from_ref(&trial), "standard input")?;
     let settings = Settings { offline: args.offline, ..Settings::default() };

@@ -28,7 +28,7 @@ use crate::compare::comparison::Comparison;
 use crate::compare::evidence::PValue;
 use crate::compare::leaders::{Leaders, leaders};
 use crate::compare::shift::Shift;
-use crate::records::columns::{Column, cells, columns};
+use crate::records::columns::{Numbers, cells};
 
 /// The effect of one candidate in one measure.
 #[derive(Clone, Debug, PartialEq)]
@@ -216,8 +216,7 @@ fn best_of(
     let cells = cells(records);
     let cell = cells.values().find(|cell| cell[0].trial.workload.cell() == watched.cell);
     let found = cell.and_then(|cell| {
-        let none = std::collections::BTreeMap::<String, Column>::new();
-        let columns = columns(cell).remove(&watched.measure).unwrap_or(none);
+        let columns = Numbers::new(cell).columns(&watched.measure);
         let (_, direction) = watched.measure.unit_and_direction();
         leaders(&columns, &names, direction, cell[0].trial.clock())
     });

@@ -8,7 +8,7 @@ use model::{Backend, Clock, Outcome, Record};
 
 use super::{Absence, Reproduction};
 use crate::number::median::median;
-use crate::records::columns::{Column, columns};
+use crate::records::columns::{Column, Numbers};
 use model::MeasureKey;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -114,6 +114,5 @@ fn holds(place: &Place<'_>, backend: Backend, record: &Record) -> bool {
 /// The measure's numbers; empty where no record has it.
 fn column(place: &Place<'_>, records: &[&Record]) -> Column {
     let Ok(key) = place.measure.parse::<MeasureKey>() else { return Column::default() };
-    let by_contestant = columns(records).remove(&key);
-    by_contestant.and_then(|mut by| by.remove(place.contestant)).unwrap_or_default()
+    Numbers::new(records).columns(&key).remove(place.contestant).unwrap_or_default()
 }

@@ -45,7 +45,7 @@ pub fn trials(contestant: &str, values: &[f64]) -> Vec<Record> {
 pub fn histogram(name: &str, group: &str, samples: impl Iterator<Item = u64>) -> Histogram {
     let mut whole = Histogram { name: name.into(), group: group.into(), ..Histogram::default() };
     for sample in samples {
-        let buckets = vec![(lowest_equivalent(sample), 1)];
+        let buckets = vec![(lowest_equivalent(sample), 1)].into();
         whole.merge(&Histogram {
             count: 1,
             min: sample,

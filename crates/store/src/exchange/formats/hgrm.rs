@@ -36,7 +36,7 @@ pub fn write(histogram: &Histogram, out: &mut dyn Write) -> Result<()> {
 
 fn hdr(histogram: &Histogram) -> Result<Hdr<u64>> {
     let mut hdr = Hdr::new_with_bounds(1, histogram.max.max(2), 3).context("no such histogram")?;
-    for &(value, samples) in &histogram.buckets {
+    for (value, samples) in histogram.buckets.iter() {
         // The lowest bucket may start below the smallest sample.
         let value = value.clamp(histogram.min, histogram.max);
         hdr.record_n(value, samples).context("a sample beyond the largest one")?;
@@ -56,7 +56,7 @@ mod tests {
             count: 4,
             min: 10,
             max: 5000,
-            buckets: vec![(10, 2), (100, 1), (5000, 1)],
+            buckets: vec![(10, 2), (100, 1), (5000, 1)].into(),
         };
         let mut out = Vec::new();
         write(&histogram, &mut out).expect("memory takes it");

@@ -113,7 +113,7 @@ impl Format {
         };
         let trial = Trial {
             backend: Backend::Imported,
-            contestant: claimed("unnamed"),
+            contestant: claimed("unnamed").into(),
             workload: workload.into(),
             machine: Machine { name: "unknown".into(), ..Machine::default() }.into(),
             seed: Seed(0),
@@ -164,7 +164,7 @@ pub fn labelled(files: &[ImportedFile], labels: &Labels) -> Vec<Record> {
             let Record { mut trial, outcome, mut measured, mut provenance, trace } = record.clone();
             trial.experiment.clone_from(&labels.experiment);
             if let Some(scheduler) = &labels.scheduler {
-                trial.contestant = claimed(scheduler);
+                trial.contestant = claimed(scheduler).into();
             }
             if let Some(machine) = &labels.machine {
                 trial.machine.name.clone_from(machine);

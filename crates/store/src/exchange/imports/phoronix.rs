@@ -105,7 +105,7 @@ fn measure(result: Node) -> Result<(&'static str, f64), ReadFault> {
 /// Names the system, with what the file says of it.
 fn add_system(record: &mut Record, root: Node, name: &str) {
     if !name.is_empty() {
-        record.trial.contestant = claimed(name);
+        record.trial.contestant = claimed(name).into();
     }
     let mut systems = children(root, "System");
     if let Some(system) = systems.find(|system| value(*system, "Identifier") == name) {

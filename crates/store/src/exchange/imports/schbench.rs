@@ -57,7 +57,7 @@ pub fn read(format: &Format, content: &str) -> Result<Vec<Record>, ReadFault> {
     // The loaded sched_ext scheduler, or `none`.
     let ops = text(&document, "/normal/sched_ext");
     if !matches!(ops, "" | "none") {
-        record.trial.contestant = claimed(ops);
+        record.trial.contestant = claimed(ops).into();
     }
     let provenance = &mut record.provenance;
     let version = text(&document, "/normal/version");

@@ -17,7 +17,9 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use model::{Contestant, Machine, Measured, Outcome, Provenance, Record, Trace, Workload};
+use model::{
+    Contestant, Machine, Measured, Name, Outcome, Provenance, Record, Shared, Trace, Workload,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -54,7 +56,7 @@ pub struct Choice {
 }
 
 /// Parts that were cleaned: before, whether of a recording, after.
-struct Memo<T>(Vec<(T, bool, T)>);
+struct Memo<T>(Vec<(T, bool, Shared<T>)>);
 
 impl<T> Default for Memo<T> {
     fn default() -> Memo<T> {
@@ -150,13 +152,13 @@ impl Cleaner {
         let scaled = std::mem::take(&mut experiment.scaled);
         *experiment = self.cleaned("experiment", experiment, false)?;
         for contestant in contestants {
-            experiment.contestants.push(self.contestant(&contestant)?);
+            experiment.contestants.push((*self.contestant(&contestant)?).clone());
         }
         for workload in workloads {
             experiment.workloads.push(self.workload(&workload)?);
         }
         for machine in machines {
-            experiment.machines.push(self.machine(&machine)?);
+            experiment.machines.push((*self.machine(&machine)?).clone());
         }
         for mut scaled in scaled {
             scaled.workload = self.workload(&scaled.workload)?;
@@ -184,8 +186,8 @@ impl Cleaner {
         let mut clean = model::Trial {
             experiment: self.string("trial.experiment", false, &trial.experiment),
             contestant: self.contestant(&trial.contestant)?,
-            workload: self.workload(&trial.workload)?.into(),
-            machine: self.machine(&trial.machine)?.into(),
+            workload: self.shared_workload(&trial.workload)?,
+            machine: self.machine(&trial.machine)?,
             ..trial.clone()
         };
         self.string("trial.backend", false, trial.backend.word());
@@ -203,38 +205,47 @@ impl Cleaner {
         Ok(())
     }
 
-    fn contestant(&mut self, contestant: &Contestant) -> Result<Contestant> {
+    fn contestant(&mut self, contestant: &Contestant) -> Result<Shared<Contestant>> {
         self.once(|cleaner| &mut cleaner.contestants, "contestant", contestant, false)
     }
 
     /// # Errors
     /// If what is left is no workload any more.
     pub fn workload(&mut self, workload: &Workload) -> Result<Workload> {
+        Ok((*self.shared_workload(workload)?).clone())
+    }
+
+    fn shared_workload(&mut self, workload: &Workload) -> Result<Shared<Workload>> {
         self.threads.learn(workload);
         let is_recorded = Threads::are_of(workload);
         self.once(|cleaner| &mut cleaner.workloads, "workload", workload, is_recorded)
     }
 
-    fn machine(&mut self, machine: &Machine) -> Result<Machine> {
+    fn machine(&mut self, machine: &Machine) -> Result<Shared<Machine>> {
         self.once(|cleaner| &mut cleaner.machines, "machine", machine, false)
     }
 
     fn outcome(&mut self, outcome: &Outcome, is_recorded: bool) -> Result<Outcome> {
-        self.once(|cleaner| &mut cleaner.outcomes, "outcome", outcome, is_recorded)
+        let clean = self.once(|cleaner| &mut cleaner.outcomes, "outcome", outcome, is_recorded)?;
+        Ok((*clean).clone())
     }
 
     /// Trials of one boot have the same, except for these numbers.
     fn provenance(&mut self, provenance: &mut Provenance, is_recorded: bool) -> Result<()> {
         let Provenance { started_unix_s, wall_ms, boot_position, .. } = *provenance;
         (provenance.started_unix_s, provenance.wall_ms, provenance.boot_position) = (0, 0, 0);
+        let boot_id = std::mem::take(&mut provenance.boot_id);
+        let boot_id = self.string("provenance.boot_id", is_recorded, &boot_id);
         let of = &*provenance;
         let clean = self.once(|cleaner| &mut cleaner.provenances, "provenance", of, is_recorded)?;
-        *provenance = Provenance { started_unix_s, wall_ms, boot_position, ..clean };
+        *provenance =
+            Provenance { started_unix_s, wall_ms, boot_position, boot_id, ..(*clean).clone() };
         Ok(())
     }
 
     fn measured(&mut self, measured: &mut Measured, is_recorded: bool) {
-        let mut put = |path: &str, text: &mut String| *text = self.string(path, is_recorded, text);
+        let mut put =
+            |path: &str, text: &mut Name| *text = self.string(path, is_recorded, text).into();
         for metric in &mut measured.metrics {
             put("metric.name", &mut metric.name);
             put("metric.group", &mut metric.group);
@@ -276,7 +287,7 @@ impl Cleaner {
         path: &str,
         value: &T,
         is_recorded: bool,
-    ) -> Result<T>
+    ) -> Result<Shared<T>>
     where
         T: Clone + PartialEq + Serialize + DeserializeOwned,
     {
@@ -284,7 +295,7 @@ impl Cleaner {
         if let Some((_, _, clean)) = known {
             return Ok(clean.clone());
         }
-        let clean = self.cleaned(path, value, is_recorded)?;
+        let clean = Shared::from(self.cleaned(path, value, is_recorded)?);
         let memo = &mut memo(self).0;
         if memo.len() >= REMEMBERED {
             memo.remove(0);
