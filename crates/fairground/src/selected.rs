@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use model::{Contestant, Design, Experiment, Record};
 use stats::records::merge::{Merged, Part, merge};
+use stats::records::objects::name_objects_if_several;
 use stats::view::consensus::{Question, questions};
 use stats::{Comparison, Recommendation};
 use store::Session;
@@ -74,14 +75,15 @@ impl Selected {
     pub fn new(mut stores: Vec<StoreRecords>) -> Selected {
         let sessions = stores.iter().flat_map(StoreRecords::sessions).collect();
         if let [only] = stores.as_mut_slice() {
-            let records = in_order(std::mem::take(&mut only.sessions));
-            let (notes, contradictions) = (Vec::new(), Vec::new());
+            let mut records = in_order(std::mem::take(&mut only.sessions));
+            let (notes, contradictions) = (name_objects_if_several(&mut records), Vec::new());
             return Selected { sessions, records, notes, contradictions, stores };
         }
         let (mut notes, mut parts) = (Vec::new(), Vec::new());
         for store in &stores {
-            let records = in_order(store.sessions.clone());
+            let mut records = in_order(store.sessions.clone());
             notes.push(store.describe(&records));
+            notes.extend(name_objects_if_several(&mut records));
             parts.push(Part { label: store.label.clone(), records });
         }
         let Merged { records, notes: remarks, contradictions } = merge(parts);

@@ -217,7 +217,16 @@ pub struct Provenance {
     pub printed: Vec<String>,
 }
 
+/// The name of the scheduler's object among the programs of [`Provenance`].
+pub const OBJECT: &str = "scheduler object";
+
 impl Provenance {
+    /// The SHA-256 of the scheduler's object (16 digits): what the compiler and the headers made of
+    /// the text. `None` for schedulers that are no file.
+    pub fn object(&self) -> Option<&str> {
+        self.programs.get(OBJECT).map(String::as_str)
+    }
+
     /// The facts of the host that a virtual machine's numbers depend on, with their values: the
     /// guest's image, QEMU and its firmware.
     pub fn guest_facts(&self) -> impl Iterator<Item = (&'static str, &str)> {

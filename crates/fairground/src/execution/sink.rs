@@ -8,9 +8,6 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use anyhow::{Error, Result};
 use model::{Outcome, Progress, Provenance, Record, SchedulerChoice};
 
-/// The name of the scheduler's object among a record's programs.
-const OBJECT: &str = "scheduler object";
-
 /// The beginnings of objects' SHA-256: whether the simulator runs the object, and the identity of
 /// its source.
 pub type ObjectHashes = BTreeMap<(bool, String), String>;
@@ -50,7 +47,7 @@ impl<'a> Sink<'a> {
         if let SchedulerChoice::File { sha256, .. } = &record.trial.contestant.scheduler {
             let key = (record.trial.backend.is_model(), sha256.clone());
             if let Some(hash) = self.objects.get().and_then(|objects| objects.get(&key)) {
-                record.provenance.programs.insert(OBJECT.into(), hash.clone());
+                record.provenance.programs.insert(model::record::OBJECT.into(), hash.clone());
             }
         }
         record

@@ -47,9 +47,10 @@ fn lost_samples(records: &[Record]) -> Option<String> {
 
 /// Trials under a virtual clock that were not repeated exactly.
 fn unrepeatable(records: &[Record]) -> Option<String> {
-    let mut repeated: BTreeMap<String, Vec<&Measured>> = BTreeMap::new();
+    let mut repeated: BTreeMap<(String, &str), Vec<&Measured>> = BTreeMap::new();
     for record in records.iter().filter(|record| record.trial.clock() == Clock::Virtual) {
-        repeated.entry(record.trial.id()).or_default().push(&record.measured);
+        let key = (record.trial.id(), record.trial.contestant.name.as_str());
+        repeated.entry(key).or_default().push(&record.measured);
     }
     // As they were stored, where two numbers that look alike can differ in their bytes.
     let differ = |all: &&Vec<&Measured>| {

@@ -180,6 +180,7 @@ fn conditions(known: &[Record], new: &[Record]) -> Option<String> {
         }
         unlike_kernels(name, &known.provenance, &record.provenance)
             .or_else(|| unlike_guests(name, &known.provenance, &record.provenance))
+            .or_else(|| unlike_objects(name, known, record))
     })
 }
 
@@ -199,6 +200,13 @@ fn unlike_guests(name: &str, known: &Provenance, new: &Provenance) -> Option<Str
         before.get(..12).unwrap_or(before),
         now.get(..12).unwrap_or(now)
     ))
+}
+
+fn unlike_objects(name: &str, known: &Record, new: &Record) -> Option<String> {
+    let (before, now) = (known.provenance.object()?, new.provenance.object()?);
+    (before != now).then(|| {
+        format!("{name} is two objects ({before} and {now}), of two compilers or sets of headers")
+    })
 }
 
 /// A trial with two different records.

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::record::OBJECT;
 use model::{Measured, Record};
 use serde::{Deserialize, Serialize};
 
@@ -102,8 +103,11 @@ fn unlike(a: &Record, b: &Record) -> Option<Difference> {
     (a.measured.hash() != b.measured.hash()).then(|| {
         let guest = a.provenance.unlike_guest(&b.provenance);
         let guest = guest.map(|(fact, first, second)| format!("{fact}: {first} / {second}"));
+        let objects = a.provenance.object().zip(b.provenance.object());
+        let objects = objects.filter(|(first, second)| first != second);
+        let object = objects.map(|(first, second)| format!("{OBJECT}: {first} / {second}"));
         let numbers = unlike_numbers(&a.measured, &b.measured);
-        Difference::Measured(guest.into_iter().chain(numbers).collect())
+        Difference::Measured(guest.into_iter().chain(object).chain(numbers).collect())
     })
 }
 
