@@ -12,12 +12,12 @@
 //!
 //! What is not here: virtual machines, statistics, the store, anything that prints.
 
-mod custody;
 pub mod facts;
 pub mod loader;
 pub mod player;
 mod printed;
 pub mod probes;
 pub mod program;
+mod reaping;
 pub mod recorder;
 pub mod trial;

@@ -12,12 +12,12 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering::SeqCst;
 use std::{io, ptr};
 
-use crate::custody;
 use crate::player::attributes::{self, Errno, check, errno};
 use crate::player::clock::{now_ns, usage};
 use crate::player::run_state::{Fault, RunState};
 use crate::player::task::{End, Flow, Task};
 use crate::player::threads::{GUARD_BYTES, MadeThread, STACK_BYTES};
+use crate::reaping;
 
 /// The first argument that makes this program end at once: what `exec` starts.
 pub const EXIT_NOW: &str = "--exit-now";
@@ -158,7 +158,7 @@ impl ProcessGroup {
         // SAFETY: no pointers.
         unsafe { libc::setpgid(pid, pid) };
         run.children.store(pid, SeqCst);
-        custody::enter(pid);
+        reaping::enter(pid);
         Ok(ProcessGroup(pid))
     }
 }
@@ -186,7 +186,7 @@ impl Drop for ProcessGroup {
                 break;
             }
         }
-        custody::leave(self.0);
+        reaping::leave(self.0);
     }
 }
 

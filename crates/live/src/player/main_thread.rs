@@ -15,7 +15,6 @@ use std::{io, ptr};
 use model::Workload;
 use model::play::{Script, Setting};
 
-use crate::custody;
 use crate::player::attributes::{Errno, rise_above};
 use crate::player::children::ProcessGroup;
 use crate::player::clock::{now_ns, timespec};
@@ -27,6 +26,7 @@ use crate::player::run_state::{Fault, RunState, TaskSlot};
 use crate::player::{BusyLoop, children, futex, memory, threads};
 use crate::probes::Probes;
 use crate::program::Running;
+use crate::reaping;
 
 /// The interval at which a real program's output is read.
 const LOOK_NS: u64 = 1_000_000_000;
@@ -216,7 +216,7 @@ fn wait_for_end(
         if control.fault.load(SeqCst) != 0 || is_over(run, program_ended) {
             return Ending::Over;
         }
-        if custody::is_interrupted() {
+        if reaping::is_interrupted() {
             return Ending::Interrupted;
         }
         if !periodic.run_if_due() {
@@ -231,7 +231,7 @@ fn wait_for_end(
         let look_ns = program.is_some().then_some(LOOK_NS);
         let patience_ns = due_ns.map(|due_ns| due_ns.saturating_sub(now_ns));
         let patience_ns = patience_ns.into_iter().chain(look_ns).min();
-        poll(&[run.bell.as_raw_fd(), custody::alarm(), handle], patience_ns);
+        poll(&[run.bell.as_raw_fd(), reaping::alarm(), handle], patience_ns);
         silence(&run.bell);
     }
 }

@@ -102,12 +102,12 @@ fn step(task: &mut Task, op: Op) -> Flow {
         Op::Exit => Err(End::Left),
         Op::Tape => tapes::play(task),
         Op::Yield | Op::Nice(_) | Op::Policy(_) | Op::Affinity(_) => change(task, op),
-        meeting => meet(task, meeting),
+        op => synchronize(task, op),
     }
 }
 
 /// Operations that synchronise tasks.
-fn meet(task: &Task, op: Op) -> Flow {
+fn synchronize(task: &Task, op: Op) -> Flow {
     let run = task.run;
     let stop = &run.control().stop;
     match op {

@@ -18,7 +18,6 @@ use std::{fs, io, ptr};
 use model::play::limits::MAX_TIMERS;
 use model::play::{Script, TimerState};
 
-use crate::custody;
 use crate::player::attributes::Errno;
 use crate::player::clock::{now_ns, usage};
 use crate::player::mapping::Memory;
@@ -26,6 +25,7 @@ use crate::player::run_state::{Fault, RunState, TaskSlot, UNKNOWN};
 use crate::player::shared_memory::populate;
 use crate::player::task::{End, Flow, Task};
 use crate::player::{attributes, children, futex, input_output, memory, steps};
+use crate::reaping;
 
 /// The threads' timer slack: the smallest that the kernel accepts. Recorded with every trial.
 pub const TIMER_SLACK_NS: u64 = 1;
@@ -112,7 +112,7 @@ fn wait_until_asleep(run: &RunState, slot: &TaskSlot, threads: usize) {
     loop {
         let is_there = run.control().ready.load(SeqCst) as usize >= threads;
         let sleeps = || thread_state(slot.tid.load(SeqCst)).is_none_or(|state| state == 'S');
-        if custody::is_interrupted() || (is_there && sleeps()) {
+        if reaping::is_interrupted() || (is_there && sleeps()) {
             return;
         }
         thread::sleep(PAUSE);

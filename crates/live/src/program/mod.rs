@@ -14,9 +14,9 @@ use model::{Policy, Program};
 use process::installed::find;
 use process::{Pipe, pipe};
 
-use crate::custody;
 use crate::player::attributes::{self, check, errno};
 use crate::player::clock::{Usage, now_ns, usage_of};
+use crate::reaping;
 
 #[cfg(test)]
 mod tests;
@@ -98,7 +98,7 @@ impl Running {
         check(i64::from(pid)).map_err(io::Error::from_raw_os_error)?;
         // SAFETY: no pointers; the child does the same, so that neither can be too late.
         unsafe { libc::setpgid(pid, pid) };
-        custody::enter(pid);
+        reaping::enter(pid);
         Ok(Running {
             pid,
             gate: Some(gate.write),
@@ -138,7 +138,7 @@ impl Running {
     /// trial must stop.
     pub fn wait(&self) -> bool {
         let entry = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let mut entries = [entry(self.handle()), entry(custody::alarm())];
+        let mut entries = [entry(self.handle()), entry(reaping::alarm())];
         // SAFETY: two valid entries.
         unsafe { libc::poll(entries.as_mut_ptr(), 2, LOOK_MS) };
         entries[1].revents == 0
@@ -209,7 +209,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.signal(libc::SIGKILL);
         self.reap(0);
-        custody::leave(self.pid);
+        reaping::leave(self.pid);
     }
 }
 

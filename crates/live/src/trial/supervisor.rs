@@ -17,7 +17,7 @@ use crate::facts::{Context, active};
 use crate::player::attributes::{Previous, rise_above, sink_below};
 use crate::player::{busy, fork_isolation};
 use crate::trial::{preparation, run, scheduler};
-use crate::{custody, facts};
+use crate::{facts, reaping};
 
 /// How long a worker may take to stop after SIGTERM. Unloading a scheduler is part of that.
 const GRACE: Duration = Duration::from_secs(15);
@@ -73,7 +73,7 @@ pub(super) fn supervise_work(
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let began = Instant::now();
     let above = rise_above().ok();
-    custody::open();
+    reaping::open();
     let look = if context.in_guest { None } else { Some(LOOK) };
     let careful = |begins: &dyn Fn()| {
         process::caught(|| work(begins))
@@ -88,7 +88,7 @@ pub(super) fn supervise_work(
             (Err(Outcome::Failed { reason: format!("no process for the trial: {why}") }), None)
         }
     };
-    custody::kill_leftovers();
+    reaping::kill_leftovers();
     let left = leave_no_scheduler(trial);
     step_down(above, ended, context.in_guest);
     let mut record = answer.unwrap_or_else(|outcome| without_measurement(trial, context, outcome));
@@ -214,7 +214,7 @@ impl Worker {
                 killed = true;
                 // The whole process group: only the worker itself handles SIGTERM.
                 self.process.kill_group(libc::SIGKILL);
-                custody::kill_leftovers();
+                reaping::kill_leftovers();
             }
             let left = if killed { LOOK } else { end.saturating_duration_since(now) };
             self.wait(look.map_or(left, |look| look.min(left)).max(Duration::from_millis(1)));
@@ -229,7 +229,7 @@ impl Worker {
 
     /// The CPU time of the worker and of the programs that it has started.
     fn cpu_time(&self) -> Duration {
-        let all = custody::groups().chain([self.process.pid()]);
+        let all = reaping::groups().chain([self.process.pid()]);
         all.filter_map(process::cpu_time).sum()
     }
 
@@ -281,7 +281,7 @@ fn signal_name(signal: i32) -> String {
 fn be_worker(work: Work, mut answer: File) -> i32 {
     // SAFETY: no pointers.
     unsafe { libc::setpgid(0, 0) };
-    let alarm = custody::stop_on_signals();
+    let alarm = reaping::stop_on_signals();
     std::panic::set_hook(Box::new(|_| {}));
     let begins = || drop((&answer).write_all(BEGINS));
     let record = work(&begins);

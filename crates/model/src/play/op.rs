@@ -214,7 +214,7 @@ impl Resolver<'_> {
             Step::Yield => Op::Yield,
             Step::Tape => Op::Tape,
             Step::Nice(_) | Step::Policy(_) | Step::Affinity(_) => self.change(step)?,
-            meeting => self.meeting(meeting)?,
+            step => self.synchronization(step)?,
         })
     }
 
@@ -257,7 +257,7 @@ impl Resolver<'_> {
     }
 
     /// Steps that synchronise tasks.
-    fn meeting(&mut self, step: &Step) -> Result<Op, Refusal> {
+    fn synchronization(&mut self, step: &Step) -> Result<Op, Refusal> {
         let (names, own) = (&mut *self.names, self.group.name.as_str());
         Ok(match step {
             Step::Lock(lock) => Op::Lock(names.lock(lock)),

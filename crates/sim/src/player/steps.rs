@@ -77,7 +77,7 @@ impl Core {
                 Flow::Yield
             }
             Op::Nice(_) | Op::Policy(_) | Op::Affinity(_) => self.change(cpu, task, op),
-            meeting => self.meet(cpu, task, meeting),
+            op => self.synchronize(cpu, task, op),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::flags::WAKE_SYNC;
 impl Core {
     /// The steps with which tasks wait for each other.
     #[inline(never)]
-    pub(super) fn meet(&mut self, cpu: u32, task: TaskId, op: Op) -> Flow {
+    pub(super) fn synchronize(&mut self, cpu: u32, task: TaskId, op: Op) -> Flow {
         match op {
             Op::Lock(lock) => self.lock(cpu, task, lock),
             Op::Unlock(lock) => self.unlock(cpu, lock),
