@@ -52,16 +52,11 @@ fn bench() -> Bench {
     bench
 }
 
-/// What the command says, and the page.
-fn made(bench: &Bench) -> (String, String) {
-    let assert = bench.run(&["report", "shared", "-o", "gallery"]).success();
-    let page = std::fs::read_to_string(bench.path("gallery/index.html")).expect("a page");
-    (stderr(&assert), page)
-}
-
 #[test]
-fn who_agrees_and_who_does_not() {
-    let (said, page) = made(&bench());
+fn who_agrees_is_shown_and_strangers_words_stay_words() {
+    let bench = bench();
+    let said = stderr(&bench.run(&["report", "shared", "-o", "gallery"]).success());
+    let page = std::fs::read_to_string(bench.path("gallery/index.html")).expect("a page");
     assert!(said.contains("3 shared files, 2 refused; wrote gallery/index.html"), "{said}");
     let counts = "<strong>1 question in common, 0 agree, 0 partly, 1 disagree, 0 open.</strong>";
     assert!(page.contains(counts), "{page}");
@@ -72,11 +67,6 @@ fn who_agrees_and_who_does_not() {
     for words in ["rr under hogs", "processor of Ada", "processor of Grace"] {
         assert!(page.contains(words), "{words}");
     }
-}
-
-#[test]
-fn strangers_words_stay_words_and_nothing_leaves_the_page() {
-    let (_, page) = made(&bench());
     assert!(!page.contains("<img") && !page.contains("<script"));
     assert!(!page.contains("http://") && !page.contains("https://"));
     assert!(page.contains("default-src 'none'") && page.contains("&lt;img src=x"));

@@ -129,9 +129,7 @@ fn card(question: &Question) -> Markup {
         h3 {
             (question.contestant) " under " (question.cell)
             @if !question.setting.is_empty() { " " small { "on " (question.setting) } }
-            @if let Some(variant) = question.variant() {
-                " " small { "definition " code { (variant) } " of several" }
-            }
+            " " small { "definition " code { (question.definition) } }
             @if several { ": " (question.consent().words()) }
         }
         p { (units::measure(&question.measure)) " against " (question.baseline) }

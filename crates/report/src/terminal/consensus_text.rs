@@ -41,12 +41,13 @@ pub fn consensus(questions: &[Question]) -> String {
 }
 
 fn shown(question: &Question) -> String {
-    let Question { contestant, baseline, cell, setting, .. } = question;
-    let mut place = if setting.is_empty() { String::new() } else { format!(" on {setting}") };
-    place.extend(question.variant().map(|variant| format!(", definition {variant} of several")));
+    let Question { contestant, baseline, cell, setting, definition, .. } = question;
+    let place = if setting.is_empty() { String::new() } else { format!(" on {setting}") };
     let measure = units::measure(&question.measure);
     let words = question.consent().words();
-    let title = format!("{words}: {contestant} against {baseline}, {cell}{place}, {measure}");
+    let title = format!(
+        "{words}: {contestant} against {baseline}, {cell}{place}, {measure}, definition {definition}"
+    );
     let mut text = wrapped(&title, "    ");
     for answer in &question.answers {
         text += &format!("    {}\n", line(answer, question));

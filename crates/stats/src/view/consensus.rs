@@ -91,10 +91,8 @@ pub struct Question {
     pub cell: String,
     /// The machine and the backend where the clock is virtual; empty where it is real.
     pub setting: String,
-    /// The hash of the definitions of workload and machine.
+    /// The beginning of the definition's hash, which tells questions with the same words apart.
     pub definition: String,
-    /// Whether another question has the same words, and differs in its definition alone.
-    pub has_twin: bool,
     pub contestant: String,
     /// The contestant that it is compared with.
     pub baseline: String,
@@ -115,11 +113,6 @@ fn sign(answer: &Answer) -> Option<i8> {
 }
 
 impl Question {
-    /// The beginning of the definition's hash, which distinguishes questions with the same words.
-    pub fn variant(&self) -> Option<&str> {
-        self.has_twin.then(|| self.definition.get(..VARIANT)).flatten()
-    }
-
     /// The contributors that have answered, each once.
     pub fn contributors(&self) -> BTreeSet<&str> {
         self.answers.iter().map(|answer| answer.contributor.as_str()).collect()
@@ -152,7 +145,7 @@ impl Question {
 }
 
 /// The shown digits of a definition's hash.
-const VARIANT: usize = 6;
+const SHOWN: usize = 6;
 
 /// Cell, setting, contestant, baseline, measure; definition.
 type QuestionKey = ([String; 5], String);
@@ -166,10 +159,7 @@ pub fn questions(contributions: &[Contribution]) -> Vec<Question> {
             add_answers(&mut questions, contribution, cell, definition);
         });
     }
-    let words: Vec<[String; 5]> = questions.keys().map(|(words, _)| words.clone()).collect();
-    let has_twin = |at: usize| words.iter().filter(|other| **other == words[at]).count() > 1;
-    let questions = questions.into_values().enumerate();
-    questions.map(|(at, question)| Question { has_twin: has_twin(at), ..question }).collect()
+    questions.into_values().collect()
 }
 
 fn add_answers(
@@ -191,8 +181,7 @@ fn add_answers(
         let question = questions.entry(key).or_insert_with(|| Question {
             cell: cell.name.clone(),
             setting: setting.clone(),
-            definition: definition.into(),
-            has_twin: false,
+            definition: definition.chars().take(SHOWN).collect(),
             contestant: entry.contestant.clone(),
             baseline: baseline.clone(),
             measure: row.measure.clone(),

@@ -24,7 +24,6 @@ fn question(answers: &[(&str, Verdict)]) -> Question {
         cell: "hogs".into(),
         setting: String::new(),
         definition: String::new(),
-        has_twin: false,
         contestant: "rr".into(),
         baseline: "fifo".into(),
         measure: "completion_ns all".parse().expect("a measure"),
@@ -34,31 +33,28 @@ fn question(answers: &[(&str, Verdict)]) -> Question {
 }
 
 #[test]
-fn consent_is_between_contributors() {
+fn contributors_agree_or_the_smaller_camp_dissents() {
+    use Consent::{Agree, Disagree, Open, Partly};
     use Verdict::{Better, Equal, Equivalent, NotDistinguishable, Worse};
-    let of = |answers: &[(&str, Verdict)]| question(answers).consent();
-    assert_eq!(of(&[("a", Better), ("b", Better), ("c", NotDistinguishable)]), Consent::Agree);
-    assert_eq!(of(&[("a", Equal), ("b", Equivalent)]), Consent::Agree);
-    assert_eq!(of(&[("a", Better), ("b", Equivalent)]), Consent::Partly);
-    assert_eq!(of(&[("a", Better), ("b", Worse)]), Consent::Disagree);
-    // Nobody agrees with themselves, however often they say it.
-    assert_eq!(of(&[("a", Better), ("a", Better)]), Consent::Open);
-    assert_eq!(of(&[("a", Better), ("b", NotDistinguishable)]), Consent::Open);
-    assert_eq!(of(&[]), Consent::Open);
-}
-
-#[test]
-fn the_smaller_camp_dissents_and_equal_ones_both_do() {
-    use Verdict::{Better, Equivalent, Worse};
-    let of = |answers: &[(&str, Verdict)]| {
+    let cases: [(&[(&str, Verdict)], Consent, &str); 10] = [
+        (&[("a", Better), ("b", Better), ("c", NotDistinguishable)], Agree, ""),
+        (&[("a", Equal), ("b", Equivalent)], Agree, ""),
+        (&[("a", Better), ("b", Equivalent)], Partly, ""),
+        (&[("a", Worse), ("b", Better)], Disagree, "ba"),
+        (&[("a", Better), ("b", Worse), ("c", Better)], Disagree, "b"),
+        (&[("a", Better), ("b", Worse), ("c", Worse), ("d", Equivalent)], Disagree, "a"),
+        // Nobody agrees with themselves, however often they say it.
+        (&[("a", Better), ("a", Better)], Open, ""),
+        (&[("a", Better), ("b", NotDistinguishable)], Open, ""),
+        (&[("a", NotDistinguishable)], Open, ""),
+        (&[], Open, ""),
+    ];
+    for (answers, consent, dissenters) in cases {
         let question = question(answers);
-        let names = question.dissent().into_iter().map(|one| one.contributor.clone());
-        names.collect::<Vec<_>>().concat()
-    };
-    assert_eq!(of(&[("a", Better), ("b", Worse), ("c", Better)]), "b");
-    assert_eq!(of(&[("a", Better), ("b", Worse), ("c", Worse), ("d", Equivalent)]), "a");
-    assert_eq!(of(&[("a", Worse), ("b", Better)]), "ba");
-    assert_eq!(of(&[("a", Better), ("b", Better)]), "");
+        let dissent = question.dissent().into_iter().map(|answer| answer.contributor.clone());
+        let found = (question.consent(), dissent.collect::<Vec<_>>().concat());
+        assert_eq!(found, (consent, dissenters.to_owned()), "{answers:?}");
+    }
 }
 
 /// `ours` takes half the time of `base`.
@@ -81,27 +77,21 @@ fn asked(change: impl Fn(&mut Record)) -> Vec<Question> {
 }
 
 #[test]
-fn loads_of_one_name_with_other_tasks_are_other_questions() {
+fn questions_are_told_apart_by_what_is_defined() {
     let same = asked(|_| ());
     assert_eq!((same.len(), same[0].consent()), (1, Consent::Agree));
-    assert_eq!(same[0].variant(), None, "nothing to tell it from");
-
+    let described = asked(|record| record.trial.workload.about = "in other words".into());
+    assert_eq!(described.len(), 1, "a description is no other question");
+    let real = asked(|record| record.trial.machine.memory_mib = 999);
+    assert_eq!(real.len(), 1, "where the clock is real, everybody has another machine");
     let twins = asked(|record| record.trial.workload.duration_us = Some(7));
     assert_eq!(twins.len(), 2, "the same name, and another workload");
-    assert!(twins.iter().all(|one| one.consent() == Consent::Open && one.answers.len() == 1));
-    assert!(twins[0].variant().is_some() && twins[0].variant() != twins[1].variant());
-}
-
-#[test]
-fn what_is_only_said_about_a_load_makes_no_other_question() {
-    let same = asked(|record| record.trial.workload.about = "in other words".into());
-    assert_eq!(same.len(), 1);
+    assert!(twins.iter().all(|twin| twin.consent() == Consent::Open && twin.answers.len() == 1));
+    assert_ne!(twins[0].definition, twins[1].definition);
 }
 
 #[test]
 fn a_machine_belongs_to_the_question_where_time_is_virtual() {
-    let real = asked(|record| record.trial.machine.memory_mib = 999);
-    assert_eq!(real.len(), 1, "everybody has another machine");
     let records = |memory_mib| {
         let mut records = halved();
         for record in &mut records {
