@@ -105,7 +105,7 @@ fn answer(gallery: &Gallery, contributors: usize) -> Markup {
             h2 { "Answer" }
             p class="lead" {
                 @match answered(&gallery.questions) {
-                    Some(counts) => { "By several of the " (contributors) " contributors: " strong { (counts) } },
+                    Some(counts) => { (contributors) " contributors: " strong { (counts) } },
                     None => "No question was answered by two contributors yet.",
                 }
             }
