@@ -16,7 +16,7 @@
  * Slice: 60 ms at nice 0, 110 to 10 by nice, up to twice that for a sleeper.
  * Wake-up: Takes an idle CPU, else preempts where that gains most goodness.
  * Balancing: Not needed: all CPUs take from one list.
- * Differs: A new epoch reaches a task when a CPU next looks at it; with the same result as the
+ * Differs: A new epoch reaches a task when a CPU next looks at it, with the same result as the
  *          original's walk over all tasks. A turn ends at this kernel's next tick. The ticks of a
  *          dead child return at once, not when the child is reaped. Kernel code can be preempted.
  *          With one CPU no wake-up is reported as synchronous. Real-time tasks have a class of
