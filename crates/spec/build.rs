@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// The folders whose files are embedded.
-const FOLDERS: [&str; 6] = ["workloads", "machines", "experiments", "claims", "cares", "kernels"];
+const FOLDERS: [&str; 7] =
+    ["workloads", "machines", "experiments", "claims", "cares", "kernels", "schedulers/today"];
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..");

@@ -153,7 +153,14 @@ fn contestant(text: &str, sources: &mut Sources) -> model::Contestant {
         let compiled = compile::compile(&source).map_err(|error| error.to_string())?;
         live::loader::knobs(&compiled.object).map_err(|error| error.message)
     };
-    let host = Host { cpus: 1, resolve: &resolve, knobs: &knobs, running: None };
+    let host = Host {
+        cpus: 1,
+        resolve: &resolve,
+        knobs: &knobs,
+        kept: &|_, _| None,
+        is_installed: &|_| false,
+        running: None,
+    };
     let text = facts(text);
     spec::contestant::from_option(&text, &host).unwrap_or_else(|error| panic!("{text}: {error}"))
 }

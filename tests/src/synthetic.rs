@@ -192,6 +192,7 @@ fn scheduler(file: &str) -> SchedulerChoice {
         "" => SchedulerChoice::Kernel,
         "program" => SchedulerChoice::Program {
             command: vec!["scx_bpfland".into(), "-s".into(), "5000".into()],
+            in_simulator: None,
         },
         "policy" => {
             let policy = Policy { class: PolicyClass::Batch, ..Policy::default() };
@@ -201,6 +202,7 @@ fn scheduler(file: &str) -> SchedulerChoice {
             file: file.into(),
             sha256: model::trial::sha256_hex(file.as_bytes()),
             knobs: BTreeMap::from([("slice_us".into(), KnobValue::Int(4_000))]),
+            settings: BTreeMap::new(),
         },
     }
 }

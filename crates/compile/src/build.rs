@@ -20,11 +20,15 @@ mod identity;
 mod listing;
 #[allow(dead_code)]
 mod scan;
+#[allow(dead_code)]
+mod variables;
 
 /// Of the library's module, what is needed here.
 mod native {
     #[allow(dead_code)]
     pub mod facts;
+    #[allow(dead_code)]
+    pub mod interface;
     pub mod make;
     #[allow(dead_code)]
     pub mod part;

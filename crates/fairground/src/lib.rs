@@ -32,6 +32,7 @@ pub mod records;
 pub mod selected;
 pub mod size;
 pub mod times;
+pub mod today;
 pub mod ui;
 
 use std::panic;

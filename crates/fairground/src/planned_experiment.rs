@@ -24,6 +24,7 @@ use vm::kernels::Kernel;
 use crate::advice::host;
 use crate::command_line;
 use crate::execution::objects::{self, Sources};
+use crate::today;
 
 /// An experiment together with its plan and the texts of its schedulers: all that is needed to
 /// measure it anywhere.
@@ -164,7 +165,15 @@ fn with_sources<Read>(
         };
         live::loader::knobs(&compiled.object).map_err(|error| error.message)
     };
-    let host = Host { cpus: host_cpus(), resolve: &resolve, knobs: &knobs, running };
+    let is_installed = |program: &str| vm::installed::find(program).is_some();
+    let host = Host {
+        cpus: host_cpus(),
+        resolve: &resolve,
+        knobs: &knobs,
+        kept: &today::kept,
+        is_installed: &is_installed,
+        running,
+    };
     let resolved = read(&host)?;
     Ok((resolved, sources.into_inner()))
 }
@@ -196,6 +205,12 @@ impl ExperimentOptions {
     }
 }
 
+/// What the side file of a scheduler's file sets, if there is a good one.
+fn side_file(source: &Source) -> model::Knobs {
+    let found = spec::settings::beside(Path::new(&source.path));
+    found.ok().flatten().map(|found| found.values).unwrap_or_default()
+}
+
 /// One task runs for a millisecond under each of these schedulers, on one CPU; on the newest kernel
 /// if none is named.
 pub fn smallest_experiment(
@@ -212,6 +227,7 @@ pub fn smallest_experiment(
             file: source.path.clone(),
             sha256: source.sha256.clone(),
             knobs: BTreeMap::new(),
+            settings: side_file(source),
         },
         stands_for_kernel: false,
     };

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use model::record::fair_scheduler;
-use model::{ActiveScheduler, Provenance};
+use model::{ActiveScheduler, CpuFacts, Provenance};
 
 use crate::player::threads::TIMER_SLACK_NS;
 
@@ -215,6 +215,40 @@ pub fn topology() -> Topology {
     read(Path::new("/sys/devices/system"), &cpus_online())
 }
 
+/// What this machine's CPUs are and share, by CPU; one that is offline stands alone.
+pub fn cpu_facts() -> CpuFacts {
+    let root = Path::new("/sys/devices/system");
+    let all = 0..=cpus_online().last().copied().unwrap_or(0);
+    let place = |cpu: u32, file: &str| root.join(format!("cpu/cpu{cpu}/{file}"));
+    let number = |path: &Path| line(path.to_str()?)?.parse().ok();
+    let core = |cpu: u32| {
+        let list = list(&place(cpu, "topology/thread_siblings_list"));
+        list.and_then(|list| list.first().copied()).unwrap_or(cpu)
+    };
+    let caches: Vec<Option<Vec<u32>>> =
+        all.clone().map(|cpu| last_cache(&place(cpu, "cache"))).collect();
+    let mut kinds = caches.clone();
+    kinds.sort();
+    kinds.dedup();
+    let node = |cpu: u32| {
+        let nodes = list(&root.join("node/online")).unwrap_or_default();
+        let has = |node: &u32| {
+            let cpus = list(&root.join(format!("node/node{node}/cpulist")));
+            cpus.is_some_and(|cpus| cpus.contains(&cpu))
+        };
+        nodes.into_iter().find(has).unwrap_or(0)
+    };
+    CpuFacts {
+        capacity: all
+            .clone()
+            .map(|cpu| number(&place(cpu, "cpu_capacity")).unwrap_or(1024))
+            .collect(),
+        llc: caches.iter().map(|cache| kinds.binary_search(cache).unwrap_or(0) as u32).collect(),
+        node: all.clone().map(node).collect(),
+        core: all.map(core).collect(),
+    }
+}
+
 /// The topology of these CPUs from `root`, a folder like `/sys/devices/system`. A missing count is
 /// one.
 fn read(root: &Path, cpus: &[u32]) -> Topology {
@@ -346,5 +380,8 @@ mod tests {
         let found = read(root.path(), &[0, 1]);
         assert_eq!(found, Topology { cpus: 2, smt: 1, llcs: 1, nodes: 1 });
         assert!(topology().cpus > 0);
+        let cpus = cpu_facts();
+        assert_eq!(cpus.llc.iter().max().map(|last| last + 1), Some(topology().llcs));
+        assert_eq!(cpus.core[0], 0);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::KnobValue;
+use crate::Knobs;
 use crate::usual::is_default;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,14 +36,21 @@ pub enum SchedulerChoice {
         file: String,
         /// SHA-256 of the source text, hexadecimal: the trial names the exact bytes.
         sha256: String,
-        /// `const volatile` globals to set before loading, by name.
+        /// What to set before loading, as whoever wrote the contestant has it.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        knobs: BTreeMap<String, KnobValue>,
+        knobs: Knobs,
+        /// What the file's side file sets: values of knobs that `knobs` may override, and calls at
+        /// the start.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        settings: Knobs,
     },
     /// An installed sched_ext scheduler: started, awaited until enabled, verified, stopped.
     Program {
         /// The program and its arguments, e.g. `["scx_bpfland", "-s", "5000"]`.
         command: Vec<String>,
+        /// The file that stands for it in the simulator; in trials of other backends there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        in_simulator: Option<Box<SchedulerChoice>>,
     },
     /// The fair scheduler that is built into the booted kernel.
     Kernel,
@@ -54,6 +61,12 @@ pub enum SchedulerChoice {
 }
 
 impl SchedulerChoice {
+    /// Everything that is set before a file is loaded.
+    pub fn values(&self) -> Knobs {
+        let Self::File { knobs, settings, .. } = self else { return Knobs::new() };
+        settings.iter().chain(knobs).map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
     /// Whether it is a file that the user named by its path, and not a built-in one.
     pub fn is_own_file(&self) -> bool {
         matches!(self, SchedulerChoice::File { file, .. } if file.ends_with(".bpf.c"))

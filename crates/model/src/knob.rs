@@ -1,17 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Knobs: the `const volatile` numbers and Booleans of a scheduler's file that an experiment can
-//! set.
+//! Knobs: what a scheduler's user space can set before it is loaded.
+//!
+//! A knob is a global variable (`slice_us`), a map's number of entries (`maps.tasks`), a member of
+//! the ops table (`ops.flags`), or the argument of a program that is called at the start
+//! (`start.enable_cpu`).
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+use crate::value_type::{ValueKind, ValueType, Words};
+
+/// Values of knobs, by name.
+pub type Knobs = BTreeMap<String, KnobValue>;
+
+/// What stands before the names of knobs that are no variables.
+pub const MAPS: &str = "maps.";
+pub const OPS: &str = "ops.";
+pub const START: &str = "start.";
+
+/// The name under which values hold the calls at the start: a list of tables, see [`Start`].
+pub const CALLS: &str = "start";
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum KnobValue {
     Bool(bool),
-    /// For integer knobs of any width and sign.
+    /// For integers of any width and sign.
     Int(i64),
+    /// For an array of `char`, a name of an enumeration, or a word: `= capacity`.
+    Text(String),
+    /// For an array: its first values.
+    List(Vec<KnobValue>),
+    /// For a structure: some of its members.
+    Table(BTreeMap<String, KnobValue>),
+}
+
+impl KnobValue {
+    /// The word that the machine, or the call of a program, gives a value.
+    pub fn word(&self) -> Option<&str> {
+        match self {
+            KnobValue::Text(text) => Some(text.strip_prefix('=')?.trim()),
+            _ => None,
+        }
+    }
+
+    /// Whether the machine decides a part of it.
+    pub fn has_words(&self) -> bool {
+        match self {
+            KnobValue::List(values) => values.iter().any(KnobValue::has_words),
+            KnobValue::Table(values) => values.values().any(KnobValue::has_words),
+            simple => simple.word().is_some(),
+        }
+    }
 }
 
 /// As `--scheduler` takes it.
@@ -20,26 +62,141 @@ impl fmt::Display for KnobValue {
         match self {
             KnobValue::Bool(value) => value.fmt(f),
             KnobValue::Int(value) => value.fmt(f),
+            KnobValue::Text(text) => match self.word() {
+                Some(word) => write!(f, "={word}"),
+                None => f.write_str(&text.replace(" | ", "|")),
+            },
+            KnobValue::List(values) => {
+                let values: Vec<String> = values.iter().map(KnobValue::to_string).collect();
+                write!(f, "[{}]", values.join(","))
+            }
+            KnobValue::Table(values) => {
+                let one = |(name, value): (&String, &KnobValue)| format!("{name}={value}");
+                let values: Vec<String> = values.iter().map(one).collect();
+                write!(f, "{{{}}}", values.join(","))
+            }
         }
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KnobKind {
-    Unsigned,
-    Signed,
-    Bool,
+/// A program of the type `syscall` that user space calls once the scheduler is loaded, before it is
+/// enabled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    pub program: String,
+    /// The members of the structure that it takes.
+    #[serde(default)]
+    pub args: BTreeMap<String, KnobValue>,
+    /// Called once without it.
+    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
+    pub for_each: Option<ForEach>,
+    #[serde(default)]
+    pub when: When,
+    /// The CPU that it is called on; any without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<KnobValue>,
+}
+
+/// When user space calls a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// Once the scheduler is loaded, before the kernel enables it.
+    #[default]
+    Loaded,
+    /// Once the kernel has enabled it.
+    Enabled,
+}
+
+/// One call of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    pub program: String,
+    /// The bytes of the structure that it takes.
+    pub argument: Vec<u8>,
+    pub when: When,
+    /// The CPU that it is called on; any without it.
+    pub on: Option<u32>,
+}
+
+/// For what a program is called again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ForEach {
+    /// Each CPU, `= cpu`.
+    Cpus,
+    /// Each ordered pair of CPUs of a core, `= cpu` and `= sibling`.
+    Smt,
+    /// The same of a last-level cache.
+    Llc,
+    /// The same of a NUMA node.
+    Node,
+}
+
+impl ForEach {
+    fn word(self) -> &'static str {
+        match self {
+            ForEach::Cpus => "cpus",
+            ForEach::Smt => "smt",
+            ForEach::Llc => "llc",
+            ForEach::Node => "node",
+        }
+    }
+}
+
+impl Start {
+    /// The calls that values hold.
+    ///
+    /// # Errors
+    /// They are no calls.
+    pub fn of(values: &Knobs) -> Result<Vec<Start>, String> {
+        let Some(calls) = values.get(CALLS) else { return Ok(Vec::new()) };
+        let calls = serde_json::to_value(calls).and_then(serde_json::from_value);
+        calls.map_err(|error| format!("{CALLS}: {error}"))
+    }
+
+    /// Its calls; `knob` is its own, `start.PROGRAM`.
+    ///
+    /// # Errors
+    /// As [`Knob::encode`].
+    pub fn calls(&self, knob: &Knob, words: &Words<'_>) -> Result<Vec<Call>, String> {
+        let call = |numbers: &[(&str, u32)]| {
+            let words = Words { cpus: words.cpus.clone(), numbers };
+            let argument = knob.encode(&KnobValue::Table(self.args.clone()), &words)?;
+            let on = self.on.as_ref().map(|on| cpu(on, &words)).transpose()?;
+            Ok(Call { program: self.program.clone(), argument, when: self.when, on })
+        };
+        match self.for_each {
+            None => Ok(vec![call(&[])?]),
+            Some(ForEach::Cpus) => {
+                (0..words.cpus.cpus()).map(|cpu| call(&[("cpu", cpu)])).collect()
+            }
+            Some(of) => {
+                let pairs = words.cpus.pairs(of.word()).into_iter();
+                pairs.map(|(cpu, sibling)| call(&[("cpu", cpu), ("sibling", sibling)])).collect()
+            }
+        }
+    }
+}
+
+/// The number of a CPU.
+fn cpu(value: &KnobValue, words: &Words<'_>) -> Result<u32, String> {
+    let ty = ValueType { name: "a CPU".into(), size: 4, kind: ValueKind::Unsigned };
+    let mut bytes = [0; 4];
+    ty.write("on", value, words, &mut bytes)?;
+    Ok(u32::from_le_bytes(bytes))
 }
 
 /// A knob as a compiled scheduler has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Knob {
     pub name: String,
-    pub kind: KnobKind,
-    /// The name of its type in the source: `u64`, `bool`, …
-    pub type_name: String,
+    pub ty: ValueType,
     /// The initial value as it is in memory, little-endian; as long as the type.
     pub default: Vec<u8>,
+    /// Whether it is a `const volatile` variable, which is there to be set.
+    pub is_constant: bool,
 }
 
 impl Knob {
@@ -47,48 +204,22 @@ impl Knob {
     ///
     /// # Errors
     /// The value does not fit; the message says which do.
-    pub fn encode(&self, value: KnobValue) -> Result<Vec<u8>, String> {
-        let Knob { name, type_name, .. } = self;
-        let bits = 8 * self.default.len() as u32;
-        let (lowest, highest) = match self.kind {
-            KnobKind::Signed => (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1),
-            KnobKind::Unsigned => (0, (1_i128 << bits) - 1),
-            KnobKind::Bool => (0, 1),
-        };
-        let number = match (value, self.kind) {
-            (KnobValue::Bool(_), KnobKind::Unsigned | KnobKind::Signed) => {
-                return Err(format!("{name} = {value}: {name} is a number ({type_name})"));
-            }
-            (KnobValue::Bool(value), KnobKind::Bool) => i128::from(value),
-            (KnobValue::Int(value), _) => i128::from(value),
-        };
-        if number < lowest || number > highest {
-            return Err(format!(
-                "{name} = {number} is out of range: {type_name} holds {lowest} … {highest}"
-            ));
-        }
-        Ok(number.to_le_bytes()[..self.default.len()].to_vec())
+    pub fn encode(&self, value: &KnobValue, words: &Words<'_>) -> Result<Vec<u8>, String> {
+        let mut bytes = self.default.clone();
+        self.ty.write(&self.name, value, words, &mut bytes)?;
+        Ok(bytes)
     }
 
     /// The default as a person writes it.
     pub fn default_words(&self) -> String {
-        let mut wide = [0; 8];
-        let length = self.default.len().min(8);
-        wide[..length].copy_from_slice(&self.default[..length]);
-        let unsigned = u64::from_le_bytes(wide);
-        let unused_bits = 64 - 8 * length.max(1) as u32;
-        match self.kind {
-            KnobKind::Bool => (unsigned != 0).to_string(),
-            KnobKind::Signed => (((unsigned << unused_bits) as i64) >> unused_bits).to_string(),
-            KnobKind::Unsigned => unsigned.to_string(),
-        }
+        self.ty.words(&self.default)
     }
 }
 
 /// As messages list it: `slice_us (u64, 20000)`.
 impl fmt::Display for Knob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}, {})", self.name, self.type_name, self.default_words())
+        write!(f, "{} ({}, {})", self.name, self.ty.name, self.default_words())
     }
 }
 
@@ -96,36 +227,65 @@ impl fmt::Display for Knob {
 mod tests {
     use super::*;
 
-    fn knob(kind: KnobKind, default: &[u8]) -> Knob {
-        let default = default.to_vec();
-        Knob { name: "slice_us".into(), kind, type_name: "T".into(), default }
+    fn knob(kind: ValueKind, default: &[u8]) -> Knob {
+        let ty = ValueType { name: "T".into(), size: default.len(), kind };
+        Knob { name: "slice_us".into(), ty, default: default.to_vec(), is_constant: true }
+    }
+
+    fn encode(knob: &Knob, value: KnobValue) -> Result<Vec<u8>, String> {
+        knob.encode(&value, &Words::default())
     }
 
     #[test]
     fn every_width_and_sign_is_encoded() {
-        let encode = |kind, size, value| knob(kind, &vec![0; size]).encode(KnobValue::Int(value));
-        assert_eq!(encode(KnobKind::Unsigned, 1, 255), Ok(vec![255]));
-        assert_eq!(encode(KnobKind::Signed, 2, -2), Ok(vec![0xfe, 0xff]));
-        assert_eq!(encode(KnobKind::Unsigned, 8, i64::MAX).map(|bytes| bytes.len()), Ok(8));
-        assert!(encode(KnobKind::Unsigned, 4, -1).unwrap_err().contains("0 … 4294967295"));
-        assert!(encode(KnobKind::Signed, 1, 128).unwrap_err().contains("-128 … 127"));
+        let encode = |kind, size, value| encode(&knob(kind, &vec![0; size]), KnobValue::Int(value));
+        assert_eq!(encode(ValueKind::Unsigned, 1, 255), Ok(vec![255]));
+        assert_eq!(encode(ValueKind::Signed, 2, -2), Ok(vec![0xfe, 0xff]));
+        assert_eq!(encode(ValueKind::Unsigned, 8, i64::MAX).map(|bytes| bytes.len()), Ok(8));
+        assert!(encode(ValueKind::Unsigned, 4, -1).unwrap_err().contains("0 … 4294967295"));
+        assert!(encode(ValueKind::Signed, 1, 128).unwrap_err().contains("-128 … 127"));
     }
 
     #[test]
     fn truth_values_are_not_numbers() {
-        let number = knob(KnobKind::Unsigned, &[0; 4]);
-        assert!(number.encode(KnobValue::Bool(true)).unwrap_err().contains("is a number"));
-        let flag = knob(KnobKind::Bool, &[0]);
-        assert_eq!(flag.encode(KnobValue::Bool(true)), Ok(vec![1]));
-        assert_eq!(flag.encode(KnobValue::Int(0)), Ok(vec![0]));
-        assert!(flag.encode(KnobValue::Int(2)).is_err());
+        let number = knob(ValueKind::Unsigned, &[0; 4]);
+        assert!(encode(&number, KnobValue::Bool(true)).unwrap_err().contains("is a number"));
+        let flag = knob(ValueKind::Bool, &[0]);
+        assert_eq!(encode(&flag, KnobValue::Bool(true)), Ok(vec![1]));
+        assert_eq!(encode(&flag, KnobValue::Int(0)), Ok(vec![0]));
+        assert!(encode(&flag, KnobValue::Int(2)).is_err());
     }
 
     #[test]
     fn defaults_keep_their_sign() {
         let said = |kind, default: &[u8]| knob(kind, default).to_string();
-        assert_eq!(said(KnobKind::Signed, &[0xff, 0xff]), "slice_us (T, -1)");
-        assert_eq!(said(KnobKind::Unsigned, &[0xff, 0xff]), "slice_us (T, 65535)");
-        assert_eq!(said(KnobKind::Bool, &[1]), "slice_us (T, true)");
+        assert_eq!(said(ValueKind::Signed, &[0xff, 0xff]), "slice_us (T, -1)");
+        assert_eq!(said(ValueKind::Unsigned, &[0xff, 0xff]), "slice_us (T, 65535)");
+        assert_eq!(said(ValueKind::Bool, &[1]), "slice_us (T, true)");
+    }
+
+    #[test]
+    fn a_start_is_called_for_each_cpu_or_pair() {
+        let member = |name: &str, offset| crate::value_type::Member {
+            name: name.into(),
+            offset,
+            ty: ValueType { name: "u8".into(), size: 1, kind: ValueKind::Unsigned },
+        };
+        let members = ValueKind::Members(vec![member("cpu", 0), member("with", 1)]);
+        let knob = knob(members, &[0, 0]);
+        let machine = crate::Machine { cpus: 2, smt: 2, ..Default::default() };
+        let words = Words { cpus: crate::CpuFacts::of(&machine), numbers: &[] };
+        let calls = |args: &str| -> Result<Vec<Vec<u8>>, String> {
+            let values = format!(r#"{{"start": [{{"program": "p", "args": {args}}}]}}"#);
+            let values: Knobs = serde_json::from_str(&values).expect("values");
+            let calls = Start::of(&values).expect("calls")[0].calls(&knob, &words);
+            calls.map(|calls| calls.into_iter().map(|call| call.argument).collect::<Vec<_>>())
+        };
+        assert_eq!(calls(r#"{"cpu": 1}"#), Ok(vec![vec![1, 0]]));
+        assert_eq!(calls(r#"{"cpu": 1}, "for": "cpus""#), Ok(vec![vec![1, 0]; 2]));
+        let pairs = calls(r#"{"cpu": "= cpu", "with": "= sibling"}, "for": "smt""#);
+        assert_eq!(pairs, Ok(vec![vec![0, 1], vec![1, 0]]));
+        assert!(calls(r#"{"cpu": "= cpu"}"#).unwrap_err().contains("no 'cpu'"));
+        assert!(Start::of(&[(CALLS.to_owned(), KnobValue::Int(1))].into()).is_err());
     }
 }

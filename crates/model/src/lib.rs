@@ -5,7 +5,8 @@
 //! Experiment ──► Trial ──► Record ──► (stats) Comparison
 //! ```
 //!
-//! Read in this order: [`experiment`] asks a question, [`contestant`] (with its [`knob`]s),
+//! Read in this order: [`experiment`] asks a question, [`contestant`] (with its [`knob`]s of
+//! some [`value_type`], filled from [`cpu_facts`]),
 //! [`workload`] and [`machine`] say what is compared, under which workload, on which machine;
 //! [`trial`] is one answerable question as a value; [`record`] is its answer, made of [`metric`]s
 //! (each with its [`measure_key`]), [`histogram`]s, [`series`] and a [`trace`]. [`seed`] is the
@@ -22,6 +23,7 @@ pub mod buckets;
 pub mod check;
 pub mod claim;
 pub mod contestant;
+pub mod cpu_facts;
 pub mod experiment;
 pub mod histogram;
 pub mod knob;
@@ -41,6 +43,7 @@ pub mod text;
 pub mod trace;
 pub mod trial;
 mod usual;
+pub mod value_type;
 pub mod workload;
 
 pub use backend::Backend;
@@ -48,9 +51,10 @@ pub use buckets::Buckets;
 pub use check::{LARGEST_NUMBER, SMALLEST_NUMBER};
 pub use claim::{Claim, Expectation};
 pub use contestant::{Contestant, Policy, PolicyClass, SchedulerChoice};
+pub use cpu_facts::CpuFacts;
 pub use experiment::{Aim, Design, Experiment, Progress, Scatter, Watched};
 pub use histogram::Histogram;
-pub use knob::{Knob, KnobKind, KnobValue};
+pub use knob::{Call, ForEach, Knob, KnobValue, Knobs, Start, When};
 pub use machine::{Clock, Costs, Machine};
 pub use measure_key::{MeasureKey, Statistic};
 pub use metric::{Measure, Metric};
@@ -63,4 +67,5 @@ pub use tape::{Recorded, Tape, TapeOp};
 pub use text::{Position, ReadFault};
 pub use trace::{Trace, TraceEvent};
 pub use trial::Trial;
+pub use value_type::{Member, ValueKind, ValueType, Words};
 pub use workload::{Channel, Program, Step, TaskGroup, Total, Workload};

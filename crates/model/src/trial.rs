@@ -103,7 +103,7 @@ impl Trial {
     /// The program that it starts, on the machine or in a guest, with its arguments.
     pub fn program(&self) -> Option<&[String]> {
         let scheduler = match &self.contestant.scheduler {
-            SchedulerChoice::Program { command } => Some(command),
+            SchedulerChoice::Program { command, .. } => Some(command),
             _ => None,
         };
         let workload = self.workload.program.as_ref().map(|program| &program.command);

@@ -31,7 +31,23 @@ pub fn folders() -> Vec<PathBuf> {
     env::split_paths(&path)
         .chain(["/usr/sbin".into(), "/usr/local/bin".into()])
         .chain(cargo.map(|cargo| cargo.join("bin")))
+        .chain(kept())
         .collect()
+}
+
+/// Where programs are that were built here, each under its name and version: `scx_lavd@1.1.4`.
+pub fn kept() -> Option<PathBuf> {
+    Some(data_folder()?.join("programs/bin"))
+}
+
+/// `$FAIRGROUND_HOME`, else `$XDG_DATA_HOME/fairground`, else `~/.local/share/fairground`; `None`
+/// if none of the three variables is set.
+pub fn data_folder() -> Option<PathBuf> {
+    let folder =
+        |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    folder("FAIRGROUND_HOME")
+        .or_else(|| folder("XDG_DATA_HOME").map(|data| data.join("fairground")))
+        .or_else(|| folder("HOME").map(|home| home.join(".local/share/fairground")))
 }
 
 pub fn is_executable(path: &Path) -> bool {

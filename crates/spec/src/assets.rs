@@ -101,7 +101,7 @@ pub fn on_note(hears: fn(&str)) {
     let _ = HEARS.set(hears);
 }
 
-fn note(text: &str) {
+pub(crate) fn note(text: &str) {
     if let Some(hears) = HEARS.get() {
         hears(text);
     }
@@ -245,7 +245,7 @@ fn unreadable(label: &str, fault: &crate::files::Fault) -> SpecError {
     SpecError::new(label, fault.to_string()).hint(hint)
 }
 
-fn embedded(path: &str) -> Option<Asset> {
+pub(crate) fn embedded(path: &str) -> Option<Asset> {
     let (_, text) = EMBEDDED.iter().find(|(name, _)| *name == path)?;
     Some(Asset {
         label: format!("<built-in>/{path}"),

@@ -11,6 +11,7 @@ use model::{
 };
 
 use crate::machine::SMT_PERCENT;
+use crate::today;
 
 /// A part of an experiment, before machines and repeats.
 pub type Part<'a> = (Backend, &'a Contestant, &'a Workload);
@@ -74,8 +75,14 @@ pub fn why_not(backend: Backend, contestant: &Contestant, workload: &Workload) -
         SchedulerChoice::Kernel => {
             Some(format!("{name} is a kernel's own scheduler, which the simulator does not have"))
         }
-        SchedulerChoice::Program { .. } => {
-            Some(format!("{name} is an installed program, which the simulator cannot run"))
+        SchedulerChoice::Program { command, in_simulator: None } => {
+            let get = match command.as_slice() {
+                [program] if today::named(program).is_some() => {
+                    format!("; `fairground get {program}` brings its file")
+                }
+                _ => String::new(),
+            };
+            Some(format!("{name} is an installed program, which the simulator cannot run{get}"))
         }
         _ if workload.program.is_some() => {
             Some(format!("{} is a real program, which the simulator cannot run", workload.name))
@@ -92,7 +99,9 @@ pub fn why_not(backend: Backend, contestant: &Contestant, workload: &Workload) -
         SchedulerChoice::Claimed { .. } => {
             Some(format!("{name} is a name in somebody's result, which nothing can run"))
         }
-        SchedulerChoice::Policy { .. } | SchedulerChoice::File { .. } => None,
+        SchedulerChoice::Program { .. }
+        | SchedulerChoice::Policy { .. }
+        | SchedulerChoice::File { .. } => None,
     }
 }
 

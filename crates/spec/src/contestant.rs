@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Contestants, as experiment files and as the command line write them.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use model::{Contestant, KnobValue, Policy, SchedulerChoice};
+use model::{Contestant, Knobs, Policy, SchedulerChoice};
 use serde::Deserialize;
 
 use super::knobs;
 use super::mentions;
 use super::policy;
+use super::settings;
 use super::source::Places;
+use super::today;
 use super::{Host, SpecError};
 
 /// The newest kernel series in the package mirror; sched_ext schedulers need it.
@@ -31,7 +32,7 @@ pub struct Entry {
     program: Option<Vec<String>>,
     policy: Option<Policy>,
     #[serde(default)]
-    knobs: BTreeMap<String, KnobValue>,
+    knobs: Knobs,
 }
 
 /// The contestant that a table describes; `path` is the table's, paths in it are relative to
@@ -60,7 +61,8 @@ pub fn from_entry(
             let path = format!("{path}.knobs.{}", fault.knob);
             places.error(&path, fault.message).maybe_hint(fault.hint)
         })?;
-        let scheduler = SchedulerChoice::File { file, sha256, knobs };
+        let settings = settings_of(&file, &own, &sha256, base, host)?;
+        let scheduler = SchedulerChoice::File { file, sha256, knobs, settings };
         return Ok(contestant(name.unwrap_or(own), kernel, scheduler));
     }
     if let Some(command) = program {
@@ -69,8 +71,7 @@ pub fn from_entry(
             return Err(error.hint("write [\"scx_bpfland\"], with its arguments"));
         };
         let own = first.clone();
-        let scheduler = SchedulerChoice::Program { command };
-        return Ok(contestant(name.unwrap_or(own), kernel, scheduler));
+        return Ok(contestant(name.unwrap_or(own), kernel, program_of(command, host)?));
     }
     if let Some(policy) = policy {
         policy::check(&policy).map_err(|(message, hint)| {
@@ -81,6 +82,40 @@ pub fn from_entry(
         return Ok(contestant(name.unwrap_or(own), kernel, scheduler));
     }
     from_kernel(name, kernel, path, places)
+}
+
+/// A program, which is a file in the simulator if it is a scheduler of today.
+fn program_of(command: Vec<String>, host: &Host) -> Result<SchedulerChoice, SpecError> {
+    let command = match command.as_slice() {
+        [program] => match today::named(program) {
+            Some((name, version)) => today::command(name, version, host),
+            None => command,
+        },
+        _ => command,
+    };
+    let in_simulator = today::in_simulator(&command, host)?;
+    Ok(SchedulerChoice::Program { command, in_simulator })
+}
+
+/// What the side file of a scheduler's file sets; `own` is the scheduler's name.
+fn settings_of(
+    file: &str,
+    own: &str,
+    sha256: &str,
+    base: &Path,
+    host: &Host,
+) -> Result<Knobs, SpecError> {
+    if !is_path(file) {
+        return Ok(Knobs::new());
+    }
+    let Some(found) = settings::beside(&base.join(file))? else { return Ok(Knobs::new()) };
+    found.check(own, sha256, host)?;
+    Ok(found.values)
+}
+
+/// Whether a scheduler is named by a path.
+fn is_path(file: &str) -> bool {
+    file.contains('/') || file.ends_with(ENDING)
 }
 
 /// The kernel's own scheduler.
@@ -153,7 +188,14 @@ pub fn from_option(text: &str, host: &Host) -> Result<Contestant, SpecError> {
             return Err(fail("which program?".into()).hint("write e.g. program:scx_bpfland"));
         }
         let name = command.join(" ");
-        return Ok(contestant(name, kernel, SchedulerChoice::Program { command }));
+        return Ok(contestant(name, kernel, program_of(command, host)?));
+    }
+    if today::named(text.trim()).is_some() {
+        return Ok(contestant(
+            text.trim().into(),
+            kernel,
+            program_of(vec![text.trim().into()], host)?,
+        ));
     }
     from_file_option(text, kernel, host)
 }
@@ -174,8 +216,9 @@ fn from_file_option(
     let knobs = knobs::parse(knobs).map_err(wrong)?;
     let (name, sha256) = (host.resolve)(file, Path::new("")).map_err(fail)?;
     knobs::check(&name, &sha256, &knobs, host).map_err(wrong)?;
+    let settings = settings_of(file, &name, &sha256, Path::new(""), host)?;
     let name = text.replacen(file, &name, 1);
-    let scheduler = SchedulerChoice::File { file: file.into(), sha256, knobs };
+    let scheduler = SchedulerChoice::File { file: file.into(), sha256, knobs, settings };
     Ok(contestant(name, kernel, scheduler))
 }
 
@@ -193,7 +236,10 @@ fn split_file(text: &str) -> (&str, &str) {
 pub fn split_kernel(text: &str) -> (&str, Option<String>) {
     match text.rsplit_once('@') {
         Some((rest, kernel))
-            if !kernel.is_empty() && !kernel.contains(['/', ' ']) && !kernel.ends_with(".c") =>
+            if !kernel.is_empty()
+                && !kernel.contains(['/', ' '])
+                && !kernel.ends_with(".c")
+                && !today::is_part_of_name(rest, kernel) =>
         {
             (rest, Some(kernel.to_owned()))
         }
@@ -208,7 +254,7 @@ pub fn option(contestant: &Contestant, simulated: bool) -> Option<String> {
     let scheduler = match &contestant.scheduler {
         SchedulerChoice::Kernel => return Some(format!("kernel:{kernel}")),
         SchedulerChoice::Policy { policy } => format!("policy:{}", policy::written(policy)?),
-        SchedulerChoice::Program { command } => format!("program:{}", command.join(" ")),
+        SchedulerChoice::Program { command, .. } => format!("program:{}", command.join(" ")),
         SchedulerChoice::Claimed { .. } => return None,
         SchedulerChoice::File { file, knobs, .. } => {
             let knobs = knobs.iter().map(|(name, value)| format!(" {name}={value}"));
@@ -244,10 +290,16 @@ mod tests {
         assert_eq!(knobs.name, "vtime slice_us=3000");
         assert_eq!(knobs.kernel.as_deref(), Some("6.12"));
         let SchedulerChoice::File { knobs, .. } = knobs.scheduler else { panic!("a file") };
-        assert_eq!(knobs["slice_us"], KnobValue::Int(3000));
+        assert_eq!(knobs["slice_us"], model::KnobValue::Int(3000));
         let program = option("program:scx_bpfland -s 5000").unwrap();
         let command = ["scx_bpfland", "-s", "5000"].map(String::from).to_vec();
-        assert_eq!(program.scheduler, SchedulerChoice::Program { command });
+        let in_simulator = None;
+        assert_eq!(program.scheduler, SchedulerChoice::Program { command, in_simulator });
+        let today = option("scx_bpfland@1.1.4@6.12").unwrap();
+        assert_eq!(
+            (today.name.as_str(), today.kernel.as_deref()),
+            ("scx_bpfland@1.1.4", Some("6.12"))
+        );
         assert_eq!(option("policy:rr:50").unwrap().name, "rr-50");
         assert_eq!(option("./mine@home.bpf.c").unwrap().kernel.as_deref(), Some("7"));
         let spaced = option("/a b/my own.bpf.c slice_us=3@6.12").unwrap().scheduler;

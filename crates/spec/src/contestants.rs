@@ -9,7 +9,7 @@ use model::{Contestant, SchedulerChoice};
 
 use super::contestant::{self, Entry, OPTION};
 use super::source::Places;
-use super::{Host, Overrides, SpecError, knobs};
+use super::{Host, Overrides, SpecError, knobs, today};
 use crate::assets;
 use crate::source::unknown_name;
 
@@ -47,19 +47,26 @@ impl Entrant {
     }
 }
 
-/// Those of the file, then those of the command line.
+/// Those of the file, without schedulers of today that are not here, then those of the command
+/// line.
 pub fn all(
     entries: Vec<Entry>,
     base: &Path,
     places: &Places,
     over: &Overrides,
     host: &Host,
+    notes: &mut Vec<String>,
 ) -> Result<Vec<Entrant>, SpecError> {
     let mut all = Vec::new();
+    let has_entries = !entries.is_empty();
     for (index, entry) in entries.into_iter().enumerate() {
         let path = format!("scheduler[{index}]");
         let (is_named, kernel) = (entry.name.is_some(), entry.kernel.clone());
         let contestant = contestant::from_entry(entry, &path, places, base, host)?;
+        if let Some(why) = today::why_absent(&contestant, host) {
+            notes.push(why);
+            continue;
+        }
         let (origin, path) = (places.error(&path, ""), place(&contestant, base));
         all.push(Entrant { contestant, origin, kernel, is_named, path });
     }
@@ -69,6 +76,10 @@ pub fn all(
         let (_, kernel) = contestant::split_kernel(option);
         let path = place(&contestant, Path::new(""));
         all.push(Entrant { contestant, origin, kernel, is_named: false, path });
+    }
+    if all.is_empty() && has_entries {
+        let error = places.error("scheduler", "no scheduler of the experiment is here");
+        return Err(error.hint("`fairground get NAME` builds one"));
     }
     if all.is_empty() {
         let hint = "add a [[scheduler]], or --scheduler NAME";
@@ -108,12 +119,10 @@ fn refuse_twice(all: &[Entrant], host: &Host) -> Result<(), SpecError> {
 fn is_same(one: &Entrant, other: &Entrant, host: &Host) -> bool {
     let (one, other) = (&one.contestant, &other.contestant);
     let same = match (&one.scheduler, &other.scheduler) {
-        (
-            SchedulerChoice::File { sha256, knobs: ours, .. },
-            SchedulerChoice::File { sha256: text, knobs: others, .. },
-        ) => {
+        (SchedulerChoice::File { sha256, .. }, SchedulerChoice::File { sha256: text, .. }) => {
             let changed = |knobs| knobs::changed(sha256, knobs, host);
-            sha256 == text && (ours == others || changed(ours) == changed(others))
+            let (ours, others) = (one.scheduler.values(), other.scheduler.values());
+            sha256 == text && (ours == others || changed(&ours) == changed(&others))
         }
         (ours, others) => ours == others,
     };

@@ -124,7 +124,7 @@ fn resolve(
     range(places, "trials_per_boot", u64::from(trials_per_boot), most)?;
     let trace = trace(&file, over, &workloads, places)?;
     let wanted = over.baseline.as_ref().or(file.baseline.as_ref()).cloned();
-    let entrants = contestants::all(file.scheduler, base, places, over, host)?;
+    let entrants = contestants::all(file.scheduler, base, places, over, host, &mut notes)?;
     let admitted = match host.running {
         Some(running) if live => live::admit(&entrants, &running())?,
         _ => Admitted::default(),

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Read in this order: [`assets`] finds files by name; [`experiment`], [`contestant`], [`knobs`],
-//! [`contestants`] (their names), [`live`] (what this kernel runs), [`workload`], [`source`] (text,
+//! [`settings`] (side files), [`today`], [`contestants`] (their names), [`live`] (what this kernel runs), [`workload`], [`source`] (text,
 //! positions and expressions), [`check`] (what a workload must obey), [`rtapp`], [`machine`],
 //! [`care`]; [`capability`] says what each backend can do, [`plan`] lays out the trials. [`files`]
 //! is the one reader of files. [`mentions`] finds names of what was deleted, [`builtin_texts`]
@@ -34,9 +34,11 @@ pub mod mentions;
 pub mod plan;
 pub mod policy;
 pub mod rtapp;
+pub mod settings;
 pub mod source;
 #[cfg(test)]
 mod tests;
+pub mod today;
 pub mod workload;
 
 use std::fmt;
@@ -113,6 +115,11 @@ pub struct Host<'a> {
     pub cpus: u32,
     pub resolve: &'a Resolve<'a>,
     pub knobs: &'a Knobs<'a>,
+    /// The programs of schedulers that were built here, by name and version; without a version, the
+    /// one that Fairground knows, else the newest.
+    pub kept: &'a dyn Fn(&str, Option<&str>) -> Option<today::Kept>,
+    /// Whether a program is installed.
+    pub is_installed: &'a dyn Fn(&str) -> bool,
     /// The running kernel, asked if something is to run on it; `None` if nothing is to run.
     pub running: Option<&'a dyn Fn() -> live::RunningKernel>,
 }
@@ -124,8 +131,8 @@ pub struct Overrides {
     #[arg(long, value_parser = backend_parser(), hide_possible_values = true)]
     #[arg(value_name = "BACKEND", value_delimiter = ',')]
     pub on: Vec<Backend>,
-    /// Add a scheduler: NAME, FILE.bpf.c, 'NAME knob=value', 'program:scx_lavd ARG', kernel:6.12,
-    /// policy:rr:50
+    /// Add a scheduler: NAME, FILE.bpf.c, 'NAME knob=value', scx_lavd@1.1.4, 'program:scx_lavd ARG',
+    /// kernel:6.12, policy:rr:50
     #[arg(long = "scheduler", value_name = "SCHEDULER")]
     pub schedulers: Vec<String>,
     /// Use this workload instead of the experiment's: NAME, FILE, 'NAME parameter=value'

@@ -146,12 +146,21 @@ fn trial(experiment: &Experiment, seed: Seed, draft: &Draft, place: &Place) -> T
 }
 
 /// On `live` only a kernel's own scheduler has a kernel, which is the running one; the others run
-/// on whatever runs. Nothing stands for a kernel where there is one.
+/// on whatever runs. Nothing stands for a kernel, or for a program, where there is one.
 pub fn on_backend(contestant: &Contestant, backend: Backend) -> Contestant {
     let is_kernel = contestant.scheduler == SchedulerChoice::Kernel;
     let kernel = contestant.kernel.clone().filter(|_| is_kernel || !backend.uses_running_kernel());
     let stands_for_kernel = contestant.stands_for_kernel && backend.is_model();
-    Contestant { kernel, stands_for_kernel, ..contestant.clone() }
+    let scheduler = match &contestant.scheduler {
+        SchedulerChoice::Program { in_simulator: Some(file), .. } if backend.is_model() => {
+            (**file).clone()
+        }
+        SchedulerChoice::Program { command, .. } => {
+            SchedulerChoice::Program { command: command.clone(), in_simulator: None }
+        }
+        other => other.clone(),
+    };
+    Contestant { kernel, stands_for_kernel, scheduler, name: contestant.name.clone() }
 }
 
 #[cfg(test)]
@@ -177,6 +186,7 @@ mod tests {
                 file: "vtime".into(),
                 sha256: String::new(),
                 knobs: BTreeMap::new(),
+                settings: BTreeMap::new(),
             },
             stands_for_kernel: false,
         });

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 use super::SpecError;
 use super::expression::{Names, evaluate};
 
-pub const KNOB_VALUES: &str = "write a whole number, true or false";
+pub const KNOB_VALUES: &str = "write a whole number, true, false, text, a list or a table";
 
 /// Where the values of a file are: `task[2].steps[0].timer` → byte in the text.
 #[derive(Clone, Debug, Default)]

@@ -5,19 +5,18 @@
 //! source trees.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
 use std::process::Command;
-use std::{env, fs, io};
+use std::{fs, io};
 
 use model::{Program, SchedulerChoice, Trial};
 use process::installed::{folders, is_executable};
 
-pub use process::installed::{find, matches};
+pub use process::installed::{data_folder, find, matches};
 
 /// The programs of a trial, by name or path.
 pub fn programs_of(trial: &Trial) -> Vec<&str> {
     let contestant = match &trial.contestant.scheduler {
-        SchedulerChoice::Program { command } => command.first(),
+        SchedulerChoice::Program { command, .. } => command.first(),
         _ => None,
     };
     let workload = trial.workload.program.iter().flat_map(Program::needed).map(|(name, _)| name);
@@ -39,7 +38,7 @@ pub fn missing(trial: &Trial) -> Option<String> {
 /// What is said of a program that is not installed.
 pub fn not_here(program: &str) -> String {
     if program.starts_with("scx_") {
-        format!("{program} is not installed; `cargo install {program}` builds it")
+        format!("{program} is not installed; `fairground get {program}` builds it")
     } else {
         format!("{program} is not installed, or not in PATH")
     }
@@ -61,14 +60,4 @@ pub fn sched_ext() -> Vec<String> {
     names.sort();
     names.dedup();
     names
-}
-
-/// `$FAIRGROUND_HOME`, else `$XDG_DATA_HOME/fairground`, else `~/.local/share/fairground`; `None`
-/// if none of the three variables is set.
-pub fn data_folder() -> Option<PathBuf> {
-    let folder =
-        |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    folder("FAIRGROUND_HOME")
-        .or_else(|| folder("XDG_DATA_HOME").map(|data| data.join("fairground")))
-        .or_else(|| folder("HOME").map(|home| home.join(".local/share/fairground")))
 }

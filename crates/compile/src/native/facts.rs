@@ -4,13 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use libbpf_rs::btf::types::{DataSec, Int, IntEncoding, Var};
-use libbpf_rs::btf::{Btf, BtfKind, BtfType};
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::Var;
 use libbpf_rs::{AsRawLibbpf, ObjectBuilder, OpenObject};
+use model::{Member, ValueType};
 use object::{Object, ObjectSection, ObjectSymbol};
 use serde::{Deserialize, Serialize};
 
 use super::programs::{self, Tracer};
+use crate::variables::{self, Global};
 
 /// An address in the object, and a size, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,23 +38,21 @@ pub struct Map {
     pub flags: u32,
 }
 
-/// The type of a global variable, as far as a knob can set it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum VariableKind {
-    Unsigned,
-    Signed,
-    Bool,
-    /// Anything else.
-    Other,
-}
-
-/// A `const volatile` global.
+/// A global variable that user space can set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variable {
     pub name: String,
     pub place: SymbolRange,
-    pub kind: VariableKind,
+    pub ty: ValueType,
+}
+
+/// A program of the type `syscall`: user space calls it, with one structure or without any.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Callable {
+    pub name: String,
+    /// Where its code is.
+    pub place: SymbolRange,
+    pub argument: ValueType,
 }
 
 /// What the loader needs to know about a native object.
@@ -61,7 +61,7 @@ pub struct Facts {
     /// The `struct sched_ext_ops` variables, by name.
     pub ops: BTreeMap<String, SymbolRange>,
     pub maps: Vec<Map>,
-    /// The `const volatile` globals, by name.
+    /// The globals that user space can set.
     pub variables: Vec<Variable>,
     /// The programs that events call, with their places.
     #[serde(default)]
@@ -69,6 +69,9 @@ pub struct Facts {
     /// The programs that the simulator leaves out, as `name (section)`.
     #[serde(default)]
     pub left_out: Vec<String>,
+    /// The members of `struct sched_ext_ops` that user space can set.
+    pub ops_members: Vec<Member>,
+    pub callables: Vec<Callable>,
     /// An instruction whose result depends on the host, see [`host_instruction`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_instruction: Option<HostInstruction>,
@@ -107,15 +110,21 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
     // SAFETY: the object is open and outlives its BTF.
     let btf = Btf::from_bpf_object(unsafe { open.as_libbpf_object().as_ref() }).map_err(wrong)?;
     let btf = btf.ok_or("the BPF object has no BTF")?;
-    let is_ops = |(name, _): &(String, VariableKind)| is_of_sched_ext(&btf, name);
-    let tables = TABLES.iter().flat_map(|section| of_section(&btf, section)).filter(is_ops);
+    let globals = variables::globals(&btf);
+    let knobs = globals.iter().filter(|global| global.is_knob());
+    let variable = |global: &Global| {
+        let (name, ty) = (global.name.clone(), global.ty.clone());
+        Some(Variable { place: *symbols.get(&name)?, name, ty })
+    };
+    let is_ops = |name: &&str| is_of_sched_ext(&btf, name);
+    let tables = TABLES.iter().flat_map(|section| of_section(&globals, section)).filter(is_ops);
     let (tracers, left_out) = programs::besides_callbacks(&open, &btf);
     let found = Facts {
-        ops: tables.filter_map(|(name, _)| Some((name.clone(), *symbols.get(&name)?))).collect(),
+        ops: tables.filter_map(|name| Some((name.to_owned(), *symbols.get(name)?))).collect(),
         maps: maps(&open, &symbols),
-        variables: of_section(&btf, ".rodata")
-            .filter_map(|(name, kind)| Some(Variable { place: *symbols.get(&name)?, name, kind }))
-            .collect(),
+        ops_members: variables::ops_members(&btf),
+        callables: callables(&open, &btf, &symbols),
+        variables: knobs.filter_map(variable).collect(),
         tracers: tracers
             .into_iter()
             .filter_map(|tracer| Some((*symbols.get(&tracer.name)?, tracer)))
@@ -178,21 +187,24 @@ fn maps(open: &OpenObject, symbols: &BTreeMap<String, SymbolRange>) -> Vec<Map> 
 /// `BPF_MAP_TYPE_STRUCT_OPS`: how libbpf sees the table of callbacks.
 const STRUCT_OPS: u32 = 26;
 
-/// The variables of a data section with their types.
-fn of_section<'a>(
-    btf: &'a Btf,
-    name: &'a str,
-) -> impl Iterator<Item = (String, VariableKind)> + 'a {
-    let sections = btf.type_by_kind::<DataSec>();
-    let named = sections.filter(move |section| section.name().is_some_and(|found| found == name));
-    named.flat_map(move |section| {
-        let places: Vec<_> = section.iter().map(|place| place.ty).collect();
-        places.into_iter().filter_map(move |ty| {
-            let variable = btf.type_by_id::<Var>(ty)?;
-            let name = variable.name()?.to_string_lossy().into_owned();
-            Some((name, kind(variable.next_type()?)))
-        })
-    })
+/// The names of the variables of a data section.
+fn of_section<'a>(globals: &'a [Global], section: &str) -> impl Iterator<Item = &'a str> {
+    globals.iter().filter(move |global| global.section == section).map(|found| found.name.as_str())
+}
+
+/// The programs that user space calls.
+fn callables(
+    open: &OpenObject,
+    btf: &Btf,
+    symbols: &BTreeMap<String, SymbolRange>,
+) -> Vec<Callable> {
+    let programs = open.progs().filter(|program| program.section() == "syscall");
+    let callable = |program: libbpf_rs::OpenProgram| {
+        let name = program.name().to_string_lossy().into_owned();
+        let argument = variables::argument(btf, &name);
+        Some(Callable { place: *symbols.get(&name)?, name, argument })
+    };
+    programs.filter_map(callable).collect()
 }
 
 /// Whether this variable is a `struct sched_ext_ops`: other subsystems have tables of their own.
@@ -201,17 +213,4 @@ fn is_of_sched_ext(btf: &Btf, variable: &str) -> bool {
     let ty = variable.and_then(|variable| variable.next_type());
     let name = ty.and_then(|ty| ty.skip_mods_and_typedefs().name());
     name.is_some_and(|name| name == "sched_ext_ops")
-}
-
-fn kind(ty: BtfType) -> VariableKind {
-    let bare = ty.skip_mods_and_typedefs();
-    match bare.kind() {
-        BtfKind::Int => match Int::try_from(bare).map(|int| int.encoding) {
-            Ok(IntEncoding::Bool) => VariableKind::Bool,
-            Ok(IntEncoding::Signed) => VariableKind::Signed,
-            _ => VariableKind::Unsigned,
-        },
-        BtfKind::Enum | BtfKind::Enum64 => VariableKind::Signed,
-        _ => VariableKind::Other,
-    }
 }

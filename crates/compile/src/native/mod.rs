@@ -24,7 +24,7 @@ use object::{Object, ObjectSection};
 use crate::object::OBJECTS_VARIABLE;
 use crate::{CompileError, Compiled, Job, Source, clang};
 
-pub use facts::{Facts, HostInstruction, Map, SymbolRange, Variable, VariableKind};
+pub use facts::{Callable, Facts, HostInstruction, Map, SymbolRange, Variable};
 pub use programs::{EVENTS, Tracer};
 
 /// A scheduler that the simulator can load.

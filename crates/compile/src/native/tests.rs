@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use model::ValueKind;
+
 use super::*;
 use crate::{builtin, resolve};
 
@@ -45,10 +47,11 @@ fn knobs_and_maps_are_known() {
             u32 key = shift; u64 *v = bpf_map_lookup_elem(&seen, &key);\
             scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, lazy ? slice_us : v ? *v : 0, flags); }";
     let facts = check("facts", body).unwrap_or_else(|error| panic!("{error}")).facts;
-    let kind = |name: &str| facts.variables.iter().find(|v| v.name == name).map(|v| v.kind);
-    assert_eq!(kind("slice_us"), Some(VariableKind::Unsigned));
-    assert_eq!(kind("lazy"), Some(VariableKind::Bool));
-    assert_eq!(kind("shift"), Some(VariableKind::Signed));
+    let found = |name: &str| facts.variables.iter().find(|v| v.name == name);
+    let kind = |name: &str| found(name).map(|variable| variable.ty.kind.clone());
+    assert_eq!(kind("slice_us"), Some(ValueKind::Unsigned));
+    assert_eq!(kind("lazy"), Some(ValueKind::Bool));
+    assert_eq!(kind("shift"), Some(ValueKind::Signed));
     let map = &facts.maps[0];
     assert_eq!((map.name.as_str(), map.kind, map.key_size, map.value_size), ("seen", 1, 4, 8));
     assert_eq!(map.max_entries, 7);

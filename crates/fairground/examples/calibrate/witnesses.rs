@@ -84,7 +84,12 @@ pub fn experiment(machine: &Machine, kernel: &str) -> Result<(Experiment, Source
     for name in SCHEDULERS {
         let source = compile::resolve(name, Path::new(""))?;
         let (file, sha256) = (name.to_owned(), source.sha256.clone());
-        let choice = SchedulerChoice::File { file, sha256: sha256.clone(), knobs: BTreeMap::new() };
+        let choice = SchedulerChoice::File {
+            file,
+            sha256: sha256.clone(),
+            knobs: BTreeMap::new(),
+            settings: BTreeMap::new(),
+        };
         sources.insert(sha256, source);
         contestants.push(contestant(name, kernel, choice));
     }

@@ -21,7 +21,7 @@ pub fn switch(recommended: &Contestant, host: &Host) -> Vec<String> {
         SchedulerChoice::Kernel => switching::to_the_kernels_own(),
         SchedulerChoice::Policy { policy } => switching::to_policy(policy),
         SchedulerChoice::Claimed { name } => switching::to_a_claimed_name(name),
-        SchedulerChoice::Program { command } => {
+        SchedulerChoice::Program { command, .. } => {
             switching::by_command(&of_program(command), "", obstacle.as_ref())
         }
         SchedulerChoice::File { file, .. } => {

@@ -31,7 +31,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<ExitCode> {
     let option = args.scheduler.join(" ");
     let (contestant, sources) = contestant(&option)?;
-    let SchedulerChoice::File { file, sha256, knobs } = &contestant.scheduler else {
+    let SchedulerChoice::File { file, sha256, .. } = &contestant.scheduler else {
         return Err(bad_input(format!(
             "{option}: only a scheduler's file can be loaded; `fairground list schedulers` shows \
              the files"
@@ -46,7 +46,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         )));
     }
     let stop = interrupt::flag()?;
-    let loaded = match loader::load(&compiled, knobs) {
+    let loaded = match loader::load(&compiled, &contestant.scheduler.values()) {
         Ok(loaded) => loaded,
         Err(error) => return refused(&contestant.name, error),
     };

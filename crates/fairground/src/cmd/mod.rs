@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod explain;
 pub mod export;
 pub mod fidelity;
+pub mod get;
 pub mod history;
 pub mod import;
 pub mod kernel;
@@ -84,6 +85,8 @@ enum Verb {
     Plan(plan::Args),
     /// Run one JSON trial from stdin, or a chunk of trials; write a JSON record for each
     Trial(trial::Args),
+    /// Build schedulers that people use today: scx_lavd, scx_bpfland, …; list them
+    Get(get::Args),
     /// Get, build and add kernels to boot, and the emulator that several virtual CPUs need
     Kernel(kernel::Args),
 }
@@ -122,6 +125,7 @@ impl Cli {
             Verb::Replicate(args) => replicate::run(args),
             Verb::Plan(args) => plan::run(args),
             Verb::Trial(args) => trial::run(args),
+            Verb::Get(args) => get::run(args),
             Verb::Kernel(args) => kernel::run(args),
         }
     }
@@ -183,7 +187,7 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
     ("Read", &["list", "compare", "report", "explain", "history"]),
     ("Exchange", &["import", "share", "export"]),
     ("Trust", &["check", "doctor", "fidelity", "soak", "replicate"]),
-    ("Plumbing", &["plan", "trial", "kernel"]),
+    ("Plumbing", &["plan", "trial", "get", "kernel"]),
 ];
 
 /// The verbs with what they do, one a line, below the headings of their groups.

@@ -76,7 +76,7 @@ fn unknown_kernel(contestant: &Contestant) -> Option<Missing> {
 
 /// A scheduler's program that is not installed.
 fn absent_program(contestant: &Contestant) -> Option<Missing> {
-    let SchedulerChoice::Program { command } = &contestant.scheduler else { return None };
+    let SchedulerChoice::Program { command, .. } = &contestant.scheduler else { return None };
     let program = command.first()?;
     if installed::find(program).is_some() {
         return None;

@@ -138,7 +138,8 @@ pub fn both_arms(kernel: &Kernel) -> BTreeMap<String, Arms> {
 fn trial(workload: &str, source: &Source, backend: Backend) -> Trial {
     let workload: Workload = toml::from_str(workload).expect("a workload");
     let (file, sha256) = (source.path.clone(), source.sha256.clone());
-    let scheduler = SchedulerChoice::File { file, sha256, knobs: BTreeMap::new() };
+    let scheduler =
+        SchedulerChoice::File { file, sha256, knobs: BTreeMap::new(), settings: BTreeMap::new() };
     let machine = Machine { cpus: 1, clock: Clock::Virtual, memory_mib: 512, ..Machine::default() };
     Trial {
         experiment: "conformance".into(),

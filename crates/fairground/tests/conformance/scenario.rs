@@ -115,7 +115,12 @@ impl Scenario {
     /// The question that an arm answers.
     pub fn trial(&self, backend: Backend, file: &str, sha256: &str) -> Trial {
         let (file, sha256) = (file.to_owned(), sha256.to_owned());
-        let scheduler = SchedulerChoice::File { file, sha256, knobs: self.knobs.clone() };
+        let scheduler = SchedulerChoice::File {
+            file,
+            sha256,
+            knobs: self.knobs.clone(),
+            settings: BTreeMap::new(),
+        };
         let machine = Machine {
             cpus: self.cpus,
             clock: Clock::Virtual,

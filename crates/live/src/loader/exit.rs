@@ -8,7 +8,10 @@ use std::sync::Mutex;
 
 use libbpf_rs::{MapCore, MapFlags, Object};
 
-use super::variable::{Member, Variable, VariableKind, is_section};
+use compile::variables::Global;
+use model::{Member, ValueKind};
+
+use super::variable::is_section;
 
 /// `SCX_EXIT_UNREG`.
 const UNREGISTERED: u64 = 64;
@@ -40,23 +43,24 @@ pub const DUMP_BYTES: u32 = 32768;
 /// The places of the scheduler's `UEI_DEFINE` variables.
 #[derive(Clone, Debug)]
 pub struct ExitVariables {
-    pub structure: Variable,
+    pub structure: Global,
     pub members: Vec<Member>,
     pub dump_section: String,
     /// `uei_dump_len`.
-    pub dump_length: Option<Variable>,
+    pub dump_length: Option<Global>,
 }
 
 impl ExitVariables {
     /// Finds them by their type, whatever their names.
-    pub fn find(variables: &[Variable], members: Option<Vec<Member>>) -> Option<ExitVariables> {
-        let kind = VariableKind::Structure("user_exit_info".into());
-        let structure = variables.iter().find(|variable| variable.kind == kind)?.clone();
+    pub fn find(variables: &[Global]) -> Option<ExitVariables> {
+        let is_it = |variable: &&Global| variable.ty.name == "struct user_exit_info";
+        let structure = variables.iter().find(is_it)?.clone();
+        let ValueKind::Members(members) = structure.ty.kind.clone() else { return None };
         let length = format!("{}_dump_len", structure.name);
         Some(ExitVariables {
             dump_section: format!(".data.{}_dump", structure.name),
             dump_length: variables.iter().find(|variable| variable.name == length).cloned(),
-            members: members?,
+            members,
             structure,
         })
     }
@@ -67,7 +71,7 @@ impl ExitVariables {
         let bytes = section.get(self.structure.offset..)?;
         let field = |name: &str| {
             let member = self.members.iter().find(|member| member.name == name)?;
-            bytes.get(member.offset..member.end)
+            bytes.get(member.offset..member.offset + member.ty.size)
         };
         let kind = u64::from(u32::from_le_bytes(field("kind")?.get(..4)?.try_into().ok()?));
         (kind != 0).then(|| ExitInfo {

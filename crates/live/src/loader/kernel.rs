@@ -9,7 +9,6 @@ use std::path::Path;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{Enum, Enum64};
 
-use super::variable::members;
 use super::{LoadError, unsupported};
 use crate::facts::is_root;
 use crate::facts::sched_ext;
@@ -29,8 +28,11 @@ impl KernelBtf {
     pub fn read(wanted: &BTreeSet<String>) -> Result<KernelBtf, String> {
         let btf = Btf::from_vmlinux()
             .map_err(|error| format!("this kernel has no BTF (CONFIG_DEBUG_INFO_BTF): {error}"))?;
-        let ops = members(&btf, "sched_ext_ops")
-            .ok_or("this kernel's BTF has no struct sched_ext_ops (CONFIG_SCHED_CLASS_EXT)")?;
+        let ops = compile::variables::ops_members(&btf);
+        if ops.is_empty() {
+            let why = "this kernel's BTF has no struct sched_ext_ops (CONFIG_SCHED_CLASS_EXT)";
+            return Err(why.into());
+        }
         Ok(KernelBtf {
             enumerators: enumerators(&btf, wanted),
             ops_members: ops.into_iter().map(|member| member.name).collect(),

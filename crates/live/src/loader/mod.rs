@@ -5,16 +5,18 @@
 //! object's own BTF: it writes knobs and enumerators into constants, sets the flags that this
 //! kernel has, clears callbacks that it lacks, and makes room for the exit information.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use compile::Compiled;
+use compile::variables::{self, Global};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, ProgramType};
-use model::{Knob, KnobValue};
+use model::{Call, Knob, Knobs, Member, When};
 
 mod exit;
 mod kernel;
+mod knobs;
 pub(crate) mod log;
 #[cfg(test)]
 mod tests;
@@ -27,7 +29,7 @@ use exit::{DUMP_BYTES, ExitVariables, KernelLog};
 use kernel::KernelBtf;
 pub use kernel::{Obstacle, obstacles};
 use log::Listener;
-use variable::{Member, Variable, is_section};
+use variable::is_section;
 
 /// Longest time that enabling or disabling may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -68,33 +70,31 @@ pub struct LoadedScheduler {
     printed: Option<Printed>,
 }
 
-/// The knobs of a compiled scheduler, in the order of the source. It needs neither sched_ext nor
-/// privileges.
+/// The knobs of a compiled scheduler, constants first. It needs neither sched_ext nor privileges.
 pub fn knobs(object: &[u8]) -> Result<Vec<Knob>, LoadError> {
     let listener = Listener::new();
     let open = Open::new("object", object, &listener)?;
-    Ok(open.knobs())
+    Ok(open.knobs)
 }
 
-/// Loads a scheduler, sets its knobs, and waits until the kernel has enabled it.
+/// Loads a scheduler, sets its knobs, makes the calls at the start, and waits until the kernel has
+/// enabled it.
 ///
 /// # Errors
 /// This kernel or process cannot load schedulers, or lacks a kfunc (`unsupported`), a knob is
 /// unknown or out of
 /// range, the verifier refuses the object, or the scheduler's `init` fails.
-pub fn load(
-    compiled: &Compiled,
-    knobs: &BTreeMap<String, KnobValue>,
-) -> Result<LoadedScheduler, LoadError> {
+pub fn load(compiled: &Compiled, values: &Knobs) -> Result<LoadedScheduler, LoadError> {
     kernel::check()?;
     let listener = Listener::new();
-    let fitted = fitted(compiled, knobs, KernelBtf::read, &listener)?;
-    let Open { object, mut notes, place, .. } = fitted;
+    let fitted = fitted(compiled, values, KernelBtf::read, &listener)?;
+    let Open { object, mut notes, place, calls, .. } = fitted;
     let object = object.load().map_err(|error| LoadError {
         notes: notes.clone(),
         ..log::load_error(&error.to_string(), &listener.text())
     })?;
     let printed = printed::listen_to(&object, &mut notes);
+    knobs::make(&calls, When::Loaded, &object)?;
     let loaded = LoadedScheduler {
         scheduler: None,
         _helpers: Vec::new(),
@@ -105,18 +105,20 @@ pub fn load(
         kernel_log: KernelLog::open(),
         printed,
     };
-    loaded.attach(&listener)
+    let loaded = loaded.attach(&listener)?;
+    knobs::make(&calls, When::Enabled, &loaded.object)?;
+    Ok(loaded)
 }
 
 /// Opens an object and fits it to a kernel; `read` finds the enumerators that it asks for.
 fn fitted(
     compiled: &Compiled,
-    knobs: &BTreeMap<String, KnobValue>,
+    values: &Knobs,
     read: impl FnOnce(&BTreeSet<String>) -> Result<KernelBtf, String>,
     listener: &Listener,
 ) -> Result<Open, LoadError> {
     let mut open = Open::new(&compiled.name, &compiled.object, listener)?;
-    open.set_knobs(knobs)?;
+    open.set_knobs(values)?;
     let kernel_btf = read(&open.wanted()).map_err(unsupported)?;
     open.set_enumerators(&kernel_btf);
     open.set_ops(&kernel_btf);
@@ -127,7 +129,9 @@ fn fitted(
 /// An object that is opened but not loaded, so that its constants can still be changed.
 struct Open {
     object: OpenObject,
-    variables: Vec<Variable>,
+    variables: Vec<Global>,
+    knobs: Vec<Knob>,
+    calls: Vec<Call>,
     ops_members: Vec<Member>,
     place: Option<ExitVariables>,
     notes: Vec<String>,
@@ -140,46 +144,13 @@ impl Open {
         };
         let btf = Btf::from_raw(name, bytes).map_err(cannot)?;
         let btf = btf.ok_or(format!("{name} has no BTF: compile it with -g"))?;
-        let variables = variable::variables(&btf);
-        let place = ExitVariables::find(&variables, variable::members(&btf, "user_exit_info"));
-        let ops_members = variable::members(&btf, "sched_ext_ops").unwrap_or_default();
+        let variables = variables::globals(&btf);
+        let place = ExitVariables::find(&variables);
+        let ops_members = variables::ops_members(&btf);
         let object = ObjectBuilder::default().open_memory(bytes).map_err(cannot)?;
-        Ok(Open { object, variables, ops_members, place, notes: Vec::new() })
-    }
-
-    fn knobs(&self) -> Vec<Knob> {
-        let mut found: Vec<(usize, Knob)> =
-            self.settable().map(|(variable, knob)| (variable.offset, knob)).collect();
-        found.sort_by_key(|(offset, _)| *offset);
-        found.into_iter().map(|(_, knob)| knob).collect()
-    }
-
-    /// The variables that are knobs.
-    fn settable(&self) -> impl Iterator<Item = (&Variable, Knob)> {
-        let map =
-            self.object.maps().find(|map| is_section(&map.name().to_string_lossy(), ".rodata"));
-        let bytes = map.as_ref().and_then(|map| map.initial_value()).unwrap_or_default().to_vec();
-        self.variables
-            .iter()
-            .filter_map(move |variable| Some((variable, variable::knob(variable, &bytes)?)))
-    }
-
-    fn set_knobs(&mut self, knobs: &BTreeMap<String, KnobValue>) -> Result<(), LoadError> {
-        for (name, value) in knobs {
-            let found = self.settable().find(|(_, knob)| knob.name == *name);
-            let (variable, knob) = found.ok_or_else(|| self.no_such_knob(name))?;
-            let (variable, bytes) = (variable.clone(), knob.encode(*value)?);
-            variable::write(&mut self.object, &variable, &bytes);
-        }
-        Ok(())
-    }
-
-    fn no_such_knob(&self, name: &str) -> String {
-        let known: Vec<String> = self.knobs().iter().map(Knob::to_string).collect();
-        if known.is_empty() {
-            return format!("there is no knob {name}: the scheduler has none");
-        }
-        format!("there is no knob {name}; the knobs and their defaults: {}", known.join(", "))
+        let knobs = knobs::knobs(&object, &btf, &variables, &ops_members);
+        let (calls, notes) = (Vec::new(), Vec::new());
+        Ok(Open { object, variables, knobs, calls, ops_members, place, notes })
     }
 
     /// The enumerators that the object refers to (`__SCX_…` variables), and all flags.
@@ -188,7 +159,7 @@ impl Open {
         asked.chain(kernel::FLAGS.map(|(name, _)| name.to_owned())).collect()
     }
 
-    fn enumerator_variables(&self) -> impl Iterator<Item = (&str, &Variable)> {
+    fn enumerator_variables(&self) -> impl Iterator<Item = (&str, &Global)> {
         let constants = self.variables.iter().filter(|variable| variable.section == ".rodata");
         constants.filter_map(|variable| {
             let name = variable.name.strip_prefix("__")?;
@@ -199,7 +170,7 @@ impl Open {
     /// Writes the kernel's numbers to the weak variables of the headers. A number that this kernel
     /// lacks stays 0.
     fn set_enumerators(&mut self, kernel_btf: &KernelBtf) {
-        let known: Vec<(Variable, u64)> = self
+        let known: Vec<(Global, u64)> = self
             .enumerator_variables()
             .filter_map(|(name, variable)| {
                 Some((variable.clone(), *kernel_btf.enumerators.get(name)?))
@@ -207,7 +178,7 @@ impl Open {
             .collect();
         for (variable, value) in known {
             let bytes = value.to_le_bytes();
-            variable::write(&mut self.object, &variable, &bytes[..variable.size.min(8)]);
+            variable::write(&mut self.object, &variable, &bytes[..variable.ty.size.min(8)]);
         }
     }
 
@@ -264,7 +235,7 @@ struct Ops<'a> {
 impl Ops<'_> {
     fn member(&mut self, name: &str) -> Option<&mut [u8]> {
         let member = self.members.iter().find(|member| member.name == name)?;
-        self.map.initial_value_mut()?.get_mut(member.offset..member.end)
+        self.map.initial_value_mut()?.get_mut(member.offset..member.offset + member.ty.size)
     }
 
     fn put(&mut self, name: &str, bits: u64) {
@@ -280,8 +251,10 @@ impl Ops<'_> {
             self.members.iter().filter(|m| !known.contains(&m.name)).collect();
         let mut notes = Vec::new();
         for member in unknown {
-            let bytes =
-                self.map.initial_value_mut().and_then(|v| v.get_mut(member.offset..member.end));
+            let bytes = self
+                .map
+                .initial_value_mut()
+                .and_then(|v| v.get_mut(member.offset..member.offset + member.ty.size));
             let Some(bytes) = bytes.filter(|bytes| bytes.iter().any(|byte| *byte != 0)) else {
                 continue;
             };

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The loader's work before any system call, tested with the built-in objects.
 
+use std::collections::BTreeMap;
+
+use model::KnobValue;
+
 use super::*;
 
 /// Any scheduler will do: the tests must not break when one is deleted.
@@ -16,24 +20,24 @@ fn fit(
     knobs: &[(&str, KnobValue)],
     callbacks: &[&str],
 ) -> Result<(Vec<Knob>, Vec<String>), String> {
-    let knobs = knobs.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    let knobs = knobs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     let ops_members = callbacks.iter().map(|name| (*name).to_owned()).collect();
     let kernel = KernelBtf { enumerators: BTreeMap::new(), ops_members };
     let fitted = fitted(compiled, &knobs, |_| Ok(kernel), &Listener::new());
-    fitted.map(|open| (open.knobs(), open.notes)).map_err(|error| error.to_string())
+    let open = fitted.map_err(|error| error.to_string())?;
+    let btf = Btf::from_raw(&compiled.name, &compiled.object).expect("an object").expect("BTF");
+    let found = knobs::knobs(&open.object, &btf, &open.variables, &open.ops_members);
+    Ok((found, open.notes))
 }
 
 #[test]
 fn knobs_are_the_schedulers_own() {
     for source in compile::builtin() {
         let compiled = compile::compile(&source).expect("it is compiled already");
-        for knob in knobs(&compiled.object).expect("an object") {
-            let known = declares(&source.text, &knob.type_name, &knob.name);
-            assert!(
-                known,
-                "{}: {} {} is not in the source",
-                source.name, knob.type_name, knob.name
-            );
+        let all = knobs(&compiled.object).expect("an object");
+        for knob in all.into_iter().filter(|knob| knob.is_constant) {
+            let known = declares(&source.text, &knob.ty.name, &knob.name);
+            assert!(known, "{}: {} {} is not in the source", source.name, knob.ty.name, knob.name);
         }
     }
 }
@@ -53,8 +57,8 @@ fn a_knob_that_is_set_is_set() {
     let compiled = any();
     let knob = knobs(&compiled.object).expect("an object").remove(0);
     let (found, _) = fit(&compiled, &[(&knob.name, KnobValue::Int(1))], &[]).expect("it has it");
-    let value = if knob.type_name == "bool" { "true" } else { "1" };
-    assert_eq!(found[0].to_string(), format!("{} ({}, {value})", knob.name, knob.type_name));
+    let value = if knob.ty.name == "bool" { "true" } else { "1" };
+    assert_eq!(found[0].to_string(), format!("{} ({}, {value})", knob.name, knob.ty.name));
 }
 
 #[test]

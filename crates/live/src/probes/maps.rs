@@ -11,7 +11,9 @@ use libbpf_rs::btf::{Btf, ReferencesType};
 use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject, ProgramMut};
 
 use super::shared::SharedMap;
-use crate::loader::variable::{self, Variable};
+use compile::variables::Global;
+
+use crate::loader::variable;
 use crate::recorder::object::CpuState;
 
 pub const MAX_GROUPS: usize = probe_size::MAX_GROUPS as usize;
@@ -214,9 +216,9 @@ pub fn map_memory<T: Copy>(
 }
 
 /// The size of the section that the global variables are in.
-pub fn bss_bytes(variables: &[Variable]) -> usize {
+pub fn bss_bytes(variables: &[Global]) -> usize {
     let globals = variables.iter().filter(|variable| variable.section == ".bss");
-    globals.map(|variable| variable.offset + variable.size).max().unwrap_or(0)
+    globals.map(|variable| variable.offset + variable.ty.size).max().unwrap_or(0)
 }
 
 #[cfg(test)]

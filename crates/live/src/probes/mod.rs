@@ -22,7 +22,9 @@ mod trace;
 
 use crate::facts::is_root;
 use crate::loader::log::{Listener, explain, warnings};
-use crate::loader::variable::{self, Variable};
+use compile::variables::{self, Global};
+
+use crate::loader::variable;
 use crate::recorder::reason;
 use maps::{
     BUCKETS, MAX_GROUPS, MEASURES, OTHER_WAITS, ProbeSeries, ProbeTally, ProbeTask, ProbeTotals,
@@ -46,11 +48,11 @@ pub struct Probes {
     stopped: SharedMap<ProbeTask>,
     stopped_retired: SharedMap<ProbeTotals>,
     globals: SharedMap<u8>,
-    variables: Vec<Variable>,
+    variables: Vec<Global>,
     trace: bool,
 }
 
-fn load(variables: &[Variable], needed: Use) -> Result<Object, String> {
+fn load(variables: &[Global], needed: Use) -> Result<Object, String> {
     let listener = Listener::new();
     let because = |error: libbpf_rs::Error| {
         format!("the probes cannot be loaded: {error}; {}", warnings(&listener.text()))
@@ -121,7 +123,7 @@ impl Probes {
         let bytes = compile::probes_object();
         let btf =
             Btf::from_raw("probes", bytes).map_err(because)?.ok_or("the probes have no BTF")?;
-        let variables = variable::variables(&btf);
+        let variables = variables::globals(&btf);
         let (slots, cpus) = (slots(), libbpf_rs::num_possible_cpus().map_err(because)?);
         let older = is_older();
         let needed = Use { slots, cpus, groups: groups.len(), trace, older, messages: trace };
@@ -375,12 +377,12 @@ mod tests {
     #[test]
     fn the_probes_have_every_variable_that_is_looked_up() {
         let btf = Btf::from_raw("probes", compile::probes_object()).expect("an object");
-        let variables = variable::variables(&btf.expect("with BTF"));
+        let variables = variables::globals(&btf.expect("with BTF"));
         for name in ["counting", "start_ns", "fork_group", "retired", "untracked", "lost_events"] {
             assert!(variables.iter().any(|v| v.name == name && v.section == ".bss"), "{name}");
         }
         let retired = variables.iter().find(|v| v.name == "retired").expect("checked above");
-        assert_eq!(retired.size, MAX_GROUPS * size_of::<ProbeTotals>());
+        assert_eq!(retired.ty.size, MAX_GROUPS * size_of::<ProbeTotals>());
     }
 
     #[test]

@@ -9,7 +9,9 @@ use libbpf_rs::{Link, Object, ObjectBuilder, OpenObject};
 
 use super::{Offsets, Settings, reason};
 use crate::loader::log::{Listener, explain, warnings};
-use crate::loader::variable::{self, Variable};
+use compile::variables::{self, Global};
+
+use crate::loader::variable;
 use crate::probes::maps;
 
 /// Slots for what was told of tasks, 8 bytes each.
@@ -43,7 +45,7 @@ fn load_for(settings: &Settings, wants_messages: bool) -> Result<Loaded, String>
     let bytes = compile::recorder_object();
     let btf =
         Btf::from_raw("recorder", bytes).map_err(because)?.ok_or("the recorder has no BTF")?;
-    let variables = variable::variables(&btf);
+    let variables = variables::globals(&btf);
     let cpus = libbpf_rs::num_possible_cpus().map_err(because)?;
     let mut open = ObjectBuilder::default().open_memory(bytes).map_err(because)?;
     size(&mut open, settings, cpus, wants_messages).map_err(because)?;
@@ -89,7 +91,7 @@ fn size(
     Ok(())
 }
 
-fn constants(open: &mut OpenObject, variables: &[Variable], settings: &Settings, cpus: usize) {
+fn constants(open: &mut OpenObject, variables: &[Global], settings: &Settings, cpus: usize) {
     let (only, comm) = match &settings.only {
         Some(only) => (only.number(), only.comm()),
         None => (0, [0; 16]),
@@ -109,7 +111,7 @@ fn constants(open: &mut OpenObject, variables: &[Variable], settings: &Settings,
 }
 
 /// Where a global variable of the programs is.
-fn offset(variables: &[Variable], name: &str) -> usize {
+fn offset(variables: &[Global], name: &str) -> usize {
     let found = variables.iter().find(|v| v.name == name && v.section == ".bss");
     found.unwrap_or_else(|| unreachable!("a test checks that the recorder has {name}")).offset
 }
@@ -157,7 +159,6 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loader::variable;
     use libbpf_rs::btf::Btf;
     use std::mem::offset_of;
 
@@ -165,7 +166,7 @@ mod tests {
     fn the_programs_have_every_variable_that_is_looked_up() {
         let object = compile::recorder_object();
         let btf = Btf::from_raw("recorder", object).expect("an object").expect("with BTF");
-        let found = variable::variables(&btf);
+        let found = variables::globals(&btf);
         for name in ["slot_mask", "own_process", "cpu_words", "only", "only_comm", "takes_file"] {
             assert!(found.iter().any(|v| v.name == name && v.section == ".rodata"), "{name}");
         }
@@ -173,7 +174,7 @@ mod tests {
             assert!(found.iter().any(|v| v.name == name && v.section == ".bss"), "{name}");
         }
         let table = found.iter().find(|v| v.name == "takes_file").expect("the table");
-        assert_eq!(table.size, SYSCALLS);
+        assert_eq!(table.ty.size, SYSCALLS);
     }
 
     #[test]

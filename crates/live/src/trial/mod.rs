@@ -247,7 +247,7 @@ const VERSIONED: [&str; 6] = ["gcc", "make", "perf", "ps", "stress-ng", "sysbenc
 /// Versions of the programs that the trial needs, and of its source tree, by name.
 fn versions(trial: &Trial, context: &Context) -> std::collections::BTreeMap<String, String> {
     let mut names = Vec::new();
-    if let SchedulerChoice::Program { command } = &trial.contestant.scheduler {
+    if let SchedulerChoice::Program { command, .. } = &trial.contestant.scheduler {
         names.extend(command.first().map(String::as_str));
     }
     let needed = trial.workload.program.iter().flat_map(Program::needed).map(|(name, _)| name);

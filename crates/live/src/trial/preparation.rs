@@ -31,11 +31,11 @@ pub fn differences(trial: &Trial, cpus: u32) -> Option<String> {
 }
 
 fn scheduler_obstacle(choice: &SchedulerChoice) -> Option<String> {
-    if let SchedulerChoice::Program { command } = choice {
+    if let SchedulerChoice::Program { command, .. } = choice {
         let name = command.first().map_or("", String::as_str);
         if find(name).is_none() {
             return Some(format!(
-                "the scheduler `{name}` is not installed here; try: cargo install {name}"
+                "the scheduler `{name}` is not installed here; try: fairground get {name}"
             ));
         }
     }

@@ -71,11 +71,15 @@ fn load(choice: &SchedulerChoice) -> Result<LoadedFrom, Outcome> {
         )));
     }
     match choice {
-        SchedulerChoice::File { file, sha256, knobs } => {
+        SchedulerChoice::File { file, sha256, .. } => {
             let compiled = compiled(file, sha256).map_err(|reason| Outcome::Failed { reason })?;
-            Ok(LoadedFrom::File(Box::new(loader::load(&compiled, knobs).map_err(refused)?)))
+            Ok(LoadedFrom::File(Box::new(
+                loader::load(&compiled, &choice.values()).map_err(refused)?,
+            )))
         }
-        SchedulerChoice::Program { command } => Ok(LoadedFrom::Program(start_program(command)?)),
+        SchedulerChoice::Program { command, .. } => {
+            Ok(LoadedFrom::Program(start_program(command)?))
+        }
         SchedulerChoice::Kernel | SchedulerChoice::Policy { .. } => Ok(LoadedFrom::Builtin),
         SchedulerChoice::Claimed { name } => Err(unsupported(format!(
             "`{name}` is a name in somebody's result, which nothing can run"

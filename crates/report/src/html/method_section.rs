@@ -125,13 +125,15 @@ fn contestants(comparison: &Comparison, records: &[Record]) -> Markup {
 
 fn scheduler(choice: &SchedulerChoice) -> (&'static str, String) {
     match choice {
-        SchedulerChoice::File { file, sha256, knobs } => {
+        SchedulerChoice::File { file, sha256, knobs, settings } => {
             let knob = |(name, value): (&String, &KnobValue)| format!(", {name} = {value}");
             let knobs: String = knobs.iter().map(knob).collect();
+            let set: String = settings.iter().map(knob).collect();
+            let set = if set.is_empty() { set } else { format!("; by its side file{}", &set[1..]) };
             let sha = sha256.get(..12).unwrap_or(sha256);
-            ("sched_ext file", format!("{file}, sha256 {sha}…{knobs}"))
+            ("sched_ext file", format!("{file}, sha256 {sha}…{knobs}{set}"))
         }
-        SchedulerChoice::Program { command } => ("sched_ext program", command.join(" ")),
+        SchedulerChoice::Program { command, .. } => ("sched_ext program", command.join(" ")),
         SchedulerChoice::Claimed { name } => ("imported, not verified", name.clone()),
         SchedulerChoice::Kernel => ("built in", "the kernel's own fair scheduler".into()),
         SchedulerChoice::Policy { policy } => ("policy", policy_words(policy)),

@@ -102,7 +102,8 @@ pub fn native(name: &str) -> Native {
 
 fn simulate(native: &Native, load: &Load) -> (u64, f64) {
     let trial = trial(native, load);
-    let host = Host { cpus: load.cpus, hz: trial.machine.hz, seed: Seed(1) };
+    let host =
+        Host { cpus: model::CpuFacts::of(&trial.machine), hz: trial.machine.hz, seed: Seed(1) };
     let scheduler = NativeScheduler::load(native, &Default::default(), host);
     let scheduler = Rc::new(scheduler.unwrap_or_else(|error| panic!("{error}")));
     let mut core = Core::new(&trial, scheduler.layout()).expect("a playable workload");

@@ -3,6 +3,8 @@
 
 use std::ffi::CString;
 
+use model::When;
+
 use super::callbacks::number;
 use super::scheduler::NativeScheduler;
 use super::simulator::memory;
@@ -84,9 +86,14 @@ impl Ops for NativeScheduler {
     }
 
     fn init(&self, core: &mut Core) -> i32 {
-        let Some(callback) = self.callbacks.init else { return 0 };
-        // SAFETY: here and below: the scheduler's function with the types that the kernel gives it.
-        self.call(core, const { number("init") }, |_| unsafe { callback() })
+        let number = const { number("init") };
+        let mut result = self.make_calls(core, When::Loaded, number);
+        if let Some(callback) = self.callbacks.init.filter(|_| result == 0) {
+            // SAFETY: here and below: the scheduler's function with the types that the kernel gives
+            // it.
+            result = self.call(core, number, |_| unsafe { callback() });
+        }
+        if result == 0 { self.make_calls(core, When::Enabled, number) } else { result }
     }
 
     fn exit(&self, core: &mut Core, info: &ExitInfo) {

@@ -38,6 +38,5 @@ mod supervision;
 
 pub use cell::parts as sandbox_parts;
 pub use fork_server::start_fork_server;
-pub use object::knobs;
 pub use scheduler::{Host, NativeScheduler};
 pub use supervision::{LabFault, run, supervise};

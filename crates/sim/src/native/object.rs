@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 
-use compile::native::{Native, SymbolRange, Variable, VariableKind};
-use model::{Knob, KnobKind, KnobValue};
+use compile::native::{Native, SymbolRange};
+use model::knob::{CALLS, MAPS, OPS, START};
+use model::{Call, Knob, Knobs, Start, ValueKind, ValueType, Words};
 
 use super::abi::Export;
 use super::elf::Image;
@@ -41,16 +42,43 @@ impl Loaded {
         self.image.range()
     }
 
-    /// Sets a `const volatile` global.
-    pub fn set_knob(&self, native: &Native, name: &str, value: KnobValue) -> Result<(), String> {
-        let knobs = knobs(native);
-        let Some(knob) = knobs.get(name) else {
-            let known: Vec<&str> = knobs.keys().copied().collect();
-            let known = if known.is_empty() { "none".into() } else { known.join(", ") };
-            return Err(format!("{} has no knob {name}; there are {known}", native.name));
+    /// Sets what user space sets: variables and members of the ops table in the object's memory;
+    /// what is to be done later is returned.
+    ///
+    /// # Errors
+    /// There is no such knob, or it cannot have the value.
+    pub fn set_knobs(&self, native: &Native, values: &Knobs, words: &Words) -> Result<Set, String> {
+        let places = places(native);
+        let place = |name: &str| {
+            let known = || {
+                let variables = places.keys().filter(|known| !known.contains('.'));
+                let known: Vec<&str> = variables.map(String::as_str).collect();
+                let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+                format!("{} has no knob {name}; there are {known}", native.name)
+            };
+            places.get(name).ok_or_else(known)
         };
-        let bytes = described(knob).encode(value)?;
-        self.write(knob.place, &bytes).map_err(|error| format!("{name} cannot be set: {error}"))
+        let mut set = Set::default();
+        for (name, value) in values.iter().filter(|(name, _)| *name != CALLS) {
+            let (place, ty) = place(name)?;
+            if let Some(map) = name.strip_prefix(MAPS) {
+                let bytes = knob(name, ty, &[0; 4]).encode(value, words)?;
+                let entries = bytes.try_into().map_or(0, u32::from_le_bytes);
+                set.entries.insert(map.to_owned(), entries);
+                continue;
+            }
+            // SAFETY: the place is a variable of this size, or a part of one.
+            let now = unsafe { std::slice::from_raw_parts(self.at(*place), ty.size) };
+            let bytes = knob(name, ty, now).encode(value, words)?;
+            self.write(*place, &bytes).map_err(|error| format!("{name} cannot be set: {error}"))?;
+        }
+        for start in Start::of(values)? {
+            let name = format!("{START}{}", start.program);
+            let (place, ty) = place(&name)?;
+            let calls = start.calls(&knob(&name, ty, &vec![0; ty.size]), words)?;
+            set.calls.extend(calls.into_iter().map(|call| (place.address, call)));
+        }
+        Ok(set)
     }
 
     /// Writes to a variable whose page may be read-only.
@@ -70,24 +98,35 @@ impl Loaded {
     }
 }
 
-/// The knobs: the `const volatile` globals whose type an experiment's file can express. The globals
-/// of the ecosystem's headers are set by the loader only.
-pub fn knobs(native: &Native) -> BTreeMap<&str, &Variable> {
-    let is_own = |v: &&Variable| {
-        let is_loaders = v.name.starts_with("__") || v.name.starts_with("scx_lib_");
-        v.kind != VariableKind::Other && !is_loaders && !v.name.ends_with("_dump_len")
-    };
-    native.facts.variables.iter().filter(is_own).map(|v| (v.name.as_str(), v)).collect()
+/// What user space asks for that is not in the object's memory.
+#[derive(Default)]
+pub struct Set {
+    /// Entries of maps, by name.
+    pub entries: BTreeMap<String, u32>,
+    /// Calls of programs of the type `syscall`, each with the address of the program's code
+    /// relative to where the object is loaded.
+    pub calls: Vec<(u64, Call)>,
+}
+
+/// Where what user space can set is, with its type. Maps have no place.
+fn places(native: &Native) -> BTreeMap<String, (SymbolRange, ValueType)> {
+    let facts = &native.facts;
+    let variables = facts.variables.iter().map(|v| (v.name.clone(), (v.place, v.ty.clone())));
+    let table = facts.ops.values().next().copied().unwrap_or_default();
+    let members = facts.ops_members.iter().map(|member| {
+        let (address, size) = (table.address + member.offset as u64, member.ty.size as u64);
+        (format!("{OPS}{}", member.name), (SymbolRange { address, size }, member.ty.clone()))
+    });
+    let entries = ValueType { name: "u32".into(), size: 4, kind: ValueKind::Unsigned };
+    let maps =
+        facts.maps.iter().map(|map| (format!("{MAPS}{}", map.name), (map.place, entries.clone())));
+    let callables = facts.callables.iter();
+    let callables =
+        callables.map(|one| (format!("{START}{}", one.name), (one.place, one.argument.clone())));
+    variables.chain(members).chain(maps).chain(callables).collect()
 }
 
 /// A knob as messages about its values name it.
-fn described(variable: &Variable) -> Knob {
-    let bits = 8 * variable.place.size;
-    let (kind, type_name) = match variable.kind {
-        VariableKind::Bool => (KnobKind::Bool, "bool".to_owned()),
-        VariableKind::Signed => (KnobKind::Signed, format!("s{bits}")),
-        _ => (KnobKind::Unsigned, format!("u{bits}")),
-    };
-    let default = vec![0; variable.place.size as usize];
-    Knob { name: variable.name.clone(), kind, type_name, default }
+fn knob(name: &str, ty: &ValueType, now: &[u8]) -> Knob {
+    Knob { name: name.into(), ty: ty.clone(), default: now.to_vec(), is_constant: false }
 }

@@ -4,19 +4,18 @@
 //! Calling a callback neither locks, allocates nor looks anything up: it takes a few stores and an
 //! indirect call.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 
 use compile::native::Native;
 use compile::native::interface::{Flag, OPS_FLAGS, Support, first_refused};
-use model::{KnobValue, Seed};
+use model::{Call, CpuFacts, Knobs, Seed, When, Words};
 
 use super::abi::{MAX_LOOPS, SharedState};
 use super::callbacks::{self, Callbacks, Settings};
 use super::events::{self, Program};
 use super::fault::{CALLBACK, CALLS};
 use super::maps::Map;
-use super::object::Loaded;
+use super::object::{Loaded, Set};
 use super::simulator::{Simulator, This};
 use super::{bpf_timers, helpers, kfuncs};
 use crate::core::Core;
@@ -24,9 +23,9 @@ use crate::core::memory::{SharedObjects, TaskLayout};
 use crate::ext::error::lacking;
 
 /// The machine that a scheduler is loaded on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Host {
-    pub cpus: u32,
+    pub cpus: CpuFacts,
     /// Ticks per second.
     pub hz: u32,
     /// The seed of `bpf_get_prandom_u32`.
@@ -37,6 +36,7 @@ pub struct Host {
 pub struct NativeScheduler {
     pub(super) callbacks: Callbacks,
     settings: Settings,
+    calls: Vec<(u64, Call)>,
     pub(super) layout: TaskLayout,
     pub(super) simulator: This,
     pub(super) programs: Vec<Program>,
@@ -49,22 +49,17 @@ pub struct NativeScheduler {
 
 impl NativeScheduler {
     /// Loads a scheduler with fresh globals, sets its knobs and makes its maps.
-    pub fn load(
-        native: &Native,
-        knobs: &BTreeMap<String, KnobValue>,
-        host: Host,
-    ) -> Result<NativeScheduler, String> {
+    pub fn load(native: &Native, knobs: &Knobs, host: Host) -> Result<NativeScheduler, String> {
         let loaded = Loaded::new(&native.object)?;
-        for (name, value) in knobs {
-            loaded.set_knob(native, name, *value)?;
-        }
+        let words = Words { cpus: host.cpus.clone(), numbers: &[] };
+        let set = loaded.set_knobs(native, knobs, &words)?;
         let (callbacks, settings) = table_of(native, &loaded)?;
         check_flags(native, settings.flags)?;
         let state = loaded.export().state;
-        let mut simulator = Box::new(Simulator::new(state, host.cpus, host.seed));
-        simulator.maps = maps(native, &loaded, host.cpus)?;
+        let mut simulator = Box::new(Simulator::new(state, host.cpus.cpus(), host.seed));
+        simulator.maps = maps(native, &loaded, &set, host.cpus.cpus())?;
         let simulator = Box::into_raw(simulator);
-        connect(&loaded, simulator, host)?;
+        connect(&loaded, simulator, &host)?;
         super::fault::object_at(loaded.range());
         let mut layout = TaskLayout::of(loaded.export().task_fields());
         layout.objects = SharedObjects::of(loaded.export().objects());
@@ -72,6 +67,7 @@ impl NativeScheduler {
         Ok(NativeScheduler {
             callbacks,
             settings,
+            calls: set.calls,
             layout,
             simulator,
             programs: events::programs(native, &loaded),
@@ -96,6 +92,26 @@ impl NativeScheduler {
         // SAFETY: ours, and no callback runs.
         let notes = unsafe { &(*self.simulator).notes };
         notes.clone()
+    }
+
+    /// Makes user space's calls of programs that are due; the result of the first that fails, or 0.
+    pub(super) fn make_calls(&self, core: &mut Core, when: When, number: u32) -> i32 {
+        let due = self.calls.iter().filter(|(_, call)| call.when == when);
+        let results = due.map(|(code, call)| {
+            let code = self.loaded.range().0 + code;
+            // SAFETY: the address is that of a function which takes one pointer, or nothing.
+            let program: unsafe extern "C" fn(*mut u8) -> i32 =
+                unsafe { std::mem::transmute(code as *const ()) };
+            let mut argument = call.argument.clone();
+            let before = core.machine.this_cpu;
+            let last = core.machine.topology.cpus - 1;
+            core.machine.this_cpu = call.on.unwrap_or(before).min(last);
+            // SAFETY: the argument has the size of the structure that the function takes.
+            let result = self.call(core, number, |_| unsafe { program(argument.as_mut_ptr()) });
+            core.machine.this_cpu = before;
+            result
+        });
+        results.into_iter().find(|result| *result != 0).unwrap_or(0)
     }
 
     /// Calls a callback. Callbacks nest: a kfunc may make the kernel call another one.
@@ -164,9 +180,11 @@ fn check_flags(native: &Native, flags: u64) -> Result<(), String> {
     }
 }
 
-fn maps(native: &Native, loaded: &Loaded, cpus: u32) -> Result<Vec<Box<Map>>, String> {
+fn maps(native: &Native, loaded: &Loaded, set: &Set, cpus: u32) -> Result<Vec<Box<Map>>, String> {
     let make = |fact: &compile::native::Map| {
-        let map = Map::new(fact, cpus).map_err(|error| format!("{}: {error}", native.name))?;
+        let max_entries = set.entries.get(&fact.name).copied().unwrap_or(fact.max_entries);
+        let fact = compile::native::Map { max_entries, ..fact.clone() };
+        let map = Map::new(&fact, cpus).map_err(|error| format!("{}: {error}", native.name))?;
         // SAFETY: every map variable has at least a word, which nothing else uses.
         unsafe { loaded.at(fact.place).cast::<*const Map>().write(&raw const *map) };
         Ok(map)
@@ -175,7 +193,7 @@ fn maps(native: &Native, loaded: &Loaded, cpus: u32) -> Result<Vec<Box<Map>>, St
 }
 
 /// Writes the addresses of the kfuncs and of the trial's state into the object.
-fn connect(loaded: &Loaded, simulator: This, host: Host) -> Result<(), String> {
+fn connect(loaded: &Loaded, simulator: This, host: &Host) -> Result<(), String> {
     let export = loaded.export();
     for (name, slot) in export.calls() {
         let function = function(name).ok_or(format!("the simulator has no function {name}()"))?;
@@ -185,7 +203,7 @@ fn connect(loaded: &Loaded, simulator: This, host: Host) -> Result<(), String> {
     // SAFETY: the object's own data.
     unsafe {
         (*export.state).simulator = simulator.cast();
-        (*export.state).nr_cpu_ids = host.cpus;
+        (*export.state).nr_cpu_ids = host.cpus.cpus();
         *export.hz = u64::from(host.hz);
     }
     Ok(())

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A trial under a native scheduler: in this process, or supervised in one of its own.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use compile::native::{Native, find_line};
-use model::{
-    ActiveScheduler, KnobValue, Measured, Outcome, Record, SchedulerChoice, Shared, Trace, Trial,
-};
+use model::{ActiveScheduler, CpuFacts, Measured, Outcome, Record, Shared, Trace, Trial};
 use serde::{Deserialize, Serialize};
 
 use super::isolate::{Patience, ProcessEnd, isolated};
@@ -26,11 +23,11 @@ pub fn run(trial: &Trial, scheduler: Option<&Native>) -> Record {
         return run_ops(trial, None, TaskLayout::compact());
     };
     let host = Host {
-        cpus: trial.machine.cpus,
+        cpus: CpuFacts::of(&trial.machine),
         hz: trial.machine.hz,
         seed: trial.seed.derive("bpf_get_prandom_u32"),
     };
-    let loaded = NativeScheduler::load(native, &knobs(trial), host);
+    let loaded = NativeScheduler::load(native, &trial.contestant.scheduler.values(), host);
     let scheduler = match loaded {
         Ok(scheduler) => Rc::new(scheduler),
         Err(reason) => return without(trial, Outcome::Unsupported { reason }),
@@ -39,13 +36,6 @@ pub fn run(trial: &Trial, scheduler: Option<&Native>) -> Record {
     record.provenance.printed = scheduler.notes();
     record.provenance.notes.extend(native.facts.note());
     record
-}
-
-fn knobs(trial: &Trial) -> BTreeMap<String, KnobValue> {
-    match &trial.contestant.scheduler {
-        SchedulerChoice::File { knobs, .. } => knobs.clone(),
-        _ => BTreeMap::new(),
-    }
 }
 
 /// The lab has failed: there is no record of the trial, and its scheduler is not to blame.

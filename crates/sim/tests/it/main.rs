@@ -21,3 +21,4 @@ mod start_up;
 mod steps;
 mod tapes;
 mod task_fields;
+mod user_space;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use compile::native::Native;
-use model::{KnobValue, Outcome, Record, Seed, Trial};
+use model::{CpuFacts, KnobValue, Machine, Outcome, Record, Seed, Trial};
 
 use crate::common::reference::Fifo;
 use crate::common::{builtin, compiled, compiled_text, hogs_and_sleepers, trial_of};
@@ -114,7 +114,8 @@ fn knobs_are_set_and_unknown_ones_named() {
     let unknown = reason("slice", KnobValue::Int(1));
     assert_eq!(unknown, "knobs has no knob slice; there are lazy, shift, slice_us");
     for (name, value) in [("shift", KnobValue::Int(128)), ("slice_us", KnobValue::Int(-1))] {
-        assert!(reason(name, value).contains("out of range"), "{}", reason(name, value));
+        let why = reason(name, value);
+        assert!(why.contains("out of range"), "{why}");
     }
     assert!(reason("lazy", KnobValue::Int(2)).contains("bool holds 0 … 1"));
 }
@@ -225,11 +226,16 @@ fn timers_expire_in_virtual_time() {
     assert_eq!(words[1..], [64, 1], "{last}");
 }
 
+fn host(cpus: u32) -> Host {
+    let machine = Machine { cpus, ..Machine::default() };
+    Host { cpus: CpuFacts::of(&machine), hz: 1000, seed: Seed(1) }
+}
+
 #[test]
 fn flags_come_from_the_ops_table() {
     let native = in_file("tasks");
-    let host = Host { cpus: 2, hz: 1000, seed: Seed(1) };
-    let load = |native: &Native| NativeScheduler::load(native, &Default::default(), host);
+    let host = host(2);
+    let load = |native: &Native| NativeScheduler::load(native, &Default::default(), host.clone());
     let flags = sim::flags::OPS_ENQ_EXITING | sim::flags::OPS_ENQ_MIGRATION_DISABLED;
     assert_eq!(load(&native).map(|scheduler| scheduler.settings().flags), Ok(flags));
 }
@@ -237,10 +243,10 @@ fn flags_come_from_the_ops_table() {
 #[test]
 fn a_trial_starts_quickly() {
     let native = builtin("fifo");
-    let host = Host { cpus: 1024, hz: 1000, seed: Seed(1) };
+    let host = host(1024);
     let begin = Instant::now();
     for _ in 0..20 {
-        NativeScheduler::load(&native, &Default::default(), host).expect("it loads");
+        NativeScheduler::load(&native, &Default::default(), host.clone()).expect("it loads");
     }
     assert!(begin.elapsed() / 20 < Duration::from_millis(5), "{:?}", begin.elapsed() / 20);
 }

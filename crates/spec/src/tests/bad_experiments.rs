@@ -78,7 +78,7 @@ fn schedulers() {
     bad("file = \"vtime\"", "program = []", expect![[r#"x.toml:13:1: an empty command; write ["scx_bpfland"], with its arguments"#]]);
     bad("file = \"vtime\"", "policy = { class = \"rr\", priority = 100 }", expect!["x.toml:13:1: 'rr' needs a priority from 1 to 98; write e.g. priority = 50; 98 wins"]);
     bad("kernel = \"7\"", "kernel = \"7\"\nknobs = { slice_us = 5 }", expect![[r#"x.toml:10:1: knobs without a file; knobs are set in a file's scheduler: add file = "…""#]]);
-    bad("file = \"vtime\"", "file = \"vtime\"\nknobs = { slice_us = \"5\" }", expect!["x.toml:14:22: this is no value for a knob; write a whole number, true or false"]);
+    bad("file = \"vtime\"", "file = \"vtime\"\nknobs = { slice_us = \"5\" }", expect![[r#"x.toml:14:11: slice_us = "5": slice_us is a number (u64); the default is 20000"#]]);
     bad("name = \"vtime\"", "name = \"eevdf\"", expect!["x.toml:11:1: a second scheduler 'eevdf'; give each its own name"]);
     bad("file = \"vtime\"", "file = \"vtime\"\nknobs = { slice = 5 }", expect!["x.toml:14:11: vtime has no knob 'slice'; did you mean 'slice_us'?"]);
     bad("file = \"vtime\"", "file = \"vtime\"\nknobs = { slice_us = -5 }", expect!["x.toml:14:11: slice_us = -5 is out of range: u64 holds 0 … 18446744073709551615; the default is 20000"]);

@@ -11,11 +11,12 @@ mod bad_workloads;
 mod good;
 mod good_rtapp;
 mod names;
+mod side_files;
 
 use std::path::{Path, PathBuf};
 
 use expect_test::Expect;
-use model::{Knob, KnobKind, Workload};
+use model::{Knob, ValueKind, ValueType, Workload};
 
 use super::expression::Names;
 use super::live::RunningKernel;
@@ -87,12 +88,13 @@ fn knob(type_name: &str, declaration: &str) -> Knob {
     let (name, value) = declaration.split_once('=').unwrap_or((declaration, "0"));
     let number = value.trim().parse().unwrap_or(i64::from(value.trim() == "true"));
     let (kind, bytes) = match type_name.as_bytes()[0] {
-        b'b' => (KnobKind::Bool, 1),
-        b's' => (KnobKind::Signed, 8),
-        _ => (KnobKind::Unsigned, 8),
+        b'b' => (ValueKind::Bool, 1),
+        b's' => (ValueKind::Signed, 8),
+        _ => (ValueKind::Unsigned, 8),
     };
     let default = number.to_le_bytes()[..bytes].to_vec();
-    Knob { name: name.trim().into(), kind, type_name: type_name.into(), default }
+    let ty = ValueType { name: type_name.into(), size: bytes, kind };
+    Knob { name: name.trim().into(), ty, default, is_constant: true }
 }
 
 fn running() -> RunningKernel {
@@ -104,5 +106,12 @@ fn host<'a>() -> Host<'a> {
 }
 
 pub fn host_with<'a>(resolve: &'a Resolve<'a>) -> Host<'a> {
-    Host { cpus: 2, resolve, knobs: &knobs, running: Some(&running) }
+    Host {
+        cpus: 2,
+        resolve,
+        knobs: &knobs,
+        kept: &|_, _| None,
+        is_installed: &|_| false,
+        running: Some(&running),
+    }
 }

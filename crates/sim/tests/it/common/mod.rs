@@ -39,7 +39,7 @@ pub fn trial_of(
     duration_ms: u64,
     tasks: Value,
 ) -> Trial {
-    let knobs: BTreeMap<&str, KnobValue> = knobs.iter().copied().collect();
+    let knobs: BTreeMap<&str, KnobValue> = knobs.iter().cloned().collect();
     serde_json::from_value(json!({
         "schema": model::trial::SCHEMA, "experiment": "test", "backend": "sim",
         "contestant": { "name": file, "scheduler": {

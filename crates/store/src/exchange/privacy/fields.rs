@@ -133,6 +133,9 @@ pub const KINDS: &[Kind] = &[
         rule: Text,
         fields: &[
             "contestant.scheduler.knobs.#",
+            "contestant.scheduler.knobs",
+            "contestant.scheduler.settings.#",
+            "contestant.scheduler.settings",
             "workload.parameters.#",
             "workload.channel.name",
             "steps.lock",

@@ -21,7 +21,7 @@ mod patches;
 mod pristine;
 pub(crate) mod source;
 pub mod steps;
-pub(crate) mod tools;
+pub mod tools;
 pub(crate) mod tree;
 
 /// The user's mistake: what was given and what to write instead.

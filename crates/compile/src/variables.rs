@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The global variables of a BPF object, members of its ops table and arguments of its programs,
+//! with their types, as its BTF describes them.
+
+use std::ffi::OsStr;
+
+use libbpf_rs::btf::types::{
+    Array, Composite, CompositeMember, DataSec, Enum, Enum64, Func, FuncProto, Int, IntEncoding,
+    MemberAttr, Var,
+};
+use libbpf_rs::btf::{Btf, BtfKind, BtfType, HasSize};
+use model::{Member, ValueKind, ValueType};
+
+use crate::native::interface::OPS_FLAGS;
+
+/// Structures in structures; deeper ones are opaque.
+const DEEPEST: u32 = 8;
+
+/// A global variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Global {
+    /// The section, which is also the end of its map's name: `.rodata`.
+    pub section: String,
+    pub name: String,
+    /// Its offset in the section, bytes.
+    pub offset: usize,
+    pub ty: ValueType,
+}
+
+impl Global {
+    /// Whether a file can set it: the variables of the ecosystem's headers are the loader's.
+    pub fn is_knob(&self) -> bool {
+        let is_headers = self.name.starts_with("__")
+            || self.name.starts_with("scx_lib_")
+            || self.name.ends_with("_dump_len")
+            || self.ty.name == "struct user_exit_info"
+            || self.section.ends_with("_dump");
+        let of = |kind: &&str| {
+            let rest = self.section.strip_prefix(*kind);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let is_data = [".rodata", ".data", ".bss"].iter().any(of);
+        is_data && !is_headers && self.ty.kind != ValueKind::Opaque
+    }
+}
+
+/// All global variables.
+pub fn globals(btf: &Btf) -> Vec<Global> {
+    let mut found = Vec::new();
+    for section in btf.type_by_kind::<DataSec>() {
+        let name = text(section.name());
+        for place in section.iter() {
+            let Some(variable) = btf.type_by_id::<Var>(place.ty) else { continue };
+            let Some(ty) = variable.next_type() else { continue };
+            found.push(Global {
+                section: name.clone(),
+                name: text(variable.name()),
+                offset: place.offset as usize,
+                ty: ValueType { size: place.size, ..value_type(btf, &ty, DEEPEST) },
+            });
+        }
+    }
+    found
+}
+
+/// The members of `struct sched_ext_ops`; that of the flags knows their names.
+pub fn ops_members(btf: &Btf) -> Vec<Member> {
+    let found = btf.type_by_name::<Composite>("sched_ext_ops");
+    let mut members = found.map(|found| members(btf, &found, DEEPEST)).unwrap_or_default();
+    let flags = members.iter_mut().find(|member| member.name == "flags");
+    if let Some(flags) = flags {
+        let names = OPS_FLAGS.iter().map(|flag| (flag.0.to_owned(), flag.1 as i64)).collect();
+        flags.ty.kind = ValueKind::Named { is_signed: false, names };
+    }
+    members
+}
+
+/// What a program of the type `syscall` takes: a structure, or nothing.
+pub fn argument(btf: &Btf, program: &str) -> ValueType {
+    let nothing = ValueType { name: "nothing".into(), size: 0, kind: ValueKind::Members(vec![]) };
+    let taken = || {
+        let function = btf.type_by_name::<Func>(program)?;
+        let prototype = FuncProto::try_from(function.next_type()?).ok()?;
+        let first = btf.type_by_id::<BtfType>(prototype.iter().next()?.ty)?;
+        let pointer = first.skip_mods_and_typedefs();
+        let taken = value_type(btf, &pointer.next_type()?, DEEPEST);
+        (pointer.kind() == BtfKind::Ptr && matches!(taken.kind, ValueKind::Members(_)))
+            .then_some(taken)
+    };
+    taken().unwrap_or(nothing)
+}
+
+fn value_type(btf: &Btf, ty: &BtfType, depth: u32) -> ValueType {
+    let bare = ty.skip_mods_and_typedefs();
+    let name = type_name(ty);
+    let simple = |size: usize, kind| ValueType { name: name.clone(), size, kind };
+    match bare.kind() {
+        BtfKind::Int => Int::try_from(bare).map_or(simple(0, ValueKind::Opaque), |int| {
+            let kind = match int.encoding {
+                IntEncoding::Bool => ValueKind::Bool,
+                IntEncoding::Signed => ValueKind::Signed,
+                _ => ValueKind::Unsigned,
+            };
+            simple(int.size(), kind)
+        }),
+        BtfKind::Enum => Enum::try_from(bare).map_or(simple(0, ValueKind::Opaque), |found| {
+            let names = found.iter().map(|one| (text(one.name), one.value));
+            let kind = ValueKind::Named { is_signed: found.is_signed(), names: names.collect() };
+            simple(found.size(), kind)
+        }),
+        BtfKind::Enum64 => Enum64::try_from(bare).map_or(simple(0, ValueKind::Opaque), |found| {
+            let names = found.iter().map(|one| (text(one.name), one.value as i64));
+            let kind = ValueKind::Named { is_signed: found.is_signed(), names: names.collect() };
+            simple(found.size(), kind)
+        }),
+        BtfKind::Ptr => simple(8, ValueKind::Opaque),
+        BtfKind::Array => array(btf, bare, depth).unwrap_or(simple(0, ValueKind::Opaque)),
+        BtfKind::Struct | BtfKind::Union if depth > 0 => Composite::try_from(bare)
+            .map_or(simple(0, ValueKind::Opaque), |found| {
+                simple(found.size(), ValueKind::Members(members(btf, &found, depth - 1)))
+            }),
+        _ => simple(0, ValueKind::Opaque),
+    }
+}
+
+fn array(btf: &Btf, ty: BtfType, depth: u32) -> Option<ValueType> {
+    let array = Array::try_from(ty).ok()?;
+    let of = value_type(btf, &array.contained_type(), depth);
+    let length = array.capacity();
+    let size = of.size * length;
+    let is_text = of.size == 1 && of.name == "char";
+    let name = format!("{}[{length}]", of.name);
+    let kind = if is_text { ValueKind::Text } else { ValueKind::List { of: Box::new(of), length } };
+    Some(ValueType { name, size, kind })
+}
+
+fn members(btf: &Btf, found: &Composite, depth: u32) -> Vec<Member> {
+    found.iter().filter_map(|one| member(btf, &one, depth)).collect()
+}
+
+/// `None` for a bit field: it has no bytes of its own.
+fn member(btf: &Btf, one: &CompositeMember, depth: u32) -> Option<Member> {
+    let MemberAttr::Normal { offset } = one.attr else { return None };
+    let ty = value_type(btf, &btf.type_by_id(one.ty)?, depth);
+    Some(Member { name: text(one.name), offset: offset as usize / 8, ty })
+}
+
+/// The name as the source has it: the first named type below `const` and `volatile`.
+fn type_name(ty: &BtfType) -> String {
+    let mut ty = *ty;
+    while ty.is_mod() {
+        match ty.next_type() {
+            Some(next) => ty = next,
+            None => break,
+        }
+    }
+    let name = text(ty.name());
+    match ty.kind() {
+        BtfKind::Struct => format!("struct {name}"),
+        BtfKind::Union => format!("union {name}"),
+        BtfKind::Enum | BtfKind::Enum64 => format!("enum {name}"),
+        _ => name,
+    }
+}
+
+fn text(name: Option<&OsStr>) -> String {
+    name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a scheduler's user space sets: variables of every type, members of the ops table, sizes of
+//! maps, and calls of programs.
+
+use model::{Knobs, Machine, Record, SchedulerChoice, Trial};
+
+use sim::native::run;
+
+use crate::common::{compiled_text, hogs_and_sleepers, trial_of};
+
+const TEXT: &str = r#"
+#include <scx/common.bpf.h>
+char _license[] SEC("license") = "GPL";
+
+enum mode { SLOW, FAST = 7 };
+struct pair { u32 a, b; };
+struct cpu_arg { s32 cpu_id; s32 sibling; };
+
+const volatile u64 capacity[4] = { 9, 9, 9, 9 };
+const volatile enum mode mode;
+const volatile struct pair pairs[2];
+const volatile char label[8] = "none";
+const volatile bool threads;
+u64 in_bss[2];
+s32 in_data = 3;
+u32 calls, pair_calls, on_cpu;
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 1); __type(key, u32); __type(value, u64);
+} slots SEC(".maps");
+
+SEC("syscall")
+int enable(struct cpu_arg *input) { calls = calls * 10 + input->cpu_id + 1; return 0; }
+
+SEC("syscall")
+int couple(struct cpu_arg *input) { pair_calls = pair_calls * 100 + input->cpu_id * 10 + input->sibling; return 0; }
+
+SEC("syscall")
+int last(struct cpu_arg *input) { on_cpu = bpf_get_smp_processor_id(); return calls ? 0 : -2; }
+
+SEC("syscall")
+int refuse(struct cpu_arg *input) { return -22; }
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(user_init)
+{
+    u32 key = 2;
+
+    bpf_printk("%llu %llu %llu", capacity[0], capacity[1], capacity[2]);
+    bpf_printk("%d %u %u %s %d", mode, pairs[0].b, pairs[1].a, label, threads);
+    bpf_printk("%llu %d", in_bss[1], in_data);
+    bpf_printk("%d", bpf_map_lookup_elem(&slots, &key) != NULL);
+    bpf_printk("%u %u", calls, pair_calls);
+    return 0;
+}
+
+void BPF_STRUCT_OPS(user_exit, struct scx_exit_info *info) { bpf_printk("last on %u", on_cpu); }
+
+SCX_OPS_DEFINE(user_ops, .init = (void *)user_init, .exit = (void *)user_exit, .name = "user");
+"#;
+
+/// The lines that it prints, or why it did not run, with these values on two CPUs of one core.
+fn run_with(values: &str) -> Record {
+    let native = compiled_text("user", TEXT);
+    let mut trial: Trial = trial_of("user", &[], 2, 5, hogs_and_sleepers(1));
+    let machine = Machine { smt: 2, capacity: vec![1024, 512], ..(*trial.machine).clone() };
+    trial.machine = machine.into();
+    let SchedulerChoice::File { settings, .. } = &mut trial.contestant.scheduler else {
+        return run(&trial, None);
+    };
+    *settings = serde_json::from_str::<Knobs>(values).expect("values");
+    run(&trial, Some(&native))
+}
+
+#[test]
+fn the_values_are_in_memory_before_the_first_callback() {
+    let untouched = run_with("{}").provenance.printed;
+    assert_eq!(untouched, ["9 9 9", "0 0 0 none 0", "0 3", "0", "0 0", "last on 0"]);
+    let record = run_with(
+        r#"{"capacity": "= capacity", "mode": "FAST", "pairs": [{"b": 2}, {"a": 3}],
+            "label": "short", "threads": "= smt", "in_bss": [0, 5], "in_data": -4,
+            "maps.slots": 4, "ops.flags": "SCX_OPS_ENQ_LAST", "ops.timeout_ms": 5000,
+            "start": [{"program": "enable", "args": {"cpu_id": "= cpu"}, "for": "cpus"},
+                      {"program": "couple", "args": {"cpu_id": "= cpu", "sibling": "= sibling"},
+                       "for": "smt"},
+                      {"program": "last", "when": "enabled", "on": "= slowest"}]}"#,
+    );
+    let expected = ["1024 512 9", "7 2 3 short 1", "5 -4", "1", "12 110", "last on 1"];
+    assert_eq!(record.provenance.printed, expected, "{:?}", record.outcome);
+}
+
+#[test]
+fn what_cannot_be_done_is_the_reason() {
+    let reason = |values: &str| run_with(values).outcome.reason().to_owned();
+    let failed = reason(r#"{"start": [{"program": "refuse"}]}"#);
+    assert!(failed.contains("-22"), "{failed}");
+    assert!(reason(r#"{"ops.flag": 1}"#).contains("no knob ops.flag"));
+    let refused = reason(r#"{"ops.flags": "SCX_OPS_LAZY_RESCHED"}"#);
+    assert!(refused.contains("SCX_OPS_LAZY_RESCHED") || refused.is_empty(), "{refused}");
+}

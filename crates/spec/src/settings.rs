@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Side files: what a scheduler's user space sets, in `NAME.toml` beside `NAME.bpf.c`.
+//!
+//! ```toml
+//! version = "1.1.4"           # of the program whose user space does this
+//! [knobs]                     # global variables of .rodata, .data and .bss
+//! cpu_capacity = "= capacity" # by CPU, from the machine
+//! [ops]                       # members of the ops table
+//! flags = "SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING"
+//! [maps]                      # numbers of entries
+//! pair_ctx = 8
+//! [[start]]                   # programs of the type syscall, called before ops.init
+//! program = "enable_primary_cpu"
+//! for = "cpus"
+//! args = { cpu_id = "= cpu" }
+//! ```
+
+use std::path::Path;
+
+use model::knob::{CALLS, MAPS, OPS};
+use model::{KnobValue, Knobs, Start};
+use serde::Deserialize;
+
+use super::knobs;
+use super::source::{Document, Places};
+use super::{Host, SpecError};
+use crate::{assets, files};
+
+/// A side file.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What the contestant's `settings` hold.
+    pub values: Knobs,
+    /// The version of the program whose user space sets this; empty if the file does not say.
+    pub version: String,
+    /// What the scheduler is, for lists; empty if the file does not say.
+    pub about: String,
+    places: Places,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    version: String,
+    #[serde(default)]
+    about: String,
+    #[serde(default)]
+    knobs: Knobs,
+    #[serde(default)]
+    ops: Knobs,
+    #[serde(default)]
+    maps: Knobs,
+    #[serde(default)]
+    start: Vec<KnobValue>,
+}
+
+/// Keys of other files: an experiment `mine.toml` may stand beside `mine.bpf.c`.
+const OF_OTHERS: [&str; 8] =
+    ["question", "scheduler", "workload", "task", "cpus", "decides", "test", "package"];
+
+/// The side file of a scheduler's file; `None` if there is none.
+///
+/// # Errors
+/// It cannot be read, or is no side file.
+pub fn beside(file: &Path) -> Result<Option<Settings>, SpecError> {
+    let name = file.to_string_lossy();
+    let path = match name.strip_suffix(".bpf.c") {
+        Some(stem) => format!("{stem}.toml"),
+        // A folder has it inside, with the folder's name.
+        None => match file.file_name() {
+            Some(own) if file.is_dir() => format!("{name}/{}.toml", own.to_string_lossy()),
+            _ => return Ok(None),
+        },
+    };
+    match files::text(Path::new(&path), files::DEFINITION) {
+        Ok(text) => read(&path, &text),
+        Err(fault) if fault.is_absence() => Ok(None),
+        Err(fault) => Err(SpecError::new(path, fault.to_string())),
+    }
+}
+
+/// The side file that comes with Fairground for a scheduler of today.
+///
+/// # Errors
+/// As [`beside`].
+pub fn of_today(name: &str) -> Result<Option<Settings>, SpecError> {
+    let path = format!("schedulers/today/{name}.toml");
+    assets::embedded(&path).map_or(Ok(None), |asset| read(&asset.label, &asset.text))
+}
+
+fn read(label: &str, text: &str) -> Result<Option<Settings>, SpecError> {
+    let document = Document::parse(label, text)?;
+    let has = |keys: &[&str]| keys.iter().any(|key| document.places.has(key));
+    if has(&OF_OTHERS) && !has(&["knobs", "ops", "maps", "start"]) {
+        return Ok(None);
+    }
+    let File { version, about, knobs, ops, maps, start } = document.read()?;
+    let mut values = knobs;
+    let with = |prefix: &'static str| move |(name, value)| (format!("{prefix}{name}"), value);
+    values.extend(ops.into_iter().map(with(OPS)));
+    values.extend(maps.into_iter().map(with(MAPS)));
+    if !start.is_empty() {
+        values.insert(CALLS.into(), KnobValue::List(start));
+    }
+    let settings = Settings { values, version, about, places: document.places };
+    Start::of(&settings.values).map_err(|why| {
+        let hint = "write program = \"NAME\", args = {…}, and for = \"cpus\" if it is for each";
+        settings.places.error(CALLS, why).hint(hint)
+    })?;
+    Ok(Some(settings))
+}
+
+impl Settings {
+    /// The values that another version has too. What it lacks is left out, with a note.
+    pub fn of_another_version(self, name: &str, sha256: &str, host: &Host) -> Knobs {
+        let mut values = self.values;
+        let mut lacking = Vec::new();
+        while let Err(fault) = knobs::check(name, sha256, &values, host) {
+            let key = fault.knob.split('[').next().unwrap_or_default().to_owned();
+            if values.remove(&key).is_none() {
+                break;
+            }
+            lacking.push(key);
+        }
+        let lacks = if lacking.is_empty() {
+            String::new()
+        } else {
+            format!("; left out, because it lacks them: {}", lacking.join(", "))
+        };
+        let version = &self.version;
+        assets::note(&format!(
+            "note: {name} has the settings of {version} in the simulator{lacks}"
+        ));
+        values
+    }
+
+    /// Refuses what the scheduler of this name and SHA-256 lacks. One that does not compile is
+    /// refused elsewhere.
+    ///
+    /// # Errors
+    /// At the line that names it.
+    pub fn check(&self, name: &str, sha256: &str, host: &Host) -> Result<(), SpecError> {
+        if (host.knobs)(sha256).is_err() {
+            return Ok(());
+        }
+        knobs::check(name, sha256, &self.values, host).map_err(|fault| {
+            let is_elsewhere = [OPS, MAPS, CALLS].iter().any(|of| fault.knob.starts_with(of));
+            let of_knobs = format!("knobs.{}", fault.knob);
+            let place =
+                if is_elsewhere && !self.places.has(&of_knobs) { &fault.knob } else { &of_knobs };
+            self.places.error(place, fault.message).maybe_hint(fault.hint)
+        })
+    }
+}

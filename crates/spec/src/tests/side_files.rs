@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Side files: what they set, and what is refused with file and line.
+
+use std::path::Path;
+
+use model::{Knob, KnobValue, Member, SchedulerChoice, Start, ValueKind, ValueType};
+
+use super::{Host, host, list};
+use crate::{Overrides, SpecError, adhoc};
+
+fn ty(name: &str, size: usize, kind: ValueKind) -> ValueType {
+    ValueType { name: name.into(), size, kind }
+}
+
+fn number() -> ValueType {
+    ty("u32", 4, ValueKind::Unsigned)
+}
+
+/// The knobs of the scheduler that the side files belong to.
+fn knobs(_: &str) -> Result<Vec<Knob>, String> {
+    let knob = |name: &str, ty: ValueType| Knob {
+        name: name.into(),
+        default: vec![0; ty.size],
+        ty,
+        is_constant: !name.contains('.'),
+    };
+    let list = ValueKind::List { of: Box::new(number()), length: 4 };
+    let names = [("A_FLAG".to_owned(), 1), ("B_FLAG".to_owned(), 2)].into();
+    let flags = ValueKind::Named { is_signed: false, names };
+    let cpu = Member { name: "cpu_id".into(), offset: 0, ty: number() };
+    Ok(vec![
+        knob("slice_ns", number()),
+        knob("smt", ty("bool", 1, ValueKind::Bool)),
+        knob("capacity", ty("u32[4]", 16, list)),
+        knob("ops.flags", ty("u64", 8, flags)),
+        knob("maps.pairs", number()),
+        knob("start.enable_cpu", ty("struct cpu_arg", 4, ValueKind::Members(vec![cpu]))),
+    ])
+}
+
+/// The contestant `mine.bpf.c`, with this side file and these words behind its name.
+fn contestant(side_file: &str, words: &str) -> Result<SchedulerChoice, SpecError> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.bpf.c");
+    std::fs::write(folder.path().join("mine.toml"), side_file).unwrap();
+    let resolve = |file: &str, _: &Path| Ok(("mine".to_owned(), file.to_owned()));
+    let host = Host { resolve: &resolve, knobs: &knobs, ..host() };
+    let schedulers = list(&[&format!("{} {words}", file.display())]);
+    let over = Overrides { workloads: list(&["messaging"]), schedulers, ..Overrides::default() };
+    Ok(adhoc(&over, &host)?.experiment.contestants[0].scheduler.clone())
+}
+
+const GOOD: &str = r#"
+version = "1.1.4"
+
+[knobs]
+slice_ns = 1000
+smt = "= smt"
+capacity = "= capacity"
+
+[ops]
+flags = "A_FLAG | B_FLAG if node"
+
+[maps]
+pairs = 8
+
+[[start]]
+program = "enable_cpu"
+args = { cpu_id = "= cpu" }
+for = "cpus"
+"#;
+
+#[test]
+fn a_side_file_sets_and_a_knob_overrides() {
+    let choice = contestant(GOOD, "slice_ns=7 capacity=[1,2]").unwrap();
+    let values = choice.values();
+    assert_eq!(values["slice_ns"], KnobValue::Int(7));
+    assert_eq!(values["capacity"].to_string(), "[1,2]");
+    assert_eq!(values["smt"], KnobValue::Text("= smt".into()));
+    assert_eq!(values["maps.pairs"], KnobValue::Int(8));
+    assert_eq!(values["ops.flags"].to_string(), "A_FLAG|B_FLAG if node");
+    let starts = Start::of(&values).unwrap();
+    assert_eq!(starts[0].program, "enable_cpu");
+    let SchedulerChoice::File { knobs, settings, .. } = choice else { panic!("a file") };
+    assert_eq!((knobs.len(), settings.len()), (2, 6));
+}
+
+#[test]
+fn another_file_of_the_same_name_is_no_side_file() {
+    for text in ["question = \"Which?\"\n", "[[task]]\nname = \"a\"\n"] {
+        assert!(contestant(text, "").unwrap().values().is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_refused_at_its_line() {
+    let said = |old: &str, new: &str| {
+        let text = GOOD.replacen(old, new, 1);
+        assert_ne!(text, GOOD);
+        let error = contestant(&text, "").expect_err(new).to_string();
+        error.split_once("mine.toml:").map(|(_, rest)| rest.to_owned()).unwrap_or(error)
+    };
+    for (old, new, expected) in [
+        ("slice_ns", "slice_n", "5:1: mine has no knob 'slice_n'; did you mean 'slice_ns'?"),
+        ("1000", "true", "5:1: slice_ns = true: slice_ns is a number (u32); the default is 0"),
+        (
+            "1000",
+            "1.5",
+            "5:12: this is no value for a knob; write a whole number, true, false, text, \
+                         a list or a table",
+        ),
+        (
+            "1000",
+            "5_000_000_000",
+            "5:1: slice_ns = 5000000000 is out of range: u32 holds 0 … \
+                                   4294967295; the default is 0",
+        ),
+        (
+            "\"= capacity\"",
+            "[1, 2, 3, 4, 5]",
+            "7:1: capacity has room for 4 values (u32[4]), and \
+                                               these are 5; the default is 4 values",
+        ),
+        (
+            "\"= capacity\"",
+            "\"= speed\"",
+            "7:1: capacity = =speed: the machine has no 'speed'; there \
+            are cpus, capacity, llc, node, smt, fastest, slowest; the default is 4 values",
+        ),
+        (
+            "A_FLAG |",
+            "C_FLAG |",
+            "10:1: ops.flags = \"C_FLAG | B_FLAG if node\": 'C_FLAG' is none of \
+                                  A_FLAG, B_FLAG; the default is 0",
+        ),
+        ("pairs", "pair", "13:1: mine has no knob 'maps.pair'; did you mean 'maps.pairs'?"),
+        (
+            "enable_cpu",
+            "enable",
+            "15:1: mine has no program 'enable' of the type syscall; did you \
+                                  mean 'enable_cpu'?",
+        ),
+        ("cpu_id", "cpu", "15:1: there is no start.enable_cpu.cpu: struct cpu_arg has cpu_id"),
+        (
+            "for = \"cpus\"",
+            "for = \"cores\"",
+            "15:3: start: unknown variant `cores`, expected one of \
+            `cpus`, `smt`, `llc`, `node`; write program = \"NAME\", args = {…}, and for = \"cpus\" if \
+            it is for each",
+        ),
+        ("[maps]", "[map]", "12:2: unknown field 'map'; did you mean 'maps'?"),
+    ] {
+        assert_eq!(said(old, new), expected);
+    }
+    let word = contestant(GOOD, "smt=2").unwrap_err().to_string();
+    assert!(
+        word.ends_with("smt=2: smt = 2 is out of range: bool holds 0 … 1; the default is false")
+    );
+}
