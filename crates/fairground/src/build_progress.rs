@@ -50,7 +50,7 @@ impl BuildScreen {
 
 fn progress(done: u64, about: u64, elapsed: Duration) -> String {
     let left = elapsed.mul_f64((about - done) as f64 / done.max(1) as f64);
-    format!("{done} of about {about} files, {} left", crate::times::words(left))
+    format!("{done} of about {about} compiled, {} left", crate::times::words(left))
 }
 
 #[cfg(test)]
@@ -60,6 +60,6 @@ mod tests {
     #[test]
     fn the_time_left_follows_from_what_is_done() {
         let text = progress(100, 400, Duration::from_secs(60));
-        assert!(text.starts_with("100 of about 400 files, 3 min"), "{text}");
+        assert!(text.starts_with("100 of about 400 compiled, 3 min"), "{text}");
     }
 }

@@ -38,7 +38,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         for (name, version) in &wanted {
             let jobs = build_progress::jobs(args.jobs);
             let order = build::Order { name, version, offline: args.offline, jobs, stop: &stop };
-            build_progress::watch(|hear| build::build(&order, &home, hear))?;
+            build_progress::watch(|on_event| build::build(&order, &home, on_event))?;
         }
     }
     output::print(&table()?)?;

@@ -12,7 +12,7 @@ use model::trial::sha256_hex;
 use spec::files;
 use vm::installed;
 use vm::kernels::build::tools::{self, Job, Needs};
-use vm::kernels::build::{BuildEvent, Hear, Refused};
+use vm::kernels::build::{BuildEvent, OnBuildEvent, Refused};
 
 use super::{Facts, all, folder};
 use crate::exit::bad_input;
@@ -62,17 +62,17 @@ impl Order<'_> {
 /// # Errors
 /// There is no such version (bad input); it does not compile (`Refused`); Ctrl-C; a program or a
 /// library is missing, or the network is (the lab's fault).
-pub fn build(order: &Order<'_>, home: &Path, hear: &mut Hear<'_>) -> Result<Facts> {
+pub fn build(order: &Order<'_>, home: &Path, on_event: &mut OnBuildEvent<'_>) -> Result<Facts> {
     let kept = all(home);
     let is_it = |facts: &&Facts| facts.name == order.name && facts.version == order.version;
     if let Some(facts) = kept.iter().find(is_it) {
-        hear(BuildEvent::Note(&format!("{} is built already", order.program())));
+        on_event(BuildEvent::Note(&format!("{} is built already", order.program())));
         return Ok(facts.clone());
     }
     let needs = order.needs();
     let mut packages = vec!["clang", "libclang-dev"];
     packages.extend(needs.programs.iter().chain(needs.headers).map(|(_, package)| *package));
-    hear(BuildEvent::Note(&format!(
+    on_event(BuildEvent::Note(&format!(
         "building {} with cargo, for some minutes; it needs {}",
         order.program(),
         packages.join(", ")
@@ -81,8 +81,8 @@ pub fn build(order: &Order<'_>, home: &Path, hear: &mut Hear<'_>) -> Result<Fact
     compile::compiler().map_err(|why| anyhow!("the schedulers' BPF programs need clang: {why}"))?;
     let (root, target) = (folder(home).join("new"), folder(home).join("target"));
     fs::create_dir_all(&root).with_context(|| format!("creating {}", root.display()))?;
-    let crates = install(order, &root, &target, about(&kept), hear)?;
-    let facts = keep(order, home, &root, crates, hear)?;
+    let crates = install(order, &root, &target, about(&kept), on_event)?;
+    let facts = keep(order, home, &root, crates, on_event)?;
     let _ = fs::remove_dir_all(&root);
     let _ = fs::remove_dir_all(&target);
     Ok(facts)
@@ -99,7 +99,7 @@ fn install(
     root: &Path,
     target: &Path,
     about: u64,
-    hear: &mut Hear<'_>,
+    on_event: &mut OnBuildEvent<'_>,
 ) -> Result<u64> {
     let log = folder_of(root).join("build.log");
     let mut command = Command::new("sh");
@@ -121,7 +121,7 @@ fn install(
         said += &format!("{line}\n");
         if line.trim_start().starts_with("Compiling ") {
             done += 1;
-            hear(BuildEvent::Compiled { done, about: about.max(done) });
+            on_event(BuildEvent::Compiled { done, about: about.max(done) });
         }
     });
     run.map(|()| done).map_err(|error| explained(order, &said, error))
@@ -173,7 +173,7 @@ fn keep(
     home: &Path,
     root: &Path,
     crates: u64,
-    hear: &mut Hear<'_>,
+    on_event: &mut OnBuildEvent<'_>,
 ) -> Result<Facts> {
     let (programs, program) = (folder(home), order.program());
     let built = root.join("bin").join(order.name);
@@ -183,7 +183,7 @@ fn keep(
     fs::create_dir_all(&bin).and_then(|()| fs::create_dir_all(&own))?;
     match sources_of(order) {
         Some(sources) => copy(&sources, &own)?,
-        None => hear(BuildEvent::Note(&format!(
+        None => on_event(BuildEvent::Note(&format!(
             "cargo has not kept the sources of {program}: in the simulator it has no file"
         ))),
     }
