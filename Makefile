@@ -89,7 +89,7 @@ test:
 	examples=$$($(FAIRGROUND) kernel examples) && \
 	FAIRGROUND_LINUX=$$examples FAIRGROUND_TESTS=all RUST_TEST_THREADS=$(TEST_THREADS) \
 	scripts/test.sh $(CARGO_FLAGS) --workspace --lib --bins --examples \
-		--test it --test stopped --test stranger --test fork_isolation --test tidy --test book \
+		--test it --test memory --test stopped --test stranger --test fork_isolation --test tidy --test book \
 		--no-fail-fast -- --skip full::
 
 # The rest: patched kernels, originals, several CPUs in virtual time, Slurm, packages, soak, fuzz.

@@ -33,9 +33,15 @@ impl LeavingOptions {
     }
 }
 
-/// Says what was left out.
+/// Says what was left out of what is written now, and what became of names that only their folders
+/// told apart.
 pub fn tell(cleaner: &Cleaner) {
     cleaner.left_out().for_each(|what| output::tell(format_args!("left out: {what}")));
+    let names: Vec<String> =
+        cleaner.told_apart().map(|(name, now)| format!("{name} is '{now}'")).collect();
+    if !names.is_empty() {
+        output::tell(format_args!("in it, {}", names.join(", ")));
+    }
 }
 
 /// Cleans sessions and their records.

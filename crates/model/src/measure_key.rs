@@ -11,7 +11,7 @@ use crate::metric::{Direction, MEASURES, Unit, measure};
 
 /// One number that every trial of a cell has: a measure, for a distribution one of its quantiles,
 /// of a task group. It is written as `wakeup_latency_ns.p99 fair_waker`, and read back from that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MeasureKey {
     /// The measure's name, see [`MEASURES`].
     pub name: Name,
@@ -53,7 +53,7 @@ impl MeasureKey {
     pub fn statistic_name(&self) -> String {
         match self.statistic {
             Some(statistic) => format!("{}.{}", self.name, statistic.word()),
-            None => self.name.into(),
+            None => self.name.clone().into(),
         }
     }
 
@@ -71,7 +71,7 @@ impl MeasureKey {
     pub fn order(&self) -> impl Ord + use<> {
         let place = MEASURES.iter().position(|measure| measure.name == self.name);
         let place = place.unwrap_or(MEASURES.len());
-        (place, self.name, self.group != "all", self.group, self.statistic)
+        (place, self.name.clone(), self.group != "all", self.group.clone(), self.statistic)
     }
 }
 

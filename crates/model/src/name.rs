@@ -2,44 +2,70 @@
 //! A short text that many records have alike: 100,000 trials name the same measures.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A text that is copied at no cost, in eight bytes. Each thread keeps one of all equal texts until
-/// the program ends, so it is for names of which there are few.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Name(&'static &'static str);
+/// A text in eight bytes, which is copied at no cost. Each thread keeps one of all equal texts that
+/// are in use.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name(Arc<Box<str>>);
+
+/// The texts that a thread has seen.
+struct Known {
+    names: BTreeSet<Name>,
+    /// So many are kept until those that nobody uses are looked for: a stranger's file may name
+    /// millions of things.
+    most: usize,
+}
+
+/// A process has few names.
+const FEW: usize = 4_096;
 
 thread_local! {
-    static KNOWN: RefCell<BTreeMap<&'static str, Name>> = const { RefCell::new(BTreeMap::new()) };
+    static KNOWN: RefCell<Known> =
+        const { RefCell::new(Known { names: BTreeSet::new(), most: FEW }) };
 }
 
 impl Name {
-    pub fn as_str(&self) -> &'static str {
-        self.0
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::borrow::Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        self
     }
 }
 
 impl Default for Name {
     fn default() -> Name {
-        Name(&"")
+        "".into()
     }
 }
 
 impl From<&str> for Name {
     fn from(text: &str) -> Name {
-        KNOWN.with_borrow_mut(|known| {
-            if let Some(&name) = known.get(text) {
-                return name;
-            }
-            let kept: &'static str = Box::leak(text.into());
-            let name = Name(Box::leak(Box::new(kept)));
-            known.insert(kept, name);
-            name
-        })
+        KNOWN.with_borrow_mut(|known| known.name(text))
+    }
+}
+
+impl Known {
+    fn name(&mut self, text: &str) -> Name {
+        if let Some(name) = self.names.get(text) {
+            return name.clone();
+        }
+        if self.names.len() >= self.most {
+            self.names.retain(|name| Arc::strong_count(&name.0) > 1);
+            self.most = FEW.max(2 * self.names.len());
+        }
+        let name = Name(Arc::new(text.into()));
+        self.names.insert(name.clone());
+        name
     }
 }
 
@@ -65,7 +91,7 @@ impl Deref for Name {
     type Target = str;
 
     fn deref(&self) -> &str {
-        self.0
+        &self.0
     }
 }
 
@@ -125,9 +151,19 @@ mod tests {
     #[test]
     fn equal_names_are_one_text_of_eight_bytes() {
         let (one, same): (Name, Name) = ("migrations".into(), String::from("migrations").into());
-        assert!(std::ptr::eq(one.0, same.0));
-        assert_eq!((one, size_of::<Option<Name>>()), (same, 8));
+        assert!(Arc::ptr_eq(&one.0, &same.0));
+        assert_eq!((&one, size_of::<Option<Name>>()), (&same, 8));
         let other: Name = "tasks".into();
         assert!(one < other && one != other && one == "migrations");
+    }
+
+    #[test]
+    fn names_that_nobody_uses_are_forgotten() {
+        let used: Vec<Name> = (0..10).map(|at| at.to_string().into()).collect();
+        (0..100_000).for_each(|at| drop(Name::from(at.to_string())));
+        KNOWN.with_borrow(|known| {
+            assert!(known.names.len() <= FEW, "{}", known.names.len());
+            assert!(used.iter().all(|name| known.names.contains(name)));
+        });
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `make bench`: how long a page of 5,000 trials takes, from records to the last chart. The browser
+//! `make bench`: how long a page of 5,000 trials takes, from records to the last chart, and one
+//! of a cell with 10,000 and with 100,000. The browser
 //! is a real one with its own clock; without Chromium only the first half is measured.
 //!
 //! A page is *ready* when all of its first view is drawn, every control works, and a key that is
@@ -35,6 +36,7 @@ fn main() {
     println!("{} trials, {} cells", records.len(), comparison.cells.len());
     println!("compared in {comparing_ms:.0} ms, page written in {writing_ms:.0} ms");
     println!("{:.2} MB", html.len() as f64 / 1e6);
+    one_cell();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("report.html");
     std::fs::write(&path, html).expect("written");
@@ -52,6 +54,23 @@ fn main() {
         println!("{what} after {median:.0} ms ({least:.0} to {most:.0} in {LOADS} loads)");
     }
     println!("{elements} elements");
+}
+
+/// Ten times as many records of one cell: how much longer it takes.
+fn one_cell() {
+    let took_ms = [10_000, 100_000].map(|trials| {
+        let records = synthetic::one_cell(trials);
+        let options = Options::against("eevdf-7");
+        let (comparing_ms, comparison) = timed(|| compare(&records, &options));
+        let (writing_ms, html) = timed(|| page(&comparison, &records, &About::default()));
+        println!(
+            "one cell of {trials} trials: compared in {comparing_ms:.0} ms, page of {:.2} MB \
+             written in {writing_ms:.0} ms",
+            html.len() as f64 / 1e6
+        );
+        comparing_ms + writing_ms
+    });
+    println!("ten times as many trials take {:.1} times as long", took_ms[1] / took_ms[0]);
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {

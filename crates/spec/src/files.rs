@@ -115,6 +115,30 @@ impl Lines {
     }
 }
 
+/// A file that is read in pieces, in any order, because it is too long to be held.
+pub struct Pieces {
+    file: File,
+    /// Bytes of the whole file.
+    pub length: u64,
+}
+
+impl Pieces {
+    pub fn open(path: &Path, kind: FileKind) -> Result<Pieces, Fault> {
+        let file = open(path)?;
+        let length = file.metadata()?.len();
+        if length > kind.most { Err(Fault::TooLarge(kind)) } else { Ok(Pieces { file, length }) }
+    }
+
+    /// Bytes from a place on; fewer where the file ends.
+    pub fn read(&self, from: u64, bytes: usize) -> Result<Vec<u8>, Fault> {
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(from))?;
+        let mut piece = Vec::with_capacity(bytes.min(1 << 20));
+        file.take(bytes as u64).read_to_end(&mut piece)?;
+        Ok(piece)
+    }
+}
+
 /// Refuses what is there and is no regular file, for libraries that open files themselves. What is
 /// not there is theirs to judge.
 pub fn refuse_special(path: &Path) -> Result<(), Fault> {
@@ -209,6 +233,19 @@ mod tests {
         assert!(matches!(lines(12, 0, 3), Err(Fault::LongLine(3))));
         let zero = Path::new("/dev/zero");
         assert!(matches!(Lines::open(zero, TRACE, 0, 9), Err(Fault::Special(_))));
+    }
+
+    #[test]
+    fn pieces_end_with_the_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        std::fs::write(&path, "abcdef").expect("written");
+        let pieces = |most| Pieces::open(&path, FileKind { noun: "a", most });
+        let six = pieces(6).expect("a file");
+        assert_eq!((six.length, six.read(4, 9).expect("an end")), (6, b"ef".to_vec()));
+        assert_eq!(six.read(1, 2).expect("a piece"), b"bc");
+        assert!(matches!(pieces(5), Err(Fault::TooLarge(_))));
+        assert!(matches!(Pieces::open(folder.path(), TRACE), Err(Fault::Special("a folder"))));
     }
 
     #[test]

@@ -98,9 +98,17 @@ fn files_of_one_name_stay_two_contestants() {
     let words: Vec<&str> = race.split_whitespace().collect();
     let table = crate::common::stdout(&bench.run(&words).success());
     assert!(table.contains("against a/main") && table.contains("    b/main "), "{table}");
-    let csv = crate::common::stdout(&bench.line("export csv --store two.db").success());
+    let exported = bench.line("export csv --store two.db").success();
+    let csv = crate::common::stdout(&exported);
     assert!(csv.contains(",main,") && csv.contains(",main (2),"), "{csv}");
-    bench.line("report --store two.db -o two.html").success();
+    // The file does not name the folders; its owner is told which is which.
+    let which = "in it, a/main is 'main', b/main is 'main (2)'";
+    let told = crate::common::stderr(&exported);
+    assert!(told.contains(which), "{told}");
+    let unwritten = bench.line("report --store two.db -o none/two.html").code(2);
+    assert!(!crate::common::stderr(&unwritten).contains("left out"));
+    let reported = bench.line("report --store two.db -o two.html").success();
+    assert!(crate::common::stderr(&reported).contains(which));
     let page = std::fs::read_to_string(bench.path("two.html")).expect("a page");
     assert!(page.contains("main (2)") && !page.contains("a/main"));
     let listed = crate::common::stderr(&bench.line("explain none --store two.db").code(2));

@@ -165,7 +165,7 @@ mod tests {
 
     fn why(measured: &Measured, name: &str, group: &str) -> Option<String> {
         let found = measured.metrics.iter().find(|m| m.name == name && m.group == group)?;
-        found.missing.map(String::from)
+        found.missing.clone().map(String::from)
     }
 
     #[test]

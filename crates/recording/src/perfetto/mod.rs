@@ -2,12 +2,15 @@
 //! Traces of Perfetto (`.pftrace`, `.perfetto-trace`): protobuf messages with events of ftrace.
 //!
 //! [`wire`] tells fields apart, [`events`] reads the events of a CPU in their two forms. Here are
-//! the packets of the file (`TracePacket`): events, and what was lost. The events
-//! of all CPUs are brought into the order of time. The numbers of fields are those of Perfetto's
-//! `protos/perfetto/trace/`.
+//! the packets of the file (`TracePacket`): events, and what was lost. [`pieces`] brings the events
+//! of all CPUs into the order of time, with few packets in memory. The numbers of fields are those
+//! of Perfetto's `protos/perfetto/trace/`.
 
 mod events;
+mod pieces;
 mod wire;
+
+pub use pieces::{Bytes, Index};
 
 use std::collections::BTreeMap;
 
@@ -29,24 +32,23 @@ pub fn is(beginning: &[u8]) -> bool {
     beginning.first() == Some(&FIRST) && beginning.iter().any(is_binary)
 }
 
-/// Reads a trace.
+/// Reads a trace that is in memory.
 ///
 /// # Errors
 /// The file is cut off, damaged or another one, its events are of several clocks or
 /// machines, or nothing in it was scheduled.
 pub fn read(file: &[u8]) -> Result<Recording, ReadFault> {
-    let (mut trace, mut rest) = (Trace::default(), Message(file));
-    while !rest.0.is_empty() {
-        let position = Some(Position::Byte(file.len() - rest.0.len()));
-        let read = rest.take_field().and_then(|field| trace.packet(field));
-        read.map_err(|message| ReadFault { position, message })?;
-    }
-    Ok(trace.recording()?)
+    let mut bytes = |from: u64, length: usize| {
+        let rest = &file[from as usize..];
+        Ok(rest[..length.min(rest.len())].to_vec())
+    };
+    let index = Index::new(file.len() as u64, &mut bytes)?;
+    Ok(index.recording(&mut bytes, None)?.0)
 }
 
+/// What all events of a trace must have alike, and what is known of them together.
 #[derive(Default)]
-struct Trace<'a> {
-    events: Vec<Seen<'a>>,
+struct Trace {
     /// The clock and the machine of the events.
     source: Option<(u64, u64)>,
     cpus: u32,
@@ -54,8 +56,20 @@ struct Trace<'a> {
     losses: u64,
 }
 
-impl<'a> Trace<'a> {
-    fn packet(&mut self, packet: Field<'a>) -> Result<(), String> {
+impl Trace {
+    /// The events of packets that lie one after the other from a place of the file on.
+    fn packets<'a>(&mut self, bytes: &'a [u8], from: u64) -> Result<Vec<Seen<'a>>, ReadFault> {
+        let (mut rest, mut events) = (Message(bytes), Vec::new());
+        while !rest.0.is_empty() {
+            let at = from as usize + bytes.len() - rest.0.len();
+            let read = rest.take_field().and_then(|field| self.packet(field, &mut events));
+            let position = Some(Position::Byte(at));
+            read.map_err(|message| ReadFault { position, message })?;
+        }
+        Ok(events)
+    }
+
+    fn packet<'a>(&mut self, packet: Field<'a>, to: &mut Vec<Seen<'a>>) -> Result<(), String> {
         if packet.number != 1 {
             return Err(
                 "there is no packet of a trace of Perfetto; the file is damaged, or another one"
@@ -67,12 +81,17 @@ impl<'a> Trace<'a> {
             return Err("packets in it are packed; record without 'compression_type'".into());
         }
         if bundle.is_there() {
-            self.bundle(bundle.message()?, machine.number()?)?;
+            self.bundle(bundle.message()?, machine.number()?, to)?;
         }
         Ok(())
     }
 
-    fn bundle(&mut self, bundle: Message<'a>, machine: u64) -> Result<(), String> {
+    fn bundle<'a>(
+        &mut self,
+        bundle: Message<'a>,
+        machine: u64,
+        to: &mut Vec<Seen<'a>>,
+    ) -> Result<(), String> {
         let [cpu, lost, compact, clock] = bundle.last([1, 3, 4, 5])?;
         if !cpu.is_there() {
             return Err("events of no CPU".into());
@@ -92,68 +111,59 @@ impl<'a> Trace<'a> {
             self.losses += 1;
             let at_ns = events.iter().map(|event| event.at_ns).min().unwrap_or(0);
             let what = Scheduling::Other;
-            self.events.push(Seen { at_ns, cpu, tid: None, in_interrupt: None, what });
+            to.push(Seen { at_ns, cpu, tid: None, in_interrupt: None, what });
         }
-        self.events.extend(events);
+        to.extend(events);
         self.cpus = self.cpus.max(cpu + 1);
         Ok(())
     }
+}
 
-    fn recording(mut self) -> Result<Recording, String> {
-        self.events.sort_by_key(|event| event.at_ns);
-        let has = |is: fn(&Scheduling<'_>) -> bool| self.events.iter().any(|seen| is(&seen.what));
-        let has_forks =
-            has(|what| matches!(what, Scheduling::Fork { parent, .. } if *parent != CURRENT));
-        let mut collector = Collector::new(has(|what| matches!(what, Scheduling::Waking(_))));
-        collector.cpus(self.cpus);
-        collector.lost(self.losses);
-        let unknown = self.collect(&mut collector, has_forks);
-        let (mut recording, _) = collector.finish("a trace of Perfetto")?;
-        if unknown > 0 {
-            recording.untold.push(format!("which tasks ran before {unknown} of the switches"));
-        }
-        Ok(recording)
-    }
+/// Hands the events over, in order of time.
+#[derive(Default)]
+struct Feed {
+    /// Whether the trace has forks that tell the parent.
+    has_forks: bool,
+    /// The thread that runs on each CPU, where that is known.
+    running_on: BTreeMap<u32, u32>,
+    /// Of how many switches nothing says who left.
+    unknown: u64,
+}
 
-    /// Hands the events over. Returns of how many switches nothing says who left.
-    fn collect(&self, collector: &mut Collector, has_forks: bool) -> u64 {
-        let mut unknown = 0;
-        // The thread that runs on each CPU, where that is known.
-        let mut running_on: BTreeMap<u32, u32> = BTreeMap::new();
-        for &Seen { at_ns, cpu, tid, in_interrupt, what } in &self.events {
-            if let Some(tid) = tid {
-                running_on.insert(cpu, tid);
-            }
-            let running = running_on.get(&cpu).copied();
-            let current = Named { tid: running.unwrap_or(0), ..CURRENT };
-            let what = match what {
-                Scheduling::Other => {
-                    running_on.remove(&cpu);
-                    continue;
-                }
-                // An unknown task looks like the idle one, which never sleeps.
-                Scheduling::Switch { out: CURRENT, next, .. } if running.is_none() => {
-                    unknown += 1;
-                    Scheduling::Switch { out: current, leaves: Leaves::Runnable, next }
-                }
-                Scheduling::Switch { out: CURRENT, leaves, next } => {
-                    Scheduling::Switch { out: current, leaves, next }
-                }
-                Scheduling::Fork { parent: CURRENT, .. } if has_forks => continue,
-                Scheduling::Fork { parent: CURRENT, child } => {
-                    Scheduling::Fork { parent: current, child }
-                }
-                what => what,
-            };
-            let mut tid = current.tid;
-            if let Scheduling::Switch { out, next, .. } = what {
-                tid = out.tid;
-                running_on.insert(cpu, next.tid);
-            }
-            let moment = Moment { comm: UNNAMED, tid, cpu, in_interrupt, at_ns };
-            collector.event(&moment, what);
+impl Feed {
+    fn event(&mut self, collector: &mut Collector<'_>, seen: &Seen<'_>) {
+        let &Seen { at_ns, cpu, tid, in_interrupt, what } = seen;
+        if let Some(tid) = tid {
+            self.running_on.insert(cpu, tid);
         }
-        unknown
+        let running = self.running_on.get(&cpu).copied();
+        let current = Named { tid: running.unwrap_or(0), ..CURRENT };
+        let what = match what {
+            Scheduling::Other => {
+                self.running_on.remove(&cpu);
+                return;
+            }
+            // An unknown task looks like the idle one, which never sleeps.
+            Scheduling::Switch { out: CURRENT, next, .. } if running.is_none() => {
+                self.unknown += 1;
+                Scheduling::Switch { out: current, leaves: Leaves::Runnable, next }
+            }
+            Scheduling::Switch { out: CURRENT, leaves, next } => {
+                Scheduling::Switch { out: current, leaves, next }
+            }
+            Scheduling::Fork { parent: CURRENT, .. } if self.has_forks => return,
+            Scheduling::Fork { parent: CURRENT, child } => {
+                Scheduling::Fork { parent: current, child }
+            }
+            what => what,
+        };
+        let mut tid = current.tid;
+        if let Scheduling::Switch { out, next, .. } = what {
+            tid = out.tid;
+            self.running_on.insert(cpu, next.tid);
+        }
+        let moment = Moment { comm: UNNAMED, tid, cpu, in_interrupt, at_ns };
+        collector.event(&moment, what);
     }
 }
 

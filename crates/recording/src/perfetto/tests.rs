@@ -160,3 +160,49 @@ fn what_cannot_be_read_is_said_with_its_place() {
     let fault = read(b"").expect_err("nothing");
     assert!(fault.position.is_none() && fault.message.contains("no sched_switch"), "{fault:?}");
 }
+
+/// Bundles of CPUs in turn, each with switches of the same time as the others'.
+fn rounds(rounds: u64, cpus: u64) -> Vec<u8> {
+    let bundle = |(round, cpu): (u64, u64)| {
+        let switch = |at: u64| {
+            format!("2:{{ 1:{} 2:0 4:{{ 2:0 6:{} 7:120 }} }}", round * 100 + at, cpu * 100 + at)
+        };
+        let switches: Vec<String> = (1..40).map(switch).collect();
+        packet(&format!("1:{{ 1:{cpu} {} }}", switches.join(" ")))
+    };
+    (0..rounds).flat_map(|round| (0..cpus).map(move |cpu| (round, cpu))).flat_map(bundle).collect()
+}
+
+#[test]
+fn pieces_make_the_recording_that_the_whole_makes() {
+    let trace = rounds(700, 4);
+    assert!(trace.len() > 3 << 19, "{} bytes are read at once", trace.len());
+    let mut largest = 0;
+    let mut bytes = |from: u64, length: usize| {
+        largest = largest.max(length);
+        let rest = &trace[from as usize..];
+        Ok(rest[..length.min(rest.len())].to_vec())
+    };
+    let index = Index::new(trace.len() as u64, &mut bytes).expect("a trace");
+    let mut times = Vec::new();
+    let mut take = |event: crate::event::Event| times.push((event.at_ns, event.cpu));
+    let (recording, seen) = index.recording(&mut bytes, Some(&mut take)).expect("a recording");
+    // Those of one time come in the order of the file.
+    let expected = (0..700 * 39 * 4).map(|at| (at / 156 * 100 + at % 156 / 4 + 1, (at % 4) as u32));
+    assert!(times.into_iter().eq(expected));
+    assert_eq!((seen.events, seen.unordered, recording.tasks.len()), (109_200, false, 156));
+    assert!(largest <= 256 << 10, "{largest} bytes at once");
+    assert_eq!(read(&trace).expect("a recording").tasks, recording.tasks);
+}
+
+#[test]
+fn what_needs_too_much_memory_is_refused() {
+    let far = [event(1, 0, "4:{ 6:7 }"), packet(&format!("9:{}", "x".repeat(200 << 10)))].concat();
+    let late = event(9, 0, "4:{ 6:7 }");
+    let overlapping = [far, late].concat().repeat(130);
+    let fault = read(&overlapping).expect_err("all overlap");
+    assert!(fault.message.contains("overlap in time"), "{fault}");
+    let large = packet(&format!("9:{}", "x".repeat(25 << 20)));
+    let fault = read(&[large, switch(5, 7)].concat()).expect_err("a large packet");
+    assert!(fault.message.contains("a packet of 25 MiB"), "{fault}");
+}

@@ -77,6 +77,15 @@ impl<'a> Message<'a> {
         Ok(Field { number, value })
     }
 
+    /// The bytes of the first field with its tag, which may be more than there are here; `None`:
+    /// its length is not told.
+    pub fn first_bytes(mut self) -> Option<u64> {
+        let all = self.0.len() as u64;
+        let is_message = self.take_number().ok()? & 7 == 2;
+        let length = is_message.then(|| self.take_number().ok()).flatten()?;
+        length.checked_add(all - self.0.len() as u64)
+    }
+
     /// A number in groups of seven bits, the lowest first.
     fn take_number(&mut self) -> Result<u64, String> {
         let mut number = 0;

@@ -94,7 +94,10 @@ pub fn page(comparison: &Comparison, records: &[Record], about: &About) -> Strin
     let reading = Reading::new(comparison);
     let mut page = String::new();
     let resampled = Resampled::new(comparison, records);
-    for detail in &DETAILS {
+    // A page with more numbers of trials than it may have bytes is not made to be thrown away.
+    let rows = comparison.cells.iter().map(|cell| cell.rows.len()).max().unwrap_or(0);
+    let details = &DETAILS[usize::from(records.len() * rows > LIMIT_BYTES)..];
+    for detail in details {
         page = page_with(&reading, records, about, &resampled, detail);
         if page.len() <= LIMIT_BYTES {
             break;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use model::metric::{Direction, Unit, measure};
 use model::{Clock, Histogram, Record};
 use serde::{Serialize, Serializer};
-use stats::records::columns::values;
-use stats::{Cell, Comparison, MeasureKey, Row};
+use stats::records::columns::MeasureNumbers;
+use stats::{Cell, Comparison, Row};
 
 use super::detail_level::DetailLevel;
 use super::provenance;
@@ -226,8 +226,7 @@ fn cell_data<'a>(
     detail: &DetailLevel,
 ) -> CellData<'a> {
     let ours: Vec<&Record> = trials.iter().map(|&index| &records[index]).collect();
-    let numbers: Vec<BTreeMap<MeasureKey, f64>> =
-        ours.iter().map(|record| numbers(record)).collect();
+    let numbers = MeasureNumbers::new(ours.iter().copied());
     let row = |row: &Row| row_data(row, &numbers, detail.all_trials || row.headline);
     CellData {
         label: cell.label(),
@@ -251,12 +250,8 @@ fn is_headline(cell: &Cell, histogram: &Histogram) -> bool {
         .any(|row| row.measure.name == histogram.name && row.measure.group == histogram.group)
 }
 
-/// The numbers of a trial. Those of trials that did not end well are shown and not compared.
-fn numbers(record: &Record) -> BTreeMap<MeasureKey, f64> {
-    values(record).into_iter().filter_map(|(key, value)| Some((key, value.ok()?))).collect()
-}
-
-fn row_data(row: &Row, numbers: &[BTreeMap<MeasureKey, f64>], with_values: bool) -> RowData {
+/// The numbers of trials that did not end well are shown and not compared.
+fn row_data(row: &Row, numbers: &MeasureNumbers<'_>, with_values: bool) -> RowData {
     let short = |interval: stats::Interval| [Short(interval.low), Short(interval.high)];
     let entry = |entry: &stats::Entry| {
         let shift = entry.shift;
@@ -266,17 +261,17 @@ fn row_data(row: &Row, numbers: &[BTreeMap<MeasureKey, f64>], with_values: bool)
             shift.and_then(|shift| shift.percent).map(Short),
         )
     };
-    let value = |numbers: &BTreeMap<MeasureKey, f64>| numbers.get(&row.measure).copied().map(Short);
     RowData {
         key: row.measure.to_string(),
-        name: row.measure.name.into(),
-        group: row.measure.group.into(),
+        name: row.measure.name.to_string(),
+        group: row.measure.group.to_string(),
         label: units::measure(&row.measure),
         unit: row.unit,
         direction: row.direction,
         headline: row.headline,
         entries: row.entries.iter().map(entry).collect(),
-        values: with_values.then(|| numbers.iter().map(value).collect()),
+        values: with_values
+            .then(|| numbers.of(&row.measure).map(|value| value.map(Short)).collect()),
     }
 }
 

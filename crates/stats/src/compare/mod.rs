@@ -117,7 +117,10 @@ fn compare_cell(
         .keys()
         .into_iter()
         .filter(wanted)
-        .map(|measure| judge.row(measure, &numbers.columns(&measure), &headlines))
+        .map(|measure| {
+            let columns = numbers.columns(&measure);
+            judge.row(measure, &columns, &headlines)
+        })
         .collect();
     rows.sort_by_cached_key(|row| {
         let place = headlines.iter().position(|headline| *headline == row.measure);

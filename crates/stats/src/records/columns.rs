@@ -142,7 +142,11 @@ pub(crate) type Columns = BTreeMap<MeasureKey, ByContestant>;
 /// measurement again and counts once.
 pub(crate) fn columns(records: &[&Record]) -> Columns {
     let numbers = Numbers::new(records);
-    numbers.keys().into_iter().map(|key| (key, numbers.columns(&key))).collect()
+    let with_columns = |key: MeasureKey| {
+        let columns = numbers.columns(&key);
+        (key, columns)
+    };
+    numbers.keys().into_iter().map(with_columns).collect()
 }
 
 /// The records whose numbers count, and where each number is in them, so that those of one measure
@@ -150,43 +154,34 @@ pub(crate) fn columns(records: &[&Record]) -> Columns {
 pub(crate) struct Numbers<'a> {
     /// Each with the place of its form and of its boot.
     records: Vec<(&'a Record, usize, u32)>,
-    forms: Vec<Form>,
+    forms: Forms,
 }
 
 impl<'a> Numbers<'a> {
     pub fn new(records: &[&'a Record]) -> Numbers<'a> {
         let boots: BTreeSet<_> = records.iter().map(|record| boot(record)).collect();
         let boots: BTreeMap<_, u32> = boots.into_iter().zip(0..).collect();
-        let mut numbers = Numbers { records: Vec::new(), forms: Vec::new() };
+        let mut numbers = Numbers { records: Vec::new(), forms: Forms::default() };
         let mut seen = BTreeSet::new();
         for &record in records.iter().filter(|record| record.outcome.is_ok()) {
             if record.trial.clock() == Clock::Virtual && !seen.insert(repeated(record)) {
                 continue;
             }
-            let form = numbers.form(&record.measured);
+            let form = numbers.forms.place(&record.measured);
             numbers.records.push((record, form, boots[&boot(record)]));
         }
         numbers
     }
 
-    /// The place of the form that a record has.
-    fn form(&mut self, measured: &Measured) -> usize {
-        let known = self.forms.iter().position(|form| form.fits(measured));
-        known.unwrap_or_else(|| {
-            self.forms.push(Form::new(measured));
-            self.forms.len() - 1
-        })
-    }
-
     /// Every measure that a record has a number of, or misses.
     pub fn keys(&self) -> BTreeSet<MeasureKey> {
-        self.forms.iter().flat_map(|form| form.places.keys().copied()).collect()
+        self.forms.0.iter().flat_map(|form| form.places.keys().cloned()).collect()
     }
 
     pub fn columns(&self, key: &MeasureKey) -> ByContestant {
         let mut columns = ByContestant::new();
         for &(record, form, boot) in &self.records {
-            let places = self.forms[form].places.get(key);
+            let places = self.forms.0[form].places.get(key);
             for &place in places.into_iter().flatten() {
                 let name = &record.trial.contestant.name;
                 if !columns.contains_key(name) {
@@ -217,6 +212,44 @@ fn boot(record: &Record) -> (u32, &str) {
     (record.trial.boot, &record.provenance.boot_id)
 }
 
+/// The numbers of one measure, a record each; `None` where it is missing. Those of trials that did
+/// not end well are among them.
+pub struct MeasureNumbers<'a> {
+    /// Each with the place of its form.
+    records: Vec<(&'a Record, usize)>,
+    forms: Forms,
+}
+
+impl<'a> MeasureNumbers<'a> {
+    pub fn new(records: impl IntoIterator<Item = &'a Record>) -> MeasureNumbers<'a> {
+        let mut forms = Forms::default();
+        let records = records.into_iter().map(|record| (record, forms.place(&record.measured)));
+        MeasureNumbers { records: records.collect(), forms }
+    }
+
+    pub fn of(&self, key: &MeasureKey) -> impl Iterator<Item = Option<f64>> {
+        self.records.iter().map(|&(record, form)| {
+            let place = self.forms.0[form].places.get(key)?.last()?;
+            value(&record.measured, *place).ok()
+        })
+    }
+}
+
+/// The forms that some records have.
+#[derive(Default)]
+struct Forms(Vec<Form>);
+
+impl Forms {
+    /// The place of the form that a record has.
+    fn place(&mut self, measured: &Measured) -> usize {
+        let known = self.0.iter().position(|form| form.fits(measured));
+        known.unwrap_or_else(|| {
+            self.0.push(Form::new(measured));
+            self.0.len() - 1
+        })
+    }
+}
+
 /// The measures that records have in one order, with their places in [`keys`].
 struct Form {
     /// The names and groups of metrics, then those of histograms.
@@ -231,29 +264,35 @@ impl Form {
         for (place, key) in keys(measured).enumerate() {
             places.entry(key).or_default().push(place);
         }
-        let (names, metrics) = (names(measured).collect(), measured.metrics.len());
+        let names = names(measured).map(|(name, group)| (name.clone(), group.clone()));
+        let (names, metrics) = (names.collect(), measured.metrics.len());
         Form { names, metrics, places }
     }
 
     fn fits(&self, measured: &Measured) -> bool {
-        self.metrics == measured.metrics.len() && names(measured).eq(self.names.iter().copied())
+        let own = self.names.iter().map(|(name, group)| (name, group));
+        self.metrics == measured.metrics.len() && names(measured).eq(own)
     }
 }
 
-fn names(measured: &Measured) -> impl Iterator<Item = (Name, Name)> + '_ {
-    let metrics = measured.metrics.iter().map(|metric| (metric.name, metric.group));
-    metrics.chain(measured.histograms.iter().map(|histogram| (histogram.name, histogram.group)))
+fn names(measured: &Measured) -> impl Iterator<Item = (&Name, &Name)> {
+    let metrics = measured.metrics.iter().map(|metric| (&metric.name, &metric.group));
+    metrics.chain(measured.histograms.iter().map(|histogram| (&histogram.name, &histogram.group)))
 }
 
 /// What each number of a record is called.
 fn keys(measured: &Measured) -> impl Iterator<Item = MeasureKey> + '_ {
-    let metrics = measured.metrics.iter().map(|&Metric { name, group, .. }| {
+    let metrics = measured.metrics.iter().map(|Metric { name, group, .. }| {
         // Imported records may have single quantiles of a distribution: `wakeup_latency_ns.p99`.
         let key = format!("{name} {group}").parse();
+        let (name, group) = (name.clone(), group.clone());
         key.unwrap_or(MeasureKey { name, statistic: None, group })
     });
-    let quantiles = measured.histograms.iter().flat_map(|&Histogram { name, group, .. }| {
-        Statistic::ALL.map(|statistic| MeasureKey { name, statistic: Some(statistic), group })
+    let quantiles = measured.histograms.iter().flat_map(|Histogram { name, group, .. }| {
+        Statistic::ALL.map(|statistic| {
+            let (name, group) = (name.clone(), group.clone());
+            MeasureKey { name, statistic: Some(statistic), group }
+        })
     });
     metrics.chain(quantiles)
 }
@@ -268,7 +307,7 @@ fn value(measured: &Measured, place: usize) -> Result<f64, String> {
         }
         return value_in(Statistic::ALL[place % Statistic::ALL.len()], histogram);
     };
-    let why = || metric.missing.map_or_else(|| "missing without a reason".into(), String::from);
+    let why = || metric.missing.as_deref().unwrap_or("missing without a reason").to_owned();
     metric.value.filter(|value| value.is_finite()).ok_or_else(why)
 }
 

@@ -8,7 +8,7 @@
 //! the median over the blocks. It is a picture and not a ranking, because it gives all workloads
 //! the same weight.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::metric::Direction;
 use model::{Backend, MeasureKey, Record, Statistic};
@@ -86,7 +86,12 @@ fn trade_off(
         let rows = rows.iter().filter(move |(.., other)| *other == axis);
         rows.map(|(cell, row, _)| format!("{}: {}", cell.name, row.measure)).collect::<Vec<_>>()
     };
-    let numbers = Numbers::new(records, machine, backend);
+    if measures_of(Axis::Throughput).is_empty() || measures_of(Axis::Latency).is_empty() {
+        return None;
+    }
+    let counted: BTreeSet<MeasureKey> =
+        rows.iter().map(|(_, row, _)| row.measure.clone()).collect();
+    let numbers = Numbers::new(records, (machine, backend), &counted);
     let ratio = |name: &str, axis: Axis| numbers.spread(&rows, axis, name, &comparison.baseline);
     let point = |name: &String| {
         Some(Point {
@@ -153,7 +158,11 @@ type Block = BTreeMap<(String, MeasureKey), f64>;
 struct Numbers<'a>(BTreeMap<(&'a str, u32), Block>);
 
 impl<'a> Numbers<'a> {
-    fn new(records: &'a [Record], machine: &str, backend: Backend) -> Numbers<'a> {
+    fn new(
+        records: &'a [Record],
+        (machine, backend): (&str, Backend),
+        counted: &BTreeSet<MeasureKey>,
+    ) -> Numbers<'a> {
         let mut numbers: BTreeMap<_, Block> = BTreeMap::new();
         let here = |record: &&Record| {
             record.trial.machine.name == machine && record.trial.backend == backend
@@ -164,6 +173,7 @@ impl<'a> Numbers<'a> {
             for (key, value) in values(record) {
                 if let Ok(value) = value
                     && record.outcome.is_ok()
+                    && counted.contains(&key)
                 {
                     block.insert((trial.workload.cell(), key), value);
                 }

@@ -17,6 +17,7 @@ use crate::leaving::{self, LeavingOptions};
 use crate::output;
 use crate::records::{self, Selection};
 use store::exchange::formats;
+use store::exchange::privacy::Cleaner;
 
 /// The longest name of a file without its ending, in bytes.
 const FILE_NAME_MAX: usize = 250;
@@ -93,7 +94,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
         ExportKind::Series(args) => args.write(formats::csv::write_series)?,
         ExportKind::Json(args) => args.write(json)?,
         ExportKind::Hgrm { selection, leaving, output } => {
-            hgrm(&leaving_records(&selection, leaving)?, &output)?;
+            let (records, cleaner) = leaving_records(&selection, leaving)?;
+            hgrm(&records, &output)?;
+            leaving::tell(&cleaner);
         }
         ExportKind::Trace(args) => trace(&args)?,
         ExportKind::Workload(args) => recording::run(&args)?,
@@ -103,16 +106,21 @@ pub fn run(args: Args) -> Result<ExitCode> {
 
 impl Records {
     fn write(self, format: impl Fn(&[Record], &mut dyn Write) -> Result<()>) -> Result<()> {
-        let records = leaving_records(&self.selection, self.leaving)?;
-        format(&records, &mut output::writer(self.output.as_deref())?)
+        let (records, cleaner) = leaving_records(&self.selection, self.leaving)?;
+        format(&records, &mut output::writer(self.output.as_deref())?)?;
+        leaving::tell(&cleaner);
+        Ok(())
     }
 }
 
-/// The records without what may not leave this machine; says what was left out.
-fn leaving_records(selection: &Selection, options: LeavingOptions) -> Result<Vec<Record>> {
+/// The records without what may not leave this machine, and what knows what was left out.
+fn leaving_records(
+    selection: &Selection,
+    options: LeavingOptions,
+) -> Result<(Vec<Record>, Cleaner)> {
     let mut selected = selection.open()?;
-    leaving::tell(&selected.clean(options)?);
-    Ok(selected.records)
+    let cleaner = selected.clean(options)?;
+    Ok((selected.records, cleaner))
 }
 
 fn json(records: &[Record], out: &mut dyn Write) -> Result<()> {
@@ -177,11 +185,12 @@ fn trace(args: &Trace) -> Result<()> {
         };
         bad_input(format!("{}: {found}: {}", args.store.display(), args.trial))
     })?;
-    leaving::tell(&cleaner);
     let mut out = output::writer(args.output.as_deref())?;
     match args.format {
         TraceFormat::Ftrace => formats::ftrace::write(trace, &mut out)?,
         TraceFormat::Perfetto => formats::perfetto::write(trace, &mut out)?,
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    leaving::tell(&cleaner);
+    Ok(())
 }

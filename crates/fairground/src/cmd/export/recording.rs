@@ -49,10 +49,11 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(recorded) = &mut workload.recording {
         recorded.sha256 = sha256_hex(tapes.as_bytes());
     }
-    leaving::tell(&cleaner);
     let workload = text(&workload, &recordings::tapes_name(&args.output))?;
     output::write(Some(&recordings::tapes_file(&args.output)), tapes.as_bytes())?;
-    output::write(Some(&args.output), workload.as_bytes())
+    output::write(Some(&args.output), workload.as_bytes())?;
+    leaving::tell(&cleaner);
+    Ok(())
 }
 
 fn find(store: &Store, name: &str) -> Result<Trial> {

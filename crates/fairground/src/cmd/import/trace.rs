@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use anyhow::Result;
 use model::{ReadFault, tape_text};
 use recording::event::{Event, Recording};
+use recording::perfetto::Index;
 use recording::tapes::{self, Writer, Written};
 use recording::text::Reader;
 use recording::workload::{self, Choice};
 use recording::{perfetto, text};
-use spec::files::{Fault, Lines};
+use spec::files::{Fault, Lines, Pieces};
 
 use super::{Args, foreign};
 use crate::exit::bad_input;
@@ -57,17 +58,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         kernel_threads: args.kernel_threads,
         ..Choice::default()
     };
-    let (recording, events, files) = if is_perfettos(file) {
-        let recording = read_perfetto(file)?;
-        let files = recordings::files(&recording, &choice, &target);
-        let events = recording.events.len() as u64;
-        (recording, events, files)
-    } else {
-        let (recording, events, written) = read_text(file, &choice)?;
-        let files =
-            workload::files_of(&recording, &choice, written, &recordings::tapes_name(&target));
-        (recording, events, files)
-    };
+    let (recording, events, written) =
+        if is_perfettos(file) { read_perfetto(file, &choice)? } else { read_text(file, &choice)? };
+    let files = workload::files_of(&recording, &choice, written, &recordings::tapes_name(&target));
     let files = files.map_err(|why| bad_input(format!("{}: {why}", file.display())))?;
     recordings::write(&files, &target)?;
     tell(file, &recording, events);
@@ -112,11 +105,26 @@ fn target(args: &Args, file: &Path) -> Result<PathBuf> {
     Ok(target.clone())
 }
 
-fn read_perfetto(file: &Path) -> Result<Recording> {
-    let name = file.display();
-    let bytes = spec::files::read(file, spec::files::TRACE)
-        .map_err(|fault| bad_input(format!("{name}: {fault}")))?;
-    perfetto::read(&bytes).map_err(|fault| bad_input(fault.in_file(name)))
+/// Reads a trace of Perfetto in the same way as [`read_text`].
+fn read_perfetto(file: &Path, choice: &Choice) -> Result<(Recording, u64, Written)> {
+    let pieces =
+        Pieces::open(file, spec::files::TRACE).map_err(|fault| unreadable(file, &fault))?;
+    let mut bytes = |from, length| {
+        let message = |fault: Fault| ReadFault { position: None, message: fault.to_string() };
+        pieces.read(from, length).map_err(message)
+    };
+    let in_file = |fault: ReadFault| bad_input(fault.in_file(file.display()));
+    let index = Index::new(pieces.length, &mut bytes).map_err(in_file)?;
+    let mut nobody = |_: Event| {};
+    let (recording, seen) = index.recording(&mut bytes, Some(&mut nobody)).map_err(in_file)?;
+    let mut writer = Writer::new(recording.tasks.len(), |task| choice.keeps(&recording, task));
+    let mut write = |mut event: Event| {
+        event.at_ns -= seen.first_ns;
+        writer.event(&event);
+    };
+    index.recording(&mut bytes, Some(&mut write)).map_err(in_file)?;
+    let written = writer.finish(recording.length_ns);
+    Ok((recording, seen.events, written))
 }
 
 /// Reads a trace as text, and writes its tapes. A trace of gigabytes has too many events for a

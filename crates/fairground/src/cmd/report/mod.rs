@@ -43,13 +43,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
     comparison.notes.extend(args.selection.damages()?.iter().map(|note| cleaner.text(note)));
     let command = cleaner.command(&command_line::command());
     let about = About { advice: opened.advice()?, ..about(&opened.sessions, command) };
-    leaving::tell(&cleaner);
     let page = report::html::page(&comparison, &opened.records, &about);
     if output.as_os_str() == "-" {
         output::write(None, page.as_bytes())?;
     } else {
         output::write_and_tell(&output, &page)?;
     }
+    leaving::tell(&cleaner);
     Ok(ExitCode::SUCCESS)
 }
 

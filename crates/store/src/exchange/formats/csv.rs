@@ -91,8 +91,8 @@ fn context(record: &Record) -> Vec<String> {
 fn numbers(record: &Record) -> Vec<[String; 5]> {
     let metrics = record.measured.metrics.iter().map(|metric| {
         let value = metric.value.map(|value| value.to_string()).unwrap_or_default();
-        let missing = metric.missing.unwrap_or_default().into();
-        [metric.name.into(), metric.group.into(), "value".into(), value, missing]
+        let missing = metric.missing.as_deref().unwrap_or_default().into();
+        [metric.name.to_string(), metric.group.to_string(), "value".into(), value, missing]
     });
     let quantiles = record.measured.histograms.iter().flat_map(statistics);
     let mut lines: Vec<_> = metrics.chain(quantiles).collect();
@@ -104,7 +104,7 @@ fn numbers(record: &Record) -> Vec<[String; 5]> {
 
 fn statistics(histogram: &Histogram) -> Vec<[String; 5]> {
     let line = |statistic: &str, value: String| {
-        let (name, group) = (histogram.name.into(), histogram.group.into());
+        let (name, group) = (histogram.name.to_string(), histogram.group.to_string());
         [name, group, statistic.into(), value, String::new()]
     };
     let mut lines = vec![line("count", histogram.count.to_string())];
@@ -131,14 +131,14 @@ pub fn write_series(records: &[Record], out: &mut dyn Write) -> Result<()> {
 }
 
 fn intervals(series: &Series) -> Vec<[String; 5]> {
-    if let Some(why) = series.missing {
+    if let Some(why) = &series.missing {
         let none = String::new;
-        return vec![[series.name.into(), none(), none(), none(), why.into()]];
+        return vec![[series.name.to_string(), none(), none(), none(), why.to_string()]];
     }
     let line = |(index, value): (usize, &f64)| {
         let (begin_ns, end_ns) = series.interval(index);
         let (begin_ns, end_ns) = (begin_ns.to_string(), end_ns.to_string());
-        [series.name.into(), begin_ns, end_ns, value.to_string(), String::new()]
+        [series.name.to_string(), begin_ns, end_ns, value.to_string(), String::new()]
     };
     series.values.iter().enumerate().map(line).collect()
 }

@@ -11,6 +11,7 @@
 
 pub mod facts;
 pub mod fields;
+mod memo;
 mod recorded;
 mod words;
 
@@ -26,15 +27,13 @@ use serde_json::Value;
 
 use crate::Session;
 use fields::{KINDS, Rule, WORDS, kind_of, listed};
+use memo::Memo;
 use recorded::Threads;
 pub use recorded::rename_tapes;
 pub use words::Owner;
 
 /// The replacement of a text that has no row.
 const HIDDEN: &str = "hidden";
-
-/// How many cleaned parts of records are remembered; a store has few different ones.
-const REMEMBERED: usize = 64;
 
 /// What is left out of texts, in words for the owner and for readers.
 const FOLDERS: &str = "folders, and the names of user and host";
@@ -53,15 +52,6 @@ pub struct Choice {
     /// Trials keep the identity that they have in their store, so that commands find them there.
     /// Who gets a shared file checks it against the content.
     pub own_identities: bool,
-}
-
-/// Parts that were cleaned: before, whether of a recording, after.
-struct Memo<T>(Vec<(T, bool, Shared<T>)>);
-
-impl<T> Default for Memo<T> {
-    fn default() -> Memo<T> {
-        Memo(Vec::new())
-    }
 }
 
 #[derive(Default)]
@@ -122,6 +112,16 @@ impl Cleaner {
     /// Descriptions of what was left out so far.
     pub fn left_out(&self) -> impl Iterator<Item = String> {
         self.left_out.iter().map(|what| (*what).to_owned())
+    }
+
+    /// Names that only their folders told apart, each with what it is called now.
+    pub fn told_apart(&self) -> impl Iterator<Item = (&str, &str)> {
+        let shares = |name: &str| {
+            let last = self.owner.file(name);
+            self.names.keys().filter(|other| self.owner.file(other) == last).count() > 1
+        };
+        let names = self.names.iter().map(|(name, clean)| (name.as_str(), clean.as_str()));
+        names.filter(move |(name, _)| name.contains('/') && shares(name))
     }
 
     /// What leaves: a line for each kind of text, with some of the texts.
@@ -291,16 +291,11 @@ impl Cleaner {
     where
         T: Clone + PartialEq + Serialize + DeserializeOwned,
     {
-        let known = memo(self).0.iter().find(|(of, flag, _)| *flag == is_recorded && of == value);
-        if let Some((_, _, clean)) = known {
-            return Ok(clean.clone());
+        if let Some(known) = memo(self).get(value, is_recorded) {
+            return Ok(known);
         }
         let clean = Shared::from(self.cleaned(path, value, is_recorded)?);
-        let memo = &mut memo(self).0;
-        if memo.len() >= REMEMBERED {
-            memo.remove(0);
-        }
-        memo.push((value.clone(), is_recorded, clean.clone()));
+        memo(self).keep(value, is_recorded, &clean);
         Ok(clean)
     }
 
