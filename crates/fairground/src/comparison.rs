@@ -106,6 +106,22 @@ pub fn misbehaviours(records: &[Record]) -> Vec<String> {
     lines
 }
 
+/// A line for each of users' own files about what the simulator has left out of it.
+pub fn left_out(records: &[Record]) -> Vec<String> {
+    let own = |record: &&Record| match &record.trial.contestant.scheduler {
+        SchedulerChoice::File { sha256, .. } => {
+            record.trial.backend.is_model() && !compile::is_builtin(sha256)
+        }
+        _ => false,
+    };
+    let said = records.iter().filter(own).filter(|record| !record.provenance.notes.is_empty());
+    let line = |record: &Record| {
+        let (name, notes) = (&record.trial.contestant.name, &record.provenance.notes);
+        format!("left out in the simulator: {name}: {}", notes.join("; "))
+    };
+    said.map(line).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
 /// A line about users' own files that only the simulator has run: no verifier has seen them.
 pub fn not_verified(records: &[Record]) -> Option<String> {
     let own = |record: &&Record| match &record.trial.contestant.scheduler {

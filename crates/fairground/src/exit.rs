@@ -7,6 +7,7 @@
 //! | 1 | a scheduler or a workload misbehaved, or two stores differ |
 //! | 2 | bad input; no trial ran |
 //! | 3 | the lab itself failed: a kernel, a disk, this program |
+//! | 4 | nothing misbehaved, but a backend cannot run some of the trials |
 //! | 130 | interrupted; `--resume` continues |
 
 use std::io;
@@ -14,7 +15,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Error;
-use model::Record;
+use model::{Outcome, Record};
 
 use crate::execution::interrupt;
 use crate::output::{Closed, tell};
@@ -25,6 +26,8 @@ pub const MISBEHAVED: u8 = 1;
 pub const BAD_INPUT: u8 = 2;
 /// The lab itself failed: what ran was fine, or nothing could run.
 pub const LAB_FAILED: u8 = 3;
+/// Nothing misbehaved, but some trials are `unsupported`: the record says what is missing.
+pub const UNSUPPORTED: u8 = 4;
 /// Interrupted by the user; `--resume` continues.
 pub const INTERRUPTED: u8 = interrupt::EXIT_CODE;
 
@@ -55,10 +58,18 @@ pub fn unwritable(path: &Path, error: io::Error) -> Error {
     }
 }
 
-/// The exit code of a verb whose trials have left these records: [`MISBEHAVED`] unless all are ok.
+/// The exit code of a verb whose trials have left these records: [`MISBEHAVED`] unless all are ok,
+/// or else [`UNSUPPORTED`].
 pub fn of_records(records: &[Record]) -> ExitCode {
-    let all_ok = records.iter().all(|record| record.outcome.is_ok());
-    if all_ok { ExitCode::SUCCESS } else { ExitCode::from(MISBEHAVED) }
+    let mut bad =
+        records.iter().map(|record| &record.outcome).filter(|bad| !bad.is_ok()).peekable();
+    if bad.peek().is_none() {
+        ExitCode::SUCCESS
+    } else if bad.all(|outcome| matches!(outcome, Outcome::Unsupported { .. })) {
+        ExitCode::from(UNSUPPORTED)
+    } else {
+        ExitCode::from(MISBEHAVED)
+    }
 }
 
 pub fn interrupted() -> ExitCode {

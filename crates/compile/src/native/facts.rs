@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use libbpf_rs::btf::Btf;
-use libbpf_rs::btf::types::Var;
+use libbpf_rs::btf::types::{MemberAttr, Struct, Var};
 use libbpf_rs::{AsRawLibbpf, ObjectBuilder, OpenObject};
 use model::{Member, ValueType};
 use object::{Object, ObjectSection, ObjectSymbol};
@@ -36,6 +36,9 @@ pub struct Map {
     pub max_entries: u32,
     /// `BPF_F_*`.
     pub flags: u32,
+    /// A map of maps: where its variable has the addresses of the inner maps' variables, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inner_at: Option<u32>,
 }
 
 /// A global variable that user space can set.
@@ -72,6 +75,9 @@ pub struct Facts {
     /// The members of `struct sched_ext_ops` that user space can set.
     pub ops_members: Vec<Member>,
     pub callables: Vec<Callable>,
+    /// The kfuncs without effect that it calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
     /// An instruction whose result depends on the host, see [`host_instruction`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_instruction: Option<HostInstruction>,
@@ -121,7 +127,7 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
     let (tracers, left_out) = programs::besides_callbacks(&open, &btf);
     let found = Facts {
         ops: tables.filter_map(|name| Some((name.to_owned(), *symbols.get(name)?))).collect(),
-        maps: maps(&open, &symbols),
+        maps: maps(&open, &symbols, &btf),
         ops_members: variables::ops_members(&btf),
         callables: callables(&open, &btf, &symbols),
         variables: knobs.filter_map(variable).collect(),
@@ -130,6 +136,7 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
             .filter_map(|tracer| Some((*symbols.get(&tracer.name)?, tracer)))
             .collect(),
         left_out,
+        calls: Vec::new(),
         host_instruction: None,
     };
     if found.ops.is_empty() {
@@ -168,20 +175,38 @@ fn symbols(native: &[u8]) -> Result<BTreeMap<String, SymbolRange>, String> {
     Ok(known.filter_map(described).collect())
 }
 
-fn maps(open: &OpenObject, symbols: &BTreeMap<String, SymbolRange>) -> Vec<Map> {
+fn maps(open: &OpenObject, symbols: &BTreeMap<String, SymbolRange>, btf: &Btf) -> Vec<Map> {
     let described = |map: libbpf_rs::OpenMap| {
         let name = map.name().to_string_lossy().into_owned();
         Some(Map {
             place: *symbols.get(&name)?,
-            kind: map.map_type().into(),
+            kind: kind_of(&map),
             key_size: map.key_size(),
             value_size: map.value_size(),
             max_entries: map.max_entries(),
             flags: map.map_flags(),
+            inner_at: inner_at(btf, &name),
             name,
         })
     };
     open.maps().filter_map(described).filter(|map| map.kind != STRUCT_OPS).collect()
+}
+
+/// The map's kind; libbpf-rs does not know all.
+fn kind_of(map: &libbpf_rs::OpenMap) -> u32 {
+    // SAFETY: the object is open.
+    unsafe { libbpf_rs::libbpf_sys::bpf_map__type(map.as_libbpf_object().as_ptr()) }
+}
+
+/// The place of the member `values` of a map's variable, bytes.
+fn inner_at(btf: &Btf, map: &str) -> Option<u32> {
+    let variable = btf.type_by_name::<Var>(map)?;
+    let definition = Struct::try_from(variable.next_type()?.skip_mods_and_typedefs()).ok()?;
+    let values = definition.iter().find(|m| m.name.is_some_and(|name| name == "values"))?;
+    match values.attr {
+        MemberAttr::Normal { offset } => Some(offset / 8),
+        MemberAttr::BitField { .. } => None,
+    }
 }
 
 /// `BPF_MAP_TYPE_STRUCT_OPS`: how libbpf sees the table of callbacks.
@@ -212,5 +237,5 @@ fn is_of_sched_ext(btf: &Btf, variable: &str) -> bool {
     let variable = btf.type_by_name::<Var>(variable);
     let ty = variable.and_then(|variable| variable.next_type());
     let name = ty.and_then(|ty| ty.skip_mods_and_typedefs().name());
-    name.is_some_and(|name| name == "sched_ext_ops")
+    name.is_some_and(|name| name == "sched_ext_ops" || name == "sched_ext_ops_cid")
 }

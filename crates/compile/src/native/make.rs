@@ -158,6 +158,6 @@ fn mention(text: &str, symbol: &str) -> Option<u32> {
 }
 
 /// The kernel's name of a kfunc; a suffix after `___` distinguishes its signatures.
-fn kernel_name(symbol: &str) -> &str {
+pub(crate) fn kernel_name(symbol: &str) -> &str {
     symbol.split_once("___").map_or(symbol, |(name, _)| name)
 }

@@ -19,7 +19,7 @@ use std::io;
 use std::path::Path;
 
 use addr2line::gimli::{self, EndianSlice, RunTimeEndian};
-use object::{Object, ObjectSection};
+use object::{Object, ObjectSection, ObjectSymbol};
 
 use crate::object::OBJECTS_VARIABLE;
 use crate::{CompileError, Compiled, Job, Source, clang};
@@ -76,10 +76,23 @@ fn fresh(source: &Source, twin: &Compiled) -> Result<(Vec<u8>, Facts), CompileEr
     job.check_read(&read)?;
     let said = |message| complain(clang::Complaint { message, ..Default::default() });
     let mut facts = facts::facts(&twin.object, &object).map_err(said)?;
+    facts.calls = calls_without_effect(&object);
     if text.may_assemble && cfg!(target_arch = "x86_64") {
         facts.host_instruction = facts::host_instruction(&object);
     }
     Ok((object, facts))
+}
+
+/// The linker leaves out what nobody calls.
+fn calls_without_effect(object: &[u8]) -> Vec<String> {
+    let Ok(file) = object::File::parse(object) else { return Vec::new() };
+    let code = file.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Text);
+    let names = code.filter_map(|symbol| symbol.name().ok()).map(make::kernel_name);
+    let has_none = |name: &&str| {
+        let known = interface::KFUNCS.iter().find(|kfunc| kfunc.0 == *name);
+        known.is_some_and(|kfunc| matches!(kfunc.1, interface::Support::Harmless(_)))
+    };
+    names.filter(has_none).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

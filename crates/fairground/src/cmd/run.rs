@@ -76,6 +76,7 @@ fn print_table(comparison: &Comparison, records: &[Record]) -> Result<()> {
 /// On standard error: what went wrong, where the records are, and the command of the full report.
 fn tell_the_rest(store: &Path, records: &[Record]) {
     comparison::misbehaviours(records).iter().for_each(output::tell);
+    comparison::left_out(records).iter().for_each(output::tell);
     comparison::not_verified(records).iter().for_each(output::tell);
     let store = store.display();
     let experiment = &records[0].trial.experiment;

@@ -102,6 +102,27 @@ fn a_broken_scheduler_costs_its_own_trials_only() {
 }
 
 #[test]
+fn what_the_simulator_lacks_or_leaves_out_is_said() {
+    let bench = Bench::new();
+    let one = "run --exploratory --blocks 1 --workload tiny.toml --scheduler";
+    let lacking = crate::common::scheduler("lacking");
+    bench.line(&format!("{one} {lacking}")).code(4);
+    bench.write(
+        "dumps.bpf.c",
+        "#include <scx/common.bpf.h>\nchar _license[] SEC(\"license\") = \"GPL\";\n\
+         void BPF_STRUCT_OPS(dumps_dump, struct scx_dump_ctx *ctx) { }\n\
+         void BPF_STRUCT_OPS(dumps_running, struct task_struct *p)\n\
+         { scx_bpf_cpuperf_set(scx_bpf_task_cpu(p), 512); }\n\
+         SCX_OPS_DEFINE(dumps_ops, .dump = (void *)dumps_dump, .running = (void *)dumps_running,\n\
+         .name = \"dumps\");\n",
+    );
+    let said = stderr(&bench.line(&format!("{one} ./dumps.bpf.c")).success());
+    let line = "left out in the simulator: dumps: ops.dump: dumps are the simulator's own; \
+                scx_bpf_cpuperf_set(): CPUs run at full speed, as under `performance`";
+    assert!(said.contains(line), "{said}");
+}
+
+#[test]
 fn trials_side_by_side_give_the_bytes_that_they_give_one_by_one() {
     let bench = Bench::new();
     let run = |jobs, store| {

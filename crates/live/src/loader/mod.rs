@@ -21,6 +21,7 @@ pub(crate) mod log;
 #[cfg(test)]
 mod tests;
 pub(crate) mod variable;
+mod verified;
 
 use crate::facts::sched_ext;
 use crate::printed::{self, Printed};
@@ -30,6 +31,7 @@ use kernel::KernelBtf;
 pub use kernel::{Obstacle, obstacles};
 use log::Listener;
 use variable::is_section;
+pub use verified::VERIFIED;
 
 /// Longest time that enabling or disabling may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -93,6 +95,7 @@ pub fn load(compiled: &Compiled, values: &Knobs) -> Result<LoadedScheduler, Load
         notes: notes.clone(),
         ..log::load_error(&error.to_string(), &listener.text())
     })?;
+    notes.extend(verified::note(&object));
     let printed = printed::listen_to(&object, &mut notes);
     knobs::make(&calls, When::Loaded, &object)?;
     let loaded = LoadedScheduler {
@@ -326,7 +329,7 @@ impl LoadedScheduler {
         &self.ops_name
     }
 
-    /// Notes about flags and callbacks that this kernel lacks.
+    /// Notes about flags and callbacks that this kernel lacks, and about what it has verified.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

@@ -78,6 +78,10 @@ pub trait Ops {
     fn dispatch_max_batch(&self) -> u32 {
         0
     }
+    /// `ops.cid_shard_size`; 0: the default, 24.
+    fn cid_shard_size(&self) -> u32 {
+        0
+    }
     /// The running callback and the source line from which it called the core, for messages. Empty
     /// if no callback runs or the line is unknown.
     fn place(&self) -> String {
@@ -96,6 +100,14 @@ pub trait Ops {
     fn init(&self, core: &mut Core) -> i32 {
         0
     }
+    fn init_cids(&self, core: &mut Core) -> i32 {
+        0
+    }
+    /// Of the root, which is the only cgroup.
+    fn cgroup_init(&self, core: &mut Core) -> i32 {
+        0
+    }
+    fn cgroup_exit(&self, core: &mut Core) {}
     fn exit(&self, core: &mut Core, info: &ExitInfo) {}
     fn init_task(&self, core: &mut Core, task: TaskId, fork: bool) -> i32 {
         0
@@ -158,6 +170,10 @@ pub struct OpsPresent {
     pub r#yield: bool,
     pub set_weight: bool,
     pub set_cpumask: bool,
+    pub set_cmask: bool,
+    pub cgroup_init: bool,
+    pub cgroup_exit: bool,
+    pub init_cids: bool,
     pub update_idle: bool,
     pub init_task: bool,
     pub exit_task: bool,

@@ -164,6 +164,7 @@ impl TaskLayout {
 /// The addresses of what tasks point to in the scheduler's object, by the shim's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedObjects {
+    pub cgroup: u64,
     pub css_set: u64,
     pub cred: u64,
     pub pid_namespace: u64,
@@ -174,12 +175,13 @@ pub struct SharedObjects {
 impl SharedObjects {
     /// Null pointers, for schedulers that are no objects.
     const NONE: SharedObjects =
-        SharedObjects { css_set: 0, cred: 0, pid_namespace: 0, classes: [0; 4] };
+        SharedObjects { cgroup: 0, css_set: 0, cred: 0, pid_namespace: 0, classes: [0; 4] };
 
     pub fn of<'a>(named: impl Iterator<Item = (&'a str, u64)>) -> SharedObjects {
         let mut found = SharedObjects::NONE;
         for (name, address) in named {
             match name {
+                "cgroup" => found.cgroup = address,
                 "css_set" => found.css_set = address,
                 "cred" => found.cred = address,
                 "pid_namespace" => found.pid_namespace = address,

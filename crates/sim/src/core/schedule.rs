@@ -20,7 +20,10 @@ impl MachineState {
     fn arrived_at(&mut self, task: TaskId, clock: u64) {
         let (block, at) = (self.task(task).memory, &self.arena.layout);
         let now = BOOTED_NS + clock;
-        let waited = now.saturating_sub(get(block, at.last_queued));
+        let waited = match get(block, at.last_queued) {
+            0u64 => 0,
+            since => now.saturating_sub(since),
+        };
         put(block, at.run_delay, get::<u64>(block, at.run_delay) + waited);
         put(block, at.pcount, get::<u64>(block, at.pcount) + 1);
         put(block, at.last_arrival, now);

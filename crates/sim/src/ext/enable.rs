@@ -25,6 +25,7 @@ impl Core {
             0 => DSP_DFL_MAX_BATCH,
             batch => batch,
         };
+        self.ext.shard_size = super::cids::shard_size(ops.cid_shard_size());
         self.ext.watchdog_ns = match u64::from(ops.timeout_ms()) * MS {
             0 => WATCHDOG_MAX_TIMEOUT,
             timeout => timeout.min(WATCHDOG_MAX_TIMEOUT),
@@ -43,9 +44,8 @@ impl Core {
         }
         self.ext.loaded = true;
         self.ext.traces = self.ops.traces();
-        let result = call!(self, init());
-        if result < 0 {
-            return self.error(format!("ops.init() failed ({result})"));
+        if let Some((callback, result)) = self.init_failure() {
+            return self.error(format!("ops.{callback}() failed ({result})"));
         }
         for task in self.machine.all_tasks() {
             self.init_task(task, false);
@@ -57,6 +57,23 @@ impl Core {
         }
         self.lift_bypass();
         self.start_watchdog();
+    }
+
+    /// Calls the callbacks that come before those of tasks; the first that fails, and its error.
+    fn init_failure(&mut self) -> Option<(&'static str, i32)> {
+        let has = self.ext.has;
+        if has.init_cids {
+            match call!(self, init_cids()) {
+                0.. => {}
+                result => return Some(("init_cids", result)),
+            }
+        }
+        let result = call!(self, init());
+        if result < 0 {
+            return Some(("init", result));
+        }
+        let result = if has.cgroup_init { call!(self, cgroup_init()) } else { 0 };
+        (result < 0).then_some(("cgroup_init", result))
     }
 
     /// Flags that the kernel refuses.
@@ -173,6 +190,9 @@ impl Core {
                 self.leave_ext(task);
                 self.exit_task(task);
             }
+        }
+        if self.ext.has.cgroup_exit {
+            call!(self, cgroup_exit());
         }
         call!(self, exit(&info));
         (self.ext.loaded, self.ext.traces) = (false, false);

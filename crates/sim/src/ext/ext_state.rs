@@ -15,6 +15,8 @@ pub struct ExtState {
     pub(super) has: OpsPresent,
     pub(super) ops_flags: u64,
     pub(super) max_batch: u32,
+    /// The most cids of a shard.
+    pub(super) shard_size: u32,
     pub(super) watchdog_ns: u64,
     pub(super) loaded: bool,
     /// Events of the kernel call programs of the scheduler.
@@ -44,8 +46,6 @@ pub struct ExtState {
     pub(super) releasing: bool,
     /// A task was inserted with `SCX_ENQ_IMMED`.
     pub(crate) uses_immed: bool,
-    /// The CPU whose local queue was reenqueued last, its switches until then, and how often since.
-    pub(super) reenqueued: ((u32, u32), u32),
     pub(crate) events: EventCounts,
 }
 
@@ -71,6 +71,7 @@ impl ExtState {
             has: OpsPresent::default(),
             ops_flags: 0,
             max_batch: DSP_DFL_MAX_BATCH,
+            shard_size: super::cids::shard_size(0),
             watchdog_ns: WATCHDOG_MAX_TIMEOUT,
             loaded: false,
             traces: false,
@@ -90,7 +91,6 @@ impl ExtState {
             timers: Vec::new(),
             releasing: false,
             uses_immed: false,
-            reenqueued: Default::default(),
             events: EventCounts::default(),
         }
     }

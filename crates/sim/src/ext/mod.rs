@@ -15,6 +15,7 @@ macro_rules! call {
     }};
 }
 
+mod cids;
 pub(crate) mod dispatch;
 pub(crate) mod dsq;
 pub(crate) mod enable;

@@ -147,21 +147,20 @@ impl Core {
         }
     }
 
-    /// What was scheduled for the CPU's local queue, if anything is.
+    /// What was scheduled for the CPU's local queue, and what that brings about
+    /// (`process_deferred_reenq_locals`).
     pub(super) fn reenqueue_pending(&mut self, cpu: u32) {
-        let what = std::mem::take(&mut self.machine.cpu_mut(cpu).reenqueue);
-        if what == 0 {
-            return;
+        for times in 0.. {
+            let what = std::mem::take(&mut self.machine.cpu_mut(cpu).reenqueue);
+            if what == 0 {
+                return;
+            }
+            if times > MAX_REPEAT {
+                let what = format!("SCX_ENQ_REENQ on SCX_DSQ_LOCAL repeated {times} times");
+                return self.error(what);
+            }
+            self.reenqueue(cpu, what);
         }
-        let switches = self.machine.cpus[cpu as usize].switches;
-        let (last, times) = self.ext.reenqueued;
-        self.ext.reenqueued =
-            if last == (cpu, switches) { (last, times + 1) } else { ((cpu, switches), 0) };
-        if self.ext.reenqueued.1 > MAX_REPEAT {
-            let times = self.ext.reenqueued.1;
-            return self.error(format!("SCX_ENQ_REENQ on SCX_DSQ_LOCAL repeated {times} times"));
-        }
-        self.reenqueue(cpu, what);
     }
 
     /// `reenq_local()`.

@@ -22,6 +22,7 @@ pub struct Export {
     /// `CONFIG_HZ`.
     pub hz: *mut u64,
     objects: *const Named,
+    ops_cid_fields: *const Named,
 }
 
 impl Export {
@@ -38,6 +39,11 @@ impl Export {
     /// Offsets in `struct sched_ext_ops`.
     pub fn ops_fields(&self) -> impl Iterator<Item = (&str, u64)> {
         named(self.ops_fields)
+    }
+
+    /// Offsets in `struct sched_ext_ops_cid`, by the names of the cpu form.
+    pub fn ops_cid_fields(&self) -> impl Iterator<Item = (&str, u64)> {
+        named(self.ops_cid_fields)
     }
 
     /// Addresses of the slots for our functions.
@@ -105,6 +111,34 @@ pub struct InitTask {
 pub struct ExitTask {
     /// The fork failed.
     pub cancelled: bool,
+}
+
+/// `struct scx_enable_args`, of the cid form.
+#[repr(C)]
+pub struct Enable {
+    /// The task's CPUs as a `struct scx_cmask`.
+    pub cmask: *const u64,
+}
+
+/// `struct scx_cgroup_init_args`.
+#[repr(C)]
+pub struct CgroupInit {
+    pub weight: u32,
+    pub bw_period_us: u64,
+    pub bw_quota_us: u64,
+    pub bw_burst_us: u64,
+    pub sched_idle: bool,
+}
+
+impl CgroupInit {
+    /// What the root has, and what a group has whose limits nobody has set.
+    pub const ROOT: CgroupInit = CgroupInit {
+        weight: 100,
+        bw_period_us: 100_000,
+        bw_quota_us: u64::MAX,
+        bw_burst_us: 0,
+        sched_idle: false,
+    };
 }
 
 /// `struct scx_cpu_release_args`.

@@ -30,7 +30,8 @@ macro_rules! plain {
 
 impl Ops for NativeScheduler {
     fn present(&self) -> OpsPresent {
-        self.callbacks.present()
+        let present = self.callbacks.present();
+        OpsPresent { set_cpumask: present.set_cpumask || present.set_cmask, ..present }
     }
 
     fn name(&self) -> String {
@@ -49,12 +50,15 @@ impl Ops for NativeScheduler {
         self.settings().dispatch_max_batch
     }
 
+    fn cid_shard_size(&self) -> u32 {
+        self.settings().cid_shard_size
+    }
+
     fn place(&self) -> String {
         fault::place(&self.object)
     }
 
     plain! {
-        enable(task: TaskId;);
         disable(task: TaskId;);
         enqueue(task: TaskId; flags: u64);
         dequeue(task: TaskId; flags: u64);
@@ -96,6 +100,32 @@ impl Ops for NativeScheduler {
         if result == 0 { self.make_calls(core, When::Enabled, number) } else { result }
     }
 
+    fn init_cids(&self, core: &mut Core) -> i32 {
+        let Some(callback) = self.callbacks.init_cids else { return 0 };
+        self.call(core, const { number("init_cids") }, |_| unsafe { callback() })
+    }
+
+    fn cgroup_init(&self, core: &mut Core) -> i32 {
+        let Some(callback) = self.callbacks.cgroup_init else { return 0 };
+        let root = self.layout.objects.cgroup as *mut u8;
+        let mut args = abi::CgroupInit::ROOT;
+        self.call(core, const { number("cgroup_init") }, |_| unsafe { callback(root, &mut args) })
+    }
+
+    fn cgroup_exit(&self, core: &mut Core) {
+        let Some(callback) = self.callbacks.cgroup_exit else { return };
+        let root = self.layout.objects.cgroup as *mut u8;
+        self.call(core, const { number("cgroup_exit") }, |_| unsafe { callback(root) })
+    }
+
+    fn enable(&self, core: &mut Core, task: TaskId) {
+        let Some(callback) = self.callbacks.enable else { return };
+        let cmask = self.cmask(core, task);
+        let task = core.task_memory(task);
+        let mut args = abi::Enable { cmask };
+        self.call(core, const { number("enable") }, |_| unsafe { callback(task, &mut args) })
+    }
+
     fn exit(&self, core: &mut Core, info: &ExitInfo) {
         let Some(callback) = self.callbacks.exit else { return };
         let text = |text: &str| CString::new(text.replace('\0', " ")).unwrap_or_default();
@@ -118,7 +148,8 @@ impl Ops for NativeScheduler {
     fn init_task(&self, core: &mut Core, task: TaskId, fork: bool) -> i32 {
         let Some(callback) = self.callbacks.init_task else { return 0 };
         let task = core.task_memory(task);
-        let mut args = abi::InitTask { fork, cgroup: std::ptr::null() };
+        let cgroup = self.layout.objects.cgroup as *const _;
+        let mut args = abi::InitTask { fork, cgroup };
         self.call(core, const { number("init_task") }, |_| unsafe { callback(task, &mut args) })
     }
 
@@ -155,6 +186,12 @@ impl Ops for NativeScheduler {
     }
 
     fn set_cpumask(&self, core: &mut Core, task: TaskId) {
+        if let Some(callback) = self.callbacks.set_cmask {
+            let mask = self.cmask(core, task);
+            let task = core.task_memory(task);
+            return self
+                .call(core, const { number("set_cmask") }, |_| unsafe { callback(task, mask) });
+        }
         let Some(callback) = self.callbacks.set_cpumask else { return };
         let task = core.task_memory(task);
         let mask = task.wrapping_add(self.layout.cpus_mask as usize).cast::<u64>();
@@ -182,6 +219,19 @@ impl Ops for NativeScheduler {
 }
 
 impl NativeScheduler {
+    /// A task's CPUs as a `struct scx_cmask`, until the next one is made.
+    fn cmask(&self, core: &Core, task: TaskId) -> *const u64 {
+        let (words, cids) = (core.cpus_allowed(task).words(), u64::from(core.nr_cpu_ids()));
+        // SAFETY: ours.
+        let cmask = unsafe { &mut (*self.simulator).cmask };
+        // `base` is 0; the kernel has a word more for masks that begin inside one.
+        cmask.clear();
+        cmask.extend([cids << 32, words.len() as u64 + 1]);
+        cmask.extend_from_slice(words);
+        cmask.push(0);
+        cmask.as_ptr()
+    }
+
     /// A task's storage ends with it.
     fn forget_storage(&self, task: TaskId) {
         // SAFETY: ours.

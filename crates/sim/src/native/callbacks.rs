@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char};
 
 use compile::native::interface::{MEMBERS, Support};
 
-use super::abi::{self, Export};
+use super::abi;
 use crate::core::kernel::OpsPresent;
 use crate::ext::error;
 
@@ -45,7 +45,8 @@ callbacks! {
     exit: fn(*mut abi::KernelExitInfo),
     init_task: fn(TaskPointer, *mut abi::InitTask) -> i32,
     exit_task: fn(TaskPointer, *mut abi::ExitTask),
-    enable: fn(TaskPointer),
+    // The cpu form has no arguments.
+    enable: fn(TaskPointer, *mut abi::Enable),
     disable: fn(TaskPointer),
     select_cpu: fn(TaskPointer, i32, u64) -> i32,
     enqueue: fn(TaskPointer, u64),
@@ -59,6 +60,10 @@ callbacks! {
     r#yield: fn(TaskPointer, TaskPointer) -> bool,
     set_weight: fn(TaskPointer, u32),
     set_cpumask: fn(TaskPointer, *const u64),
+    set_cmask: fn(TaskPointer, *const u64),
+    cgroup_init: fn(*mut u8, *mut abi::CgroupInit) -> i32,
+    cgroup_exit: fn(*mut u8),
+    init_cids: fn() -> i32,
     update_idle: fn(i32, bool),
     cpu_acquire: fn(i32, *mut u8),
     cpu_release: fn(i32, *mut abi::CpuRelease),
@@ -108,22 +113,36 @@ pub struct Settings {
     pub timeout_ms: u32,
     /// `ops.dispatch_max_batch`.
     pub dispatch_max_batch: u32,
+    /// `ops.cid_shard_size`.
+    pub cid_shard_size: u32,
+    /// Callbacks that are there and are never called.
+    pub without_effect: Vec<String>,
 }
 
 /// Reads a table.
 ///
 /// # Safety
-/// `ops` must be a `struct sched_ext_ops` of the object that exports `export`.
-pub unsafe fn read(ops: *const u8, export: &Export) -> Result<(Callbacks, Settings), String> {
+/// `ops` must be a table of the object that exports these names and offsets of its members.
+pub unsafe fn read<'a>(
+    ops: *const u8,
+    fields: impl Iterator<Item = (&'a str, u64)>,
+) -> Result<(Callbacks, Settings), String> {
     let mut callbacks = Callbacks::default();
     let mut settings = Settings::default();
     let mut lacking = Vec::new();
-    for (name, offset) in export.ops_fields() {
+    for (name, offset) in fields {
         let field = ops.wrapping_add(offset as usize);
         let is_refused = MEMBERS.contains(&(name, Support::Refused));
         // SAFETY: the field lies in the table, and those that may be refused have 64 bits.
         if is_refused && unsafe { field.cast::<u64>().read() } != 0 {
             lacking.push(name);
+        }
+        let is_left_out = MEMBERS.iter().any(|(member, support)| {
+            *member == name && matches!(support, Support::Harmless(_)) && !is_number(name)
+        });
+        // SAFETY: as above; callbacks are pointers.
+        if is_left_out && unsafe { field.cast::<u64>().read() } != 0 {
+            settings.without_effect.push(name.to_owned());
         }
         // SAFETY: as above, and fields have the kernel's types.
         unsafe {
@@ -138,6 +157,11 @@ pub unsafe fn read(ops: *const u8, export: &Export) -> Result<(Callbacks, Settin
     }
 }
 
+/// Whether a member without effect is none of the callbacks.
+fn is_number(name: &str) -> bool {
+    name.starts_with("rescue_") || name == "exit_dump_len" || name == "hotplug_seq"
+}
+
 /// Reads a pointer to a function, of the type that is wanted.
 unsafe fn as_callback<F>(field: *const u8) -> Option<F> {
     // SAFETY: the caller's; function pointers and their `Option` have the same form.
@@ -150,6 +174,7 @@ unsafe fn read_setting(settings: &mut Settings, name: &str, field: *const u8) {
         match name {
             "flags" => settings.flags = field.cast::<u64>().read(),
             "timeout_ms" => settings.timeout_ms = field.cast::<u32>().read(),
+            "cid_shard_size" => settings.cid_shard_size = field.cast::<u32>().read(),
             "dispatch_max_batch" => settings.dispatch_max_batch = field.cast::<u32>().read(),
             "name" => {
                 let name = CStr::from_ptr(field.cast::<c_char>());

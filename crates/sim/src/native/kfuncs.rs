@@ -125,6 +125,16 @@ kfuncs! {
         task.is_some_and(|task| core(this).task_set_lazy_resched(task, lazy))
     }
 
+    fn fairground_cid(cid: i32; this) -> i32 {
+        if core(this).cid_valid(cid) { cid } else { -libc::EINVAL }
+    }
+
+    fn scx_bpf_cid_topo(cid: i32, out: *mut i32, size: usize; this) {
+        let topology = core(this).cid_topo(cid);
+        let words = (size / 4).min(topology.len());
+        std::ptr::copy_nonoverlapping(topology.as_ptr(), out, words);
+    }
+
     fn fairground_locked_cpu(; this) -> i32 {
         core(this).locked_cpu()
     }

@@ -155,15 +155,14 @@ fn table_of(native: &Native, loaded: &Loaded) -> Result<(Callbacks, Settings), S
         return Err(format!("{}: one scheduler to a file, not {}", native.name, names.join(", ")));
     };
     let export = loaded.export();
-    let expected = export.ops_fields().find(|(name, _)| *name == "size").map(|(_, size)| size);
-    if expected != Some(place.size) {
-        return Err(format!(
-            "{}: only cpu-form schedulers are modelled (SCX_OPS_DEFINE)",
-            native.name
-        ));
+    let cpu_form: Vec<_> = export.ops_fields().collect();
+    let is_cpu_form = cpu_form.contains(&("size", place.size));
+    let fields = if is_cpu_form { cpu_form } else { export.ops_cid_fields().collect() };
+    if !fields.contains(&("size", place.size)) {
+        return Err(format!("{}: its table of callbacks has an unknown form", native.name));
     }
-    // SAFETY: the place is the object's table, of the right size.
-    unsafe { callbacks::read(loaded.at(*place), export) }
+    // SAFETY: the place is the object's table, of this form.
+    unsafe { callbacks::read(loaded.at(*place), fields.into_iter()) }
         .map_err(|error| format!("{}: {error}", native.name))
 }
 
@@ -184,7 +183,13 @@ fn maps(native: &Native, loaded: &Loaded, set: &Set, cpus: u32) -> Result<Vec<Bo
     let make = |fact: &compile::native::Map| {
         let max_entries = set.entries.get(&fact.name).copied().unwrap_or(fact.max_entries);
         let fact = compile::native::Map { max_entries, ..fact.clone() };
-        let map = Map::new(&fact, cpus).map_err(|error| format!("{}: {error}", native.name))?;
+        let mut map = Map::new(&fact, cpus).map_err(|error| format!("{}: {error}", native.name))?;
+        if let Some(at) = fact.inner_at {
+            let from = loaded.at(fact.place).wrapping_add(at as usize).cast::<*mut u8>();
+            let count = fact.place.size.saturating_sub(at.into()) as usize / size_of::<*mut u8>();
+            // SAFETY: the rest of the variable is a list of pointers.
+            map.set_inner(unsafe { std::slice::from_raw_parts(from, count) }.to_vec());
+        }
         // SAFETY: every map variable has at least a word, which nothing else uses.
         unsafe { loaded.at(fact.place).cast::<*const Map>().write(&raw const *map) };
         Ok(map)

@@ -46,6 +46,8 @@ pub struct Simulator {
     pub random: Seed,
     /// Every CPU of the machine.
     pub possible: Box<Cpumask>,
+    /// The last `struct scx_cmask` that a callback was given.
+    pub cmask: Vec<u64>,
     idle: Vec<Box<Cpumask>>,
     next_idle: usize,
 }
@@ -65,6 +67,7 @@ impl Simulator {
             notes: Vec::new(),
             random: seed,
             possible,
+            cmask: Vec::with_capacity(NR_CPUS as usize / 64 + 3),
             idle: (0..MASKS).map(|_| Box::new([0; NR_CPUS as usize / 64])).collect(),
             next_idle: 0,
         }

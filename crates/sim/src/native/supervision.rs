@@ -6,10 +6,12 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use compile::native::interface::{KFUNCS, MEMBERS, Named, OPS_FLAGS, Support};
 use compile::native::{Native, find_line};
 use model::{ActiveScheduler, CpuFacts, Measured, Outcome, Record, Shared, Trace, Trial};
 use serde::{Deserialize, Serialize};
 
+use super::callbacks::Settings;
 use super::isolate::{Patience, ProcessEnd, isolated};
 use super::scheduler::{Host, NativeScheduler};
 use super::{cell, fork_server};
@@ -35,7 +37,25 @@ pub fn run(trial: &Trial, scheduler: Option<&Native>) -> Record {
     let mut record = run_ops(trial, Some(scheduler.clone()), scheduler.layout());
     record.provenance.printed = scheduler.notes();
     record.provenance.notes.extend(native.facts.note());
+    record.provenance.notes.extend(left_out(native, scheduler.settings()));
     record
+}
+
+/// What the scheduler has or calls and what has no effect here, and why.
+fn left_out(native: &Native, settings: &Settings) -> Vec<String> {
+    let harmless = |(name, support): &Named| match support {
+        Support::Harmless(why) => Some((*name, *why)),
+        _ => None,
+    };
+    let kfuncs = KFUNCS.iter().filter_map(harmless);
+    let called = kfuncs.filter(|(name, _)| native.facts.calls.iter().any(|call| call == name));
+    let called = called.map(|(name, why)| format!("{name}(): {why}"));
+    let members = MEMBERS.iter().filter_map(harmless);
+    let members = members.filter(|(name, _)| settings.without_effect.iter().any(|own| own == name));
+    let members = members.map(|(name, why)| format!("ops.{name}: {why}"));
+    let flags = OPS_FLAGS.iter().filter(|flag| settings.flags & flag.1 != 0);
+    let flags = flags.filter_map(|flag| harmless(&(flag.0, flag.2)));
+    members.chain(flags.map(|(name, why)| format!("{name}: {why}"))).chain(called).collect()
 }
 
 /// The lab has failed: there is no record of the trial, and its scheduler is not to blame.
@@ -58,6 +78,7 @@ struct Answer {
     before: Shared<ActiveScheduler>,
     after: Shared<ActiveScheduler>,
     printed: Vec<String>,
+    notes: Vec<String>,
 }
 
 impl Answer {
@@ -71,6 +92,7 @@ impl Answer {
             before: provenance.scheduler_before,
             after: provenance.scheduler_after,
             printed: provenance.printed,
+            notes: provenance.notes,
         }
     }
 
@@ -79,7 +101,7 @@ impl Answer {
         (record.measured, record.trace) = (self.measured, self.trace);
         let provenance = &mut record.provenance;
         (provenance.scheduler_before, provenance.scheduler_after) = (self.before, self.after);
-        provenance.printed = self.printed;
+        (provenance.printed, provenance.notes) = (self.printed, self.notes);
         record
     }
 }

@@ -14,6 +14,7 @@ mod kfuncs;
 mod linux_examples;
 mod native;
 mod order;
+mod rarer_members;
 mod realtime;
 mod series;
 mod speed;

@@ -56,7 +56,8 @@ fn the_queue_of_a_task_is_known() {
 #[test]
 fn waits_and_runs_are_counted() {
     let running = "u64 now = bpf_ktime_get_ns(), waited = now - p->sched_info.last_queued;\n\
-        if (!p->sched_info.last_queued || waited > 100000000) bpf_printk(\"waits %llu\", waited);\n\
+        if (p->sched_info.last_queued && waited > 100000000) bpf_printk(\"waits %llu\", waited);\n\
+        if (!p->sched_info.last_queued && !p->sched_info.pcount) bpf_printk(\"came from nowhere\");\n\
         if (now - p->scx.runnable_at * (1000000000 / CONFIG_HZ) > 100000000)\n\
             bpf_printk(\"runnable at %lu\", p->scx.runnable_at);";
     let stopping = "struct sched_info *i = &p->sched_info;\n\

@@ -45,6 +45,16 @@ AT(scx_bpf_dsq_insert_vtime_args, vtime, 16);
 AT(scx_bpf_dsq_insert_vtime_args, enq_flags, 24);
 AT(scx_cpu_release_args, reason, 0);
 AT(scx_cpu_release_args, task, 8);
+AT(scx_cgroup_init_args, weight, 0);
+AT(scx_cgroup_init_args, bw_period_us, 8);
+AT(scx_cgroup_init_args, bw_quota_us, 16);
+AT(scx_cgroup_init_args, bw_burst_us, 24);
+AT(scx_cgroup_init_args, sched_idle, 32);
+AT(scx_enable_args, cmask_arena_addr, 0);
+AT(scx_cmask, nr_cids, 4);
+AT(scx_cmask, alloc_words, 8);
+AT(scx_cmask, bits, 16);
+AT(scx_cid_topo, cluster_idx, 36);
 AT(scx_dispatch_q, id, 0);
 AT(signal_struct, live, 0);
 AT(signal_struct, nr_threads, 4);
@@ -66,6 +76,33 @@ _Static_assert(sizeof(struct bpf_iter_scx_dsq) >= 48, "the iterator holds the si
 	F(hotplug_seq) F(cid_shard_size) F(rescue_bandwidth_ppt) F(rescue_quantum_us)	\
 	F(sub_cgroup_id) F(name) F(priv) F(cpu_acquire) F(cpu_release)
 
+/* The cid form, by the names of the cpu form, whose callbacks mean the same. */
+#define OPS_CID_FIELDS(F)								\
+	F(select_cid, select_cpu) F(enqueue, enqueue) F(dequeue, dequeue)		\
+	F(dispatch, dispatch) F(tick, tick) F(runnable, runnable) F(running, running)	\
+	F(stopping, stopping) F(quiescent, quiescent) F(yield, yield)			\
+	F(core_sched_before, core_sched_before) F(set_weight, set_weight)		\
+	F(set_cmask, set_cmask) F(update_idle, update_idle) F(init_task, init_task)	\
+	F(exit_task, exit_task) F(enable, enable) F(disable, disable) F(dump, dump)	\
+	F(dump_cid, dump_cpu) F(dump_task, dump_task) F(cpuctl_init, cgroup_init)	\
+	F(cpuctl_exit, cgroup_exit) F(cpuctl_prep_move, cgroup_prep_move)		\
+	F(cpuctl_move, cgroup_move) F(cpuctl_cancel_move, cgroup_cancel_move)		\
+	F(cpuctl_set_weight, cgroup_set_weight)						\
+	F(cpuctl_set_bandwidth, cgroup_set_bandwidth) F(cpuctl_set_idle, cgroup_set_idle) \
+	F(sub_attach, sub_attach) F(sub_detach, sub_detach)				\
+	F(sub_caps_updated, sub_caps_updated) F(sub_ecaps_updated, sub_ecaps_updated)	\
+	F(sub_cid_sched_updated, sub_cid_sched_updated)					\
+	F(sub_child_ecaps_updated, sub_child_ecaps_updated) F(cid_online, cpu_online)	\
+	F(cid_offline, cpu_offline) F(init_cids, init_cids) F(init, init) F(exit, exit)	\
+	F(dispatch_max_batch, dispatch_max_batch) F(flags, flags)			\
+	F(timeout_ms, timeout_ms) F(exit_dump_len, exit_dump_len)			\
+	F(hotplug_seq, hotplug_seq) F(cid_shard_size, cid_shard_size)			\
+	F(rescue_bandwidth_ppt, rescue_bandwidth_ppt)					\
+	F(rescue_quantum_us, rescue_quantum_us) F(sub_cgroup_id, sub_cgroup_id)		\
+	F(name, name) F(priv, priv)
+
+#define OPS_CID_FIELD(field, name)							\
+	{ #name, __builtin_offsetof(struct sched_ext_ops_cid, field) },
 #define TASK_FIELD(field) { #field, __builtin_offsetof(struct task_struct, field) },
 #define OPS_FIELD(field) { #field, __builtin_offsetof(struct sched_ext_ops, field) },
 #define CALL(result, function, parameters, arguments)					\
@@ -78,11 +115,14 @@ static const struct fairground_named task_fields[] = {
 static const struct fairground_named ops_fields[] = {
 	OPS_FIELDS(OPS_FIELD) { "size", sizeof(struct sched_ext_ops) }, {}
 };
+static const struct fairground_named ops_cid_fields[] = {
+	OPS_CID_FIELDS(OPS_CID_FIELD) { "size", sizeof(struct sched_ext_ops_cid) }, {}
+};
 static const struct fairground_named calls[] = { FAIRGROUND_CALLS(CALL) {} };
 
 /* What tasks point to. */
 static const struct fairground_named objects[] = {
-	{ "css_set", (u64)&fairground_css_set }, { "cred", (u64)&fairground_cred },
+	{ "cgroup", (u64)&fairground_root }, { "css_set", (u64)&fairground_css_set }, { "cred", (u64)&fairground_cred },
 	{ "pid_namespace", (u64)&init_pid_ns }, { "dl", (u64)&dl_sched_class },
 	{ "rt", (u64)&rt_sched_class }, { "ext", (u64)&ext_sched_class },
 	{ "idle", (u64)&idle_sched_class }, {}
@@ -96,6 +136,7 @@ struct fairground_export {
 	const struct fairground_named *calls;
 	u64 *hz;
 	const struct fairground_named *objects;
+	const struct fairground_named *ops_cid_fields;
 };
 
 __attribute__((visibility("default"))) const struct fairground_export fairground_export = {
@@ -105,4 +146,5 @@ __attribute__((visibility("default"))) const struct fairground_export fairground
 	.calls = calls,
 	.hz = &CONFIG_HZ,
 	.objects = objects,
+	.ops_cid_fields = ops_cid_fields,
 };

@@ -302,6 +302,7 @@ void bpf_iter_bits_destroy(struct bpf_iter_bits *it)
 }
 
 #include "cgroup.inc.c"
+#include "cids.inc.c"
 #include "cpumask.inc.c"
 #include "kernel_variables.inc.c"
 #include "objects.inc.c"

@@ -48,6 +48,13 @@ struct fairground_map;
 	K(struct task_struct *, scx_bpf_tid_to_task, (u64 tid), (tid))			\
 	K(bool, scx_bpf_task_set_lazy_resched___new, (struct task_struct *p, bool lazy), (p, lazy)) \
 	K(s32, fairground_locked_cpu, (void), ())					\
+	K(s32, fairground_cid, (s32 cid), (cid))					\
+	K(void, scx_bpf_cid_topo___v2,							\
+	  (s32 cid, struct scx_cid_topo *out, size_t size), (cid, out, size))		\
+	K(void *, bpf_cgrp_storage_get,							\
+	  (void *map, struct cgroup *cgroup, void *value, u64 flags),			\
+	  (map, cgroup, value, flags))							\
+	K(long, bpf_cgrp_storage_delete, (void *map, struct cgroup *cgroup), (map, cgroup)) \
 	K(s32, scx_bpf_select_cpu_dfl,							\
 	  (struct task_struct *p, s32 prev_cpu, u64 wake_flags, bool *is_idle),		\
 	  (p, prev_cpu, wake_flags, is_idle))						\
@@ -164,7 +171,10 @@ struct fairground_map;
 	N(bpf_list_pop_front) N(bpf_list_pop_back) N(scx_bpf_locked_rq)			\
 	N(scx_bpf_task_cgroup___new) N(scx_bpf_cgroup_nr_cpus) N(bpf_cgroup_acquire)	\
 	N(bpf_cgroup_release) N(bpf_cgroup_ancestor) N(bpf_cgroup_from_id)		\
-	N(bpf_task_under_cgroup)
+	N(bpf_task_under_cgroup) N(scx_bpf_cid_to_cpu) N(scx_bpf_cpu_to_cid)		\
+	N(scx_bpf_cid_node) N(scx_bpf_task_cid) N(scx_bpf_this_cid) N(scx_bpf_cid_curr)	\
+	N(scx_bpf_nr_cids) N(scx_bpf_nr_online_cids) N(scx_bpf_cidperf_cap)		\
+	N(scx_bpf_cidperf_cur) N(scx_bpf_cidperf_set___v2) N(scx_bpf_kick_cid___v2)
 
 /* Variables of the kernel, as schedulers ask for them. */
 #define FAIRGROUND_VARIABLES(N) N(&__preempt_count) N(&cpufreq_cpu_data)
@@ -178,6 +188,9 @@ struct fairground_map;
 	N(scx_bpf_dsq_insert___v2, scx_bpf_dsq_insert___v2___compat)			\
 	N(scx_bpf_dsq_insert_vtime, scx_bpf_dsq_insert_vtime___compat)			\
 	N(scx_bpf_dsq_move, scx_bpf_dsq_move___new)					\
+	N(scx_bpf_cid_topo, scx_bpf_cid_topo___v2)					\
+	N(scx_bpf_cidperf_set, scx_bpf_cidperf_set___v2)				\
+	N(scx_bpf_kick_cid, scx_bpf_kick_cid___v2)					\
 	N(scx_bpf_dsq_move_vtime, scx_bpf_dsq_move_vtime___new)				\
 	N(scx_bpf_dsq_move_set_slice, scx_bpf_dsq_move_set_slice___new)			\
 	N(scx_bpf_dsq_move_set_vtime, scx_bpf_dsq_move_set_vtime___new)			\
@@ -197,14 +210,9 @@ struct fairground_map;
  * not quietly take another way: a scheduler that calls one is refused by name.
  */
 #define FAIRGROUND_LACKING(N)								\
-	N(scx_bpf_cid_curr)								\
-	N(scx_bpf_cid_override___compat) N(scx_bpf_cid_to_cpu) N(scx_bpf_cid_topo___v2)	\
-	N(scx_bpf_cidperf_cap) N(scx_bpf_cidperf_cur) N(scx_bpf_cidperf_set___v2)	\
-	N(scx_bpf_cpu_to_cid) N(scx_bpf_kick_cid___v2)				\
-	N(scx_bpf_nr_cids) N(scx_bpf_nr_online_cids) N(scx_bpf_online_cmask)		\
+	N(scx_bpf_cid_override___compat) N(scx_bpf_online_cmask)			\
 	N(scx_bpf_sub_caps) N(scx_bpf_sub_dispatch___compat) N(scx_bpf_sub_grant)	\
-	N(scx_bpf_sub_kill_bstr) N(scx_bpf_sub_revoke) N(scx_bpf_task_cid)		\
-	N(scx_bpf_this_cid)								\
+	N(scx_bpf_sub_kill_bstr) N(scx_bpf_sub_revoke)					\
 	N(bpf_iter_css_new) N(bpf_iter_css_next) N(bpf_iter_css_destroy)
 
 /* Decided by the compiler: the strings are constants, so nothing of this is left in the object. */
@@ -239,6 +247,7 @@ void *fairground_object_new(u64 size);
 s32 fairground_locked_cpu(void);
 u64 fairground_clock_task(u32 cpu);
 u64 fairground_clock_pelt(u32 cpu);
+s32 fairground_cid(s32 cid);
 u32 fairground_llc_id(u32 cpu);
 u32 fairground_llc_size(u32 cpu);
 

@@ -26,6 +26,8 @@ pub type Named = (&'static str, Support);
 /// A flag: its name and value in Linux 7.x.
 pub type Flag = (&'static str, u64, Support);
 
+const FULL_SPEED: Support = Harmless("CPUs run at full speed, as under `performance`");
+
 /// The kfuncs of sched_ext by the kernel's names.
 pub const KFUNCS: &[Named] = &[
     ("__scx_bpf_dsq_insert_vtime", Modelled),
@@ -34,20 +36,20 @@ pub const KFUNCS: &[Named] = &[
     ("bpf_iter_scx_dsq_new", Modelled),
     ("bpf_iter_scx_dsq_next", Modelled),
     ("scx_bpf_cgroup_nr_cpus", Modelled),
-    ("scx_bpf_cid_curr", Refused),
-    ("scx_bpf_cid_node", Refused),
+    ("scx_bpf_cid_curr", Modelled),
+    ("scx_bpf_cid_node", Modelled),
     ("scx_bpf_cid_override", Refused),
-    ("scx_bpf_cid_to_cpu", Refused),
-    ("scx_bpf_cid_topo", Refused),
-    ("scx_bpf_cidperf_cap", Refused),
-    ("scx_bpf_cidperf_cur", Refused),
-    ("scx_bpf_cidperf_set", Refused),
+    ("scx_bpf_cid_to_cpu", Modelled),
+    ("scx_bpf_cid_topo", Modelled),
+    ("scx_bpf_cidperf_cap", Modelled),
+    ("scx_bpf_cidperf_cur", Modelled),
+    ("scx_bpf_cidperf_set", FULL_SPEED),
     ("scx_bpf_cpu_curr", Modelled),
     ("scx_bpf_cpu_node", Modelled),
-    ("scx_bpf_cpu_to_cid", Refused),
+    ("scx_bpf_cpu_to_cid", Modelled),
     ("scx_bpf_cpuperf_cap", Modelled),
     ("scx_bpf_cpuperf_cur", Modelled),
-    ("scx_bpf_cpuperf_set", Harmless("CPUs run at full speed, as under `performance`")),
+    ("scx_bpf_cpuperf_set", FULL_SPEED),
     ("scx_bpf_create_dsq", Modelled),
     ("scx_bpf_destroy_dsq", Modelled),
     ("scx_bpf_dispatch_cancel", Modelled),
@@ -74,21 +76,21 @@ pub const KFUNCS: &[Named] = &[
     ("scx_bpf_get_idle_smtmask_node", Modelled),
     ("scx_bpf_get_online_cpumask", Modelled),
     ("scx_bpf_get_possible_cpumask", Modelled),
-    ("scx_bpf_kick_cid", Refused),
+    ("scx_bpf_kick_cid", Modelled),
     ("scx_bpf_kick_cpu", Modelled),
     ("scx_bpf_locked_rq", Modelled),
     ("scx_bpf_now", Modelled),
-    ("scx_bpf_nr_cids", Refused),
+    ("scx_bpf_nr_cids", Modelled),
     ("scx_bpf_nr_cpu_ids", Modelled),
     ("scx_bpf_nr_node_ids", Modelled),
-    ("scx_bpf_nr_online_cids", Refused),
+    ("scx_bpf_nr_online_cids", Modelled),
     ("scx_bpf_online_cmask", Refused),
     ("scx_bpf_pick_any_cpu", Modelled),
     ("scx_bpf_pick_any_cpu_node", Modelled),
     ("scx_bpf_pick_idle_cpu", Modelled),
     ("scx_bpf_pick_idle_cpu_node", Modelled),
-    ("scx_bpf_put_cpumask", Harmless("masks live as long as the trial")),
-    ("scx_bpf_put_idle_cpumask", Harmless("masks live as long as the trial")),
+    ("scx_bpf_put_cpumask", Modelled),
+    ("scx_bpf_put_idle_cpumask", Modelled),
     ("scx_bpf_reenqueue_local", Modelled),
     ("scx_bpf_reenqueue_local___v2", Modelled),
     ("scx_bpf_select_cpu_and", Modelled),
@@ -99,20 +101,21 @@ pub const KFUNCS: &[Named] = &[
     ("scx_bpf_sub_kill_bstr", Refused),
     ("scx_bpf_sub_revoke", Refused),
     ("scx_bpf_task_cgroup", Modelled),
-    ("scx_bpf_task_cid", Refused),
+    ("scx_bpf_task_cid", Modelled),
     ("scx_bpf_task_cpu", Modelled),
     ("scx_bpf_task_running", Modelled),
     ("scx_bpf_task_set_dsq_vtime", Modelled),
     ("scx_bpf_task_set_lazy_resched", Modelled),
     ("scx_bpf_task_set_slice", Modelled),
     ("scx_bpf_test_and_clear_cpu_idle", Modelled),
-    ("scx_bpf_this_cid", Refused),
+    ("scx_bpf_this_cid", Modelled),
     ("scx_bpf_tid_to_task", Modelled),
 ];
 
 const ALWAYS_ONLINE: Support = Harmless("all CPUs are always online");
 const OWN_DUMPS: Support = Harmless("dumps are the simulator's own");
 
+const ONLY_ROOT: Support = Harmless("there is no cgroup but the root");
 const ROOT_HAS_ALL: Support = Harmless("no task of the root scheduler has to be rescued");
 
 /// The members of `struct sched_ext_ops`. One that is refused must be zero.
@@ -138,14 +141,14 @@ pub const MEMBERS: &[Named] = &[
     ("dump", OWN_DUMPS),
     ("dump_cpu", OWN_DUMPS),
     ("dump_task", OWN_DUMPS),
-    ("cgroup_init", Refused),
-    ("cgroup_exit", Refused),
-    ("cgroup_prep_move", Refused),
-    ("cgroup_move", Refused),
-    ("cgroup_cancel_move", Refused),
-    ("cgroup_set_weight", Refused),
-    ("cgroup_set_bandwidth", Refused),
-    ("cgroup_set_idle", Refused),
+    ("cgroup_init", Modelled),
+    ("cgroup_exit", Modelled),
+    ("cgroup_prep_move", ONLY_ROOT),
+    ("cgroup_move", ONLY_ROOT),
+    ("cgroup_cancel_move", ONLY_ROOT),
+    ("cgroup_set_weight", ONLY_ROOT),
+    ("cgroup_set_bandwidth", ONLY_ROOT),
+    ("cgroup_set_idle", ONLY_ROOT),
     ("sub_attach", Refused),
     ("sub_detach", Refused),
     ("sub_caps_updated", Refused),
@@ -154,7 +157,7 @@ pub const MEMBERS: &[Named] = &[
     ("sub_child_ecaps_updated", Refused),
     ("cpu_online", ALWAYS_ONLINE),
     ("cpu_offline", ALWAYS_ONLINE),
-    ("init_cids", Refused),
+    ("init_cids", Modelled),
     ("init", Modelled),
     ("exit", Modelled),
     ("dispatch_max_batch", Modelled),
@@ -162,7 +165,7 @@ pub const MEMBERS: &[Named] = &[
     ("timeout_ms", Modelled),
     ("exit_dump_len", OWN_DUMPS),
     ("hotplug_seq", ALWAYS_ONLINE),
-    ("cid_shard_size", Harmless("what uses cids is refused")),
+    ("cid_shard_size", Modelled),
     ("rescue_bandwidth_ppt", ROOT_HAS_ALL),
     ("rescue_quantum_us", ROOT_HAS_ALL),
     ("sub_cgroup_id", Refused),
@@ -170,6 +173,24 @@ pub const MEMBERS: &[Named] = &[
     ("priv", Internal),
     ("cpu_acquire", Modelled),
     ("cpu_release", Modelled),
+];
+
+/// What `struct sched_ext_ops_cid` calls otherwise: its name, and that of the cpu form, whose
+/// support it has.
+pub const CID_MEMBERS: &[(&str, &str)] = &[
+    ("select_cid", "select_cpu"),
+    ("set_cmask", "set_cpumask"),
+    ("dump_cid", "dump_cpu"),
+    ("cpuctl_init", "cgroup_init"),
+    ("cpuctl_exit", "cgroup_exit"),
+    ("cpuctl_prep_move", "cgroup_prep_move"),
+    ("cpuctl_move", "cgroup_move"),
+    ("cpuctl_cancel_move", "cgroup_cancel_move"),
+    ("cpuctl_set_weight", "cgroup_set_weight"),
+    ("cpuctl_set_bandwidth", "cgroup_set_bandwidth"),
+    ("cpuctl_set_idle", "cgroup_set_idle"),
+    ("cid_online", "cpu_online"),
+    ("cid_offline", "cpu_offline"),
 ];
 
 /// `ops.flags`.
@@ -262,6 +283,25 @@ pub const DSQ_IDS: &[Flag] = &[
     ("SCX_DSQ_LOCAL_CPU_MASK", 0xffff_ffff, Modelled),
 ];
 
+/// Why a scheduler ends (`scx_exit_info.kind`).
+pub const EXIT_KINDS: &[Flag] = &[
+    ("SCX_EXIT_NONE", 0, Internal),
+    ("SCX_EXIT_DONE", 1, Internal),
+    ("SCX_EXIT_UNREG", 64, Modelled),
+    ("SCX_EXIT_UNREG_BPF", 65, Modelled),
+    ("SCX_EXIT_UNREG_KERN", 66, ALWAYS_ONLINE),
+    ("SCX_EXIT_SYSRQ", 67, Harmless("nobody is at the keyboard")),
+    ("SCX_EXIT_PARENT", 68, NO_PARENT),
+    ("SCX_EXIT_PARENT_KILL", 69, NO_PARENT),
+    ("SCX_EXIT_ERROR", 1024, Modelled),
+    ("SCX_EXIT_ERROR_BPF", 1025, Modelled),
+    ("SCX_EXIT_ERROR_STALL", 1026, Modelled),
+    ("SCX_EXIT_ERROR_REENQ", 1027, Harmless("such a scheduler ends with `SCX_EXIT_ERROR`")),
+    ("SCX_EXIT_ERROR_RESCUE", 1028, ROOT_HAS_ALL),
+];
+
+const NO_PARENT: Support = Harmless("nested schedulers are refused");
+
 /// The flags by the kernel's enumeration.
 pub const ENUMS: &[(&str, &[Flag])] = &[
     ("scx_ops_flags", OPS_FLAGS),
@@ -273,6 +313,7 @@ pub const ENUMS: &[(&str, &[Flag])] = &[
     ("scx_reenq_flags", REENQ_FLAGS),
     ("scx_dsq_iter_flags", ITER_FLAGS),
     ("scx_dsq_id_flags", DSQ_IDS),
+    ("scx_exit_kind", EXIT_KINDS),
 ];
 
 /// The refused flags as one number.

@@ -37,7 +37,8 @@ struct Found {
 fn missing(found: &Found) -> Vec<String> {
     let has = |table: &[Named], name: &str| table.iter().any(|entry| entry.0 == name);
     let kfuncs = found.kfuncs.iter().filter(|name| !has(KFUNCS, name));
-    let members = found.members.iter().filter(|name| !has(MEMBERS, name));
+    let of_cids = |name: &str| CID_MEMBERS.iter().any(|(own, _)| *own == name);
+    let members = found.members.iter().filter(|name| !has(MEMBERS, name) && !of_cids(name));
     let mut lines: Vec<String> =
         kfuncs.map(|name| format!("kfunc {name}")).chain(members.cloned()).collect();
     for (name, values) in &found.enums {
@@ -75,13 +76,14 @@ fn of_header(text: &str) -> Found {
             let value = value.parse().or_else(|_| value.parse().map(|signed: i64| signed as u64));
             let values = found.enums.entry(name.to_owned()).or_default();
             values.push((flag.to_owned(), value.expect("a number")));
-        } else if inside == "struct sched_ext_ops" {
+        } else if ["struct sched_ext_ops", "struct sched_ext_ops_cid"].contains(&inside) {
             let (before, after) = line.split_once("(*").unwrap_or(("", line.trim()));
             let name =
                 if before.is_empty() { after.rsplit([' ', '*']).next() } else { Some(after) };
             let end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
             let name = name.and_then(|name| name.split(end).next());
-            found.members.push(name.expect("a name").to_owned());
+            let name = name.filter(|name| !name.starts_with("__"));
+            found.members.extend(name.map(str::to_owned));
         } else if let Some((before, _)) = line.split_once('(').filter(|_| line.starts_with("ext")) {
             let name = before.rsplit([' ', '*']).next().unwrap_or_default();
             found.kfuncs.extend(is_kfunc(name).then(|| name.to_owned()));
@@ -115,9 +117,10 @@ fn of_kernel(image: &Path) -> Found {
         let values = one.iter().map(|member| (text(member.name), member.value as u64)).collect();
         found.enums.insert(text(one.name()), values);
     }
-    let ops = btf.type_by_name::<Struct>("sched_ext_ops").into_iter();
-    found.members =
-        ops.flat_map(|ops| ops.iter().map(|m| text(m.name)).collect::<Vec<_>>()).collect();
+    let forms = ["sched_ext_ops", "sched_ext_ops_cid"];
+    let forms = forms.into_iter().filter_map(|form| btf.type_by_name::<Struct>(form));
+    let names = forms.flat_map(|ops| ops.iter().map(|m| text(m.name)).collect::<Vec<_>>());
+    found.members = names.filter(|name| !name.starts_with("__")).collect();
     found
 }
 

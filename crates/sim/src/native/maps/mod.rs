@@ -67,6 +67,8 @@ enum Form {
     Arena(Arena),
     /// The counters of the processor, which the model lacks: nothing is in it.
     PerfEvents,
+    /// The inner maps' variables, by index; null where there is none.
+    Outer(Vec<*mut u8>),
 }
 
 /// `BPF_MAP_TYPE_*`.
@@ -78,11 +80,14 @@ mod kinds {
     pub const PERCPU_ARRAY: u32 = 6;
     pub const LRU_HASH: u32 = 9;
     pub const LRU_PERCPU_HASH: u32 = 10;
+    pub const ARRAY_OF_MAPS: u32 = 12;
+    pub const HASH_OF_MAPS: u32 = 13;
     pub const QUEUE: u32 = 22;
     pub const STACK: u32 = 23;
     pub const RINGBUF: u32 = 27;
     pub const TASK_STORAGE: u32 = 29;
     pub const USER_RINGBUF: u32 = 31;
+    pub const CGRP_STORAGE: u32 = 32;
     pub const ARENA: u32 = 33;
 }
 
@@ -150,6 +155,10 @@ impl Map {
                 values.at((self.shared.max_entries * cpu + index) as usize)
             }
             Form::Hash(hash) => hash.lookup(unsafe { bytes(key, self.key_size) }, cpu),
+            Form::Outer(inner) => {
+                let index = unsafe { key.cast::<u32>().read_unaligned() };
+                inner.get(index as usize).copied().unwrap_or(std::ptr::null_mut())
+            }
             _ => std::ptr::null_mut(),
         }
     }
@@ -282,6 +291,14 @@ impl Map {
         errno::ENOENT
     }
 
+    /// Fills a map of maps with the inner maps that its variable names, as libbpf does: the keys
+    /// are their places in the list.
+    pub fn set_inner(&mut self, variables: Vec<*mut u8>) {
+        if let Form::Outer(inner) = &mut self.form {
+            *inner = variables;
+        }
+    }
+
     pub fn key_size(&self) -> usize {
         self.key_size
     }
@@ -318,7 +335,10 @@ fn form(fact: &Fact, cpus: u32) -> Result<Form, String> {
         }
         kinds::RINGBUF => Form::Ring(Ring::default()),
         kinds::USER_RINGBUF => Form::UserRing,
-        kinds::TASK_STORAGE => Form::Storage(Storage::new(value)),
+        kinds::TASK_STORAGE | kinds::CGRP_STORAGE => Form::Storage(Storage::new(value)),
+        kinds::ARRAY_OF_MAPS | kinds::HASH_OF_MAPS if key == size_of::<u32>() => {
+            Form::Outer(Vec::new())
+        }
         kinds::ARENA => Form::Arena(Arena::new(entries).ok_or("no place for an arena")?),
         kinds::PERF_EVENT_ARRAY => Form::PerfEvents,
         other => return Err(format!("the model has no maps of type {other} (BPF_MAP_TYPE_*)")),

@@ -15,6 +15,7 @@ fn fact(name: &str, kind: u32, max_entries: u32) -> Fact {
         value_size: 8,
         max_entries,
         flags: 0,
+        inner_at: None,
     }
 }
 

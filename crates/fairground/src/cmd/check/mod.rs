@@ -25,6 +25,8 @@ use spec::assets::{self, Kind};
 use spec::mentions::{self, Missing};
 use spec::plan;
 
+mod verified;
+
 #[derive(clap::Args)]
 pub struct Args {
     /// Scheduler files, and claims' files (.toml), to check; without any, all built-in ones
@@ -32,6 +34,10 @@ pub struct Args {
     /// Only read and compile: run no scheduler, neither in the simulator nor in a virtual machine
     #[arg(long)]
     no_boot: bool,
+    /// Ask the verifier of this kernel instead of the newest: 6.12; of several: a table compares
+    /// how many instructions each has verified
+    #[arg(long, value_name = "VERSION", conflicts_with = "no_boot")]
+    kernel: Vec<String>,
 }
 
 struct Checked {
@@ -55,17 +61,19 @@ pub fn run(args: Args) -> Result<ExitCode> {
     } else {
         findings.extend(claims.iter().map(|name| definition(Kind::Claim, name)));
     }
+    let kernels = named_kernels(&args.kernel)?;
     let sources = sources(&schedulers, &mut findings);
     let wrong_input = findings.iter().any(|finding| finding.result.is_err());
     let (able, unable) = for_the_simulator(&sources);
+    let mut matrix = String::new();
     if args.no_boot {
         findings.extend(able.iter().map(compiled).chain(unable));
     } else {
         findings.extend(unable);
         findings.extend(simulate(&able)?);
-        findings.extend(load_all(&sources)?);
+        matrix = load_all(&sources, &kernels, &mut findings)?;
     }
-    output::print(&table(&findings))?;
+    output::print(&(table(&findings) + &matrix))?;
     let misbehaved = findings.iter().any(|finding| finding.result.is_err());
     Ok(if wrong_input {
         ExitCode::from(exit::BAD_INPUT)
@@ -189,23 +197,45 @@ fn simulate(able: &[Source]) -> Result<Vec<Checked>> {
     Ok(records.iter().map(loaded).collect())
 }
 
-/// Loads each scheduler once, all in one boot; or says why not.
-fn load_all(sources: &[Source]) -> Result<Vec<Checked>> {
+/// The kernels that the user names.
+fn named_kernels(names: &[String]) -> Result<Vec<Kernel>> {
     let home = data_folder()?;
-    let kernel = kernels::list(&home)?.into_iter().rev().find(|kernel| kernel.sched_ext);
+    let found = |name: &String| {
+        kernels::find(&home, name).map_err(|error| exit::bad_input(format!("{error:#}")))
+    };
+    names.iter().map(found).collect()
+}
+
+/// Loads each scheduler once on each kernel, all in one boot of it; or says why not. Without a
+/// kernel the newest is asked. For several, returns the table of what they have verified.
+fn load_all(sources: &[Source], kernels: &[Kernel], findings: &mut Vec<Checked>) -> Result<String> {
+    let home = data_folder()?;
+    let newest = || kernels::list(&home).map(|all| all.into_iter().rev().find(|k| k.sched_ext));
+    let kernels = match kernels {
+        [] => newest()?.into_iter().collect(),
+        named => named.to_vec(),
+    };
     let skipped = |why: &str| Checked {
         kind: "boot",
         name: "skipped".into(),
         result: Ok(format!("{why}, so no verifier was asked")),
     };
-    let Some(kernel) = kernel else {
-        return Ok(vec![skipped("no kernel with sched_ext here (`fairground kernel pull`)")]);
-    };
-    if installed::find(vm::qemu::PROGRAM).is_none() {
-        return Ok(vec![skipped("qemu-system-x86_64 is not installed (`fairground doctor`)")]);
+    if kernels.is_empty() {
+        findings.push(skipped("no kernel with sched_ext here (`fairground kernel pull`)"));
+    } else if installed::find(vm::qemu::PROGRAM).is_none() {
+        findings.push(skipped("qemu-system-x86_64 is not installed (`fairground doctor`)"));
+    } else {
+        let mut all = Vec::new();
+        for kernel in &kernels {
+            let records = load(sources, Backend::Vm, Some(kernel))?;
+            findings.extend(records.iter().map(loaded));
+            all.extend(records);
+        }
+        if kernels.len() > 1 {
+            return Ok(format!("\n{}", verified::matrix(&all)));
+        }
     }
-    let records = load(sources, Backend::Vm, Some(&kernel))?;
-    Ok(records.iter().map(loaded).collect())
+    Ok(String::new())
 }
 
 fn load(sources: &[Source], backend: Backend, kernel: Option<&Kernel>) -> Result<Vec<Record>> {
@@ -234,7 +264,11 @@ fn loaded(record: &Record) -> Checked {
             let notes = record.provenance.notes.iter().map(String::as_str);
             Ok(std::iter::once("runs").chain(notes).collect::<Vec<_>>().join("; "))
         }
-        Outcome::Ok => Ok(format!("accepted by kernel {}", record.provenance.kernel_release)),
+        Outcome::Ok => Ok(format!(
+            "accepted by kernel {}{}",
+            record.provenance.kernel_release,
+            verified::words(record)
+        )),
         other => Err(format!("{}: {}", other.word(), ui::first_line(other.reason()))),
     };
     let kind = if simulated { "simulator" } else { "verifier" };
