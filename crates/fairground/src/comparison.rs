@@ -114,12 +114,14 @@ pub fn left_out(records: &[Record]) -> Vec<String> {
         }
         _ => false,
     };
-    let said = records.iter().filter(own).filter(|record| !record.provenance.notes.is_empty());
     let line = |record: &Record| {
-        let (name, notes) = (&record.trial.contestant.name, &record.provenance.notes);
-        format!("left out in the simulator: {name}: {}", notes.join("; "))
+        // Programs that are left out were named before the first trial.
+        let notes = record.provenance.notes.iter().filter(|note| note.contains(": "));
+        let notes: Vec<&str> = notes.map(String::as_str).collect();
+        let said = format!("{}: {}", record.trial.contestant.name, notes.join("; "));
+        (!notes.is_empty()).then(|| format!("left out in the simulator: {said}"))
     };
-    said.map(line).collect::<BTreeSet<_>>().into_iter().collect()
+    records.iter().filter(own).filter_map(line).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// A line about users' own files that only the simulator has run: no verifier has seen them.

@@ -36,7 +36,6 @@ pub fn run(trial: &Trial, scheduler: Option<&Native>) -> Record {
     };
     let mut record = run_ops(trial, Some(scheduler.clone()), scheduler.layout());
     record.provenance.printed = scheduler.notes();
-    record.provenance.notes.extend(native.facts.note());
     record.provenance.notes.extend(left_out(native, scheduler.settings()));
     record
 }
