@@ -27,7 +27,8 @@ impl Default for CpuFacts {
 
 impl CpuFacts {
     /// The words that stand for them.
-    pub const WORDS: &[&str] = &["cpus", "capacity", "llc", "node", "smt", "fastest", "slowest"];
+    pub const WORDS: &[&str] =
+        &["cpus", "capacity", "llc", "node", "smt", "fastest", "slowest", "mask"];
 
     pub fn of(machine: &Machine) -> CpuFacts {
         let cpus = machine.cpus.max(1);
@@ -53,7 +54,7 @@ impl CpuFacts {
     /// What a word means for an array.
     pub fn list(&self, word: &str) -> Option<Vec<u32>> {
         Some(match word {
-            "cpus" => (0..self.cpus()).collect(),
+            "cpus" | "mask" => (0..self.cpus()).collect(),
             "capacity" => self.capacity.clone(),
             "llc" => self.llc.clone(),
             "node" => self.node.clone(),
@@ -95,6 +96,11 @@ impl CpuFacts {
         }
     }
 
+    /// A bit for each of the first 64 CPUs.
+    pub fn mask(&self) -> u64 {
+        (0..self.cpus().min(64)).fold(0, |mask, cpu| mask | 1 << cpu)
+    }
+
     /// The ordered pairs of different CPUs that have the same in a list: `llc`, `node`, `smt`.
     pub fn pairs(&self, word: &str) -> Vec<(u32, u32)> {
         let list = self.list(word).unwrap_or_default();
@@ -117,10 +123,11 @@ mod tests {
         assert_eq!((&lists[1], &lists[2]), (&vec![0, 0, 1, 1], &vec![0; 4]));
         assert_eq!((&lists[3], &lists[4]), (&vec![0, 0, 2, 2], &vec![2, 3, 0, 1]));
         let counts = CpuFacts::WORDS.iter().map(|word| cpus.count(word)).collect::<Vec<_>>();
-        assert_eq!(counts, [4, 1024, 2, 1, 2, 2, 1]);
+        assert_eq!(counts, [4, 1024, 2, 1, 2, 2, 1, 4]);
         let differ: Vec<bool> = CpuFacts::WORDS.iter().map(|word| cpus.differ(word)).collect();
-        assert_eq!(differ, [true, true, true, false, true, true, true]);
+        assert_eq!(differ, [true, true, true, false, true, true, true, true]);
         assert_eq!(cpus.pairs("smt"), [(0, 1), (1, 0), (2, 3), (3, 2)]);
         assert!(!CpuFacts::default().differ("smt"));
+        assert_eq!(cpus.mask(), 0xf);
     }
 }

@@ -283,6 +283,9 @@ impl Words<'_> {
                 Err(format!("the machine has {} CPUs, and there is room for {length}", list.len()))
             }
             ValueKind::List { .. } => Ok(KnobValue::List(list.iter().map(number).collect())),
+            ValueKind::Unsigned if word == "mask" => {
+                Ok(KnobValue::Text(format!("{:#x}", self.cpus.mask())))
+            }
             ValueKind::Bool => Ok(KnobValue::Bool(self.cpus.differ(word) != is_not)),
             _ => Ok(KnobValue::Int(i64::from(self.cpus.count(word)))),
         }
@@ -342,6 +345,7 @@ mod tests {
         assert_eq!(written(&list(byte(), 3), "\"= cpus\""), Ok(vec![0, 1, 0xee]));
         assert_eq!(written(&byte(), "\"= cpus\""), Ok(vec![2]));
         assert_eq!(written(&byte(), "\"=cpu\""), Ok(vec![7]));
+        assert_eq!(written(&byte(), "\"= mask\""), Ok(vec![3]));
         let truth = ty("bool", 1, ValueKind::Bool);
         assert_eq!(written(&truth, "\"= smt\""), Ok(vec![1]));
         assert_eq!(written(&truth, "\"= node\""), Ok(vec![0]));

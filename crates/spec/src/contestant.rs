@@ -86,13 +86,11 @@ pub fn from_entry(
 
 /// A program, which is a file in the simulator if it is a scheduler of today.
 fn program_of(command: Vec<String>, host: &Host) -> Result<SchedulerChoice, SpecError> {
-    let command = match command.as_slice() {
-        [program] => match today::named(program) {
-            Some((name, version)) => today::command(name, version, host),
-            None => command,
-        },
-        _ => command,
-    };
+    let mut command = command;
+    let program = command.first().and_then(|program| today::named(program));
+    if let Some(kept) = program.map(|(name, version)| today::program(name, version, host)) {
+        command[0] = kept;
+    }
     let in_simulator = today::in_simulator(&command, host)?;
     Ok(SchedulerChoice::Program { command, in_simulator })
 }
@@ -108,7 +106,10 @@ fn settings_of(
     if !is_path(file) {
         return Ok(Knobs::new());
     }
-    let Some(found) = settings::beside(&base.join(file))? else { return Ok(Knobs::new()) };
+    let Some(found) = settings::beside(&base.join(file))? else {
+        settings::note_own_values(own, sha256, host);
+        return Ok(Knobs::new());
+    };
     found.check(own, sha256, host)?;
     Ok(found.values)
 }

@@ -17,7 +17,7 @@
 
 use std::path::Path;
 
-use model::knob::{CALLS, MAPS, OPS};
+use model::knob::{CALLS, MAPS, OPS, START};
 use model::{KnobValue, Knobs, Start};
 use serde::Deserialize;
 
@@ -87,6 +87,26 @@ pub fn beside(file: &Path) -> Result<Option<Settings>, SpecError> {
 pub fn of_today(name: &str) -> Result<Option<Settings>, SpecError> {
     let path = format!("schedulers/today/{name}.toml");
     assets::embedded(&path).map_or(Ok(None), |asset| read(&asset.label, &asset.text))
+}
+
+/// A file with so many constants is one whose user space sets some of them.
+const MANY: usize = 8;
+
+/// Notes that a file without a side file runs with its own values, if its user space would very
+/// likely set others.
+pub fn note_own_values(name: &str, sha256: &str, host: &Host) {
+    let has = (host.knobs)(sha256).unwrap_or_default();
+    let constants = has.iter().filter(|knob| knob.is_constant).count();
+    let calls = has.iter().filter(|knob| knob.name.starts_with(START)).count();
+    if constants < MANY && calls == 0 {
+        return;
+    }
+    let calls =
+        if calls == 0 { String::new() } else { format!(", and {calls} programs are not called") };
+    assets::note(&format!(
+        "note: {name}: {constants} knobs have the values of the file{calls}; its program may set \
+         others, which {name}.toml beside it could say"
+    ));
 }
 
 fn read(label: &str, text: &str) -> Result<Option<Settings>, SpecError> {

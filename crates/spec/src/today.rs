@@ -80,11 +80,11 @@ pub fn in_simulator(
     Ok(Some(Box::new(SchedulerChoice::File { file, sha256, knobs, settings })))
 }
 
-/// The command of a scheduler of today: the program that was built here, else the installed one.
-pub fn command(name: &str, version: Option<&str>, host: &Host) -> Vec<String> {
+/// The program of a scheduler of today: the one that was built here, else the installed one.
+pub fn program(name: &str, version: Option<&str>, host: &Host) -> String {
     let kept = (host.kept)(name, version).map(|kept| kept.program);
     let asked = || version.map_or(name.to_owned(), |version| format!("{name}@{version}"));
-    vec![kept.unwrap_or_else(asked)]
+    kept.unwrap_or_else(asked)
 }
 
 /// Why a contestant of an experiment's file is left out; `None` if its program is here, or it is

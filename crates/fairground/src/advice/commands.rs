@@ -22,7 +22,9 @@ pub fn switch(recommended: &Contestant, host: &Host) -> Vec<String> {
         SchedulerChoice::Policy { policy } => switching::to_policy(policy),
         SchedulerChoice::Claimed { name } => switching::to_a_claimed_name(name),
         SchedulerChoice::Program { command, .. } => {
-            switching::by_command(&of_program(command), "", obstacle.as_ref())
+            let mut lines = switching::by_command(&of_program(command), "", obstacle.as_ref());
+            lines.extend(by_loader(command));
+            lines
         }
         SchedulerChoice::File { file, .. } => {
             let option = contestant::option(recommended, true).unwrap_or_else(|| file.clone());
@@ -34,7 +36,18 @@ pub fn switch(recommended: &Contestant, host: &Host) -> Vec<String> {
     }
 }
 
-fn of_program(command: &[String]) -> String {
+/// The command of scx_loader's client, where it is installed: it starts a scheduler without
+/// options, and with every boot if that is configured.
+pub fn by_loader(command: &[String]) -> Option<String> {
+    let [program] = command else { return None };
+    let (name, _) = spec::today::named(program)?;
+    installed::find("scxctl")?;
+    let short = name.strip_prefix("scx_").unwrap_or(name);
+    Some(format!("scx_loader is here, too: `scxctl start --sched {short}`"))
+}
+
+/// The command that starts a program, as `sudo` finds it.
+pub fn of_program(command: &[String]) -> String {
     let Some((program, arguments)) = command.split_first() else { return String::new() };
     let called = installed::find(program).and_then(|path| callable(&path));
     let words = std::iter::once(called.unwrap_or_else(|| program.clone()));

@@ -18,6 +18,7 @@ use super::host::Host;
 use super::in_use::InUse;
 use crate::exit::bad_input;
 use crate::planned_experiment::PlannedExperiment;
+use crate::today;
 use spec::Overrides;
 use spec::care::{self, Care, Criterion};
 
@@ -124,13 +125,17 @@ impl Wish {
         }))
     }
 
-    /// The cares' candidates that can run; on this kernel the installed ones, too.
+    /// The cares' candidates that can run; the installed programs, too, and elsewhere than on this
+    /// kernel the schedulers of today that were built here.
     fn usual(&self, cares: &[Care], host: &Host) -> Result<Vec<String>> {
         let live = self.backend.uses_running_kernel();
         let loads = |name: &String| !live || host.can_load() || name.starts_with("policy:");
         let mut names: Vec<String> = candidates(cares)?.into_iter().filter(loads).collect();
         if live && host.can_load() {
             names.extend(installed::sched_ext().into_iter().map(|name| format!("program:{name}")));
+        }
+        if !live {
+            names.extend(today::candidates(self.backend));
         }
         Ok(names)
     }

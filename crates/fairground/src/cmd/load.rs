@@ -11,6 +11,7 @@ use live::facts::active;
 use live::loader::{self, ExitInfo, LoadError};
 use model::SchedulerChoice;
 
+use crate::advice::commands::{by_loader, of_program};
 use crate::execution::{interrupt, objects};
 use crate::exit::{self, bad_input};
 use crate::output;
@@ -32,6 +33,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let option = args.scheduler.join(" ");
     let (contestant, sources) = contestant(&option)?;
     let SchedulerChoice::File { file, sha256, .. } = &contestant.scheduler else {
+        if let SchedulerChoice::Program { command, .. } = &contestant.scheduler {
+            let program = of_program(command);
+            let loader = by_loader(command).map(|words| format!("; {words}")).unwrap_or_default();
+            return Err(bad_input(format!(
+                "{option} is a program, which loads itself: start it by `sudo {program}`{loader}"
+            )));
+        }
         return Err(bad_input(format!(
             "{option}: only a scheduler's file can be loaded; `fairground list schedulers` shows \
              the files"

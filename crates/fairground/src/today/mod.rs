@@ -13,6 +13,7 @@ pub mod build;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use model::Backend;
 use serde::{Deserialize, Serialize};
 use spec::today::Kept;
 
@@ -53,6 +54,20 @@ pub fn kept(name: &str, version: Option<&str>) -> Option<Kept> {
     let program = format!("{name}@{}", facts.version);
     let source = source(&folder(&home).join(&program));
     Some(Kept { program, version: facts.version, source })
+}
+
+/// The kept schedulers that a backend can run: in the simulator those whose file it can compile.
+pub fn candidates(backend: Backend) -> Vec<String> {
+    let runs = |name: &String| {
+        let Some(kept) = kept(name, None) else { return false };
+        !backend.is_model() || kept.source.is_some_and(|source| is_modelled(&source))
+    };
+    spec::today::names().into_iter().filter(runs).collect()
+}
+
+fn is_modelled(source: &str) -> bool {
+    let source = compile::resolve(source, Path::new("."));
+    source.is_ok_and(|source| compile::native::native(&source).is_ok())
 }
 
 /// All kept programs, sorted by name.
