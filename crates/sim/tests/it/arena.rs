@@ -23,7 +23,7 @@ const LIST: &str = r#"
 struct {
 	__uint(type, BPF_MAP_TYPE_ARENA);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 64);
+	__uint(max_entries, 1024);
 	__ulong(map_extra, 1ull << 44);
 } arena SEC(".maps");
 
@@ -98,7 +98,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(list_init)
 	node = bpf_arena_alloc_pages(&arena, NULL, 1, NUMA_NO_NODE, 0);
 	if (!node || ((u64)node & 0xffffffff) != 2 * 4096)
 		return -2;
-	if (bpf_arena_alloc_pages(&arena, NULL, 62, NUMA_NO_NODE, 0))
+	if (bpf_arena_alloc_pages(&arena, NULL, 1022, NUMA_NO_NODE, 0))
 		return -3;
 	bpf_for(i, 0, 255)
 		node[i].next = &node[i + 1];
@@ -170,7 +170,8 @@ void BPF_STRUCT_OPS(counts_running, struct task_struct *p)
 
 void BPF_STRUCT_OPS(counts_exit, struct scx_exit_info *ei)
 {
-	bpf_printk("%d %d %d %d", switches > 100 && switches <= runs, wakeups >= wakes && wakes > 100,
+	bpf_printk("%d %d %d %d", runs > 10 && switches < runs + 20 && runs < switches + 20,
+		   wakes > 5 && wakeups >= wakes,
 		   wakeups == by_hand, wrong);
 }
 
