@@ -34,6 +34,7 @@ mod native {
     pub mod part;
     #[allow(dead_code)]
     pub mod programs;
+    pub mod special;
 }
 
 use native::make;

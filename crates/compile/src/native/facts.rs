@@ -12,6 +12,7 @@ use object::{Object, ObjectSection, ObjectSymbol};
 use serde::{Deserialize, Serialize};
 
 use super::programs::{self, Tracer};
+use super::special;
 use crate::variables::{self, Global};
 
 /// An address in the object, and a size, in bytes.
@@ -39,6 +40,10 @@ pub struct Map {
     /// A map of maps: where its variable has the addresses of the inner maps' variables, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inner_at: Option<u32>,
+    /// Offsets and sizes of what an update of a value never copies: pointers to objects, timers,
+    /// locks, lists and trees. Bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub special: Vec<(u32, u32)>,
 }
 
 /// A global variable that user space can set.
@@ -186,6 +191,7 @@ fn maps(open: &OpenObject, symbols: &BTreeMap<String, SymbolRange>, btf: &Btf) -
             max_entries: map.max_entries(),
             flags: map.map_flags(),
             inner_at: inner_at(btf, &name),
+            special: special::of_map(btf, &map),
             name,
         })
     };

@@ -13,6 +13,7 @@ pub mod interface;
 pub(crate) mod make;
 mod part;
 mod programs;
+mod special;
 
 use std::borrow::Cow;
 use std::io;

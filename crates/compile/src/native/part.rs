@@ -5,6 +5,8 @@
 //! that the model lacks must be the linker's error and not a null pointer, so such symbols become
 //! strong. What is only asked for (`&variable`) stays weak, and is null where it is missing.
 //!
+//! Each source of a scheduler has its licence, by the same name; they become weak.
+//!
 //! Programs that the simulator never starts lose the mark that keeps them, so that the linker
 //! leaves them out with all that only they use.
 
@@ -41,7 +43,30 @@ fn changes(part: &[u8]) -> object::Result<Vec<(usize, u8)>> {
     let sections = header.sections(LE, part)?;
     let symbols = sections.symbols(LE, part, elf::SHT_SYMTAB)?;
     let mut changes = Vec::new();
+    let of_table = symbols.symbols().as_ptr() as usize - part.as_ptr() as usize;
+    let mut bind = |index: usize, symbol: &elf::Sym64<LE>, to: u8| {
+        let at = of_table + index * size_of::<elf::Sym64<LE>>() + BINDING_AT;
+        changes.push((at, to << 4 | symbol.st_type()));
+    };
+    for (index, symbol) in symbols.symbols().iter().enumerate() {
+        let section = symbols.symbol_section(LE, symbol, SymbolIndex(index))?;
+        let section = section.and_then(|section| sections.section(section).ok());
+        let name = section.map(|section| sections.section_name(LE, section)).transpose()?;
+        if name == Some(b"license") && symbol.st_bind() == elf::STB_GLOBAL {
+            bind(index, symbol, elf::STB_WEAK);
+        }
+    }
     let table = header.e_shoff(LE) as usize;
+    for section in sections.iter() {
+        let Some((calls, _)) = section.rela(LE, part)? else { continue };
+        for call in calls.iter().filter(|one| CALLS.contains(&one.r_type(LE, false))) {
+            let symbol = SymbolIndex(call.r_sym(LE, false) as usize);
+            let called = symbols.symbol(symbol)?;
+            if called.st_shndx(LE) == elf::SHN_UNDEF && called.st_bind() == elf::STB_WEAK {
+                bind(symbol.0, called, elf::STB_GLOBAL);
+            }
+        }
+    }
     for (index, section) in sections.iter().enumerate() {
         let flags = section.sh_flags(LE);
         let is_code = flags & u64::from(elf::SHF_EXECINSTR) != 0;
@@ -50,17 +75,6 @@ fn changes(part: &[u8]) -> object::Result<Vec<(usize, u8)>> {
             let at = table + index * usize::from(header.e_shentsize(LE)) + FLAGS_AT;
             let bytes = (flags & !RETAIN).to_le_bytes();
             changes.extend(bytes.into_iter().enumerate().map(|(i, byte)| (at + i, byte)));
-        }
-        let Some((calls, _)) = section.rela(LE, part)? else { continue };
-        for call in calls.iter().filter(|one| CALLS.contains(&one.r_type(LE, false))) {
-            let symbol = SymbolIndex(call.r_sym(LE, false) as usize);
-            let called = symbols.symbol(symbol)?;
-            if called.st_shndx(LE) == elf::SHN_UNDEF && called.st_bind() == elf::STB_WEAK {
-                let of_table = symbols.symbols().as_ptr() as usize - part.as_ptr() as usize;
-                let size = size_of::<elf::Sym64<LE>>();
-                let binding = elf::STB_GLOBAL << 4 | called.st_type();
-                changes.push((of_table + symbol.0 * size + BINDING_AT, binding));
-            }
         }
     }
     Ok(changes)

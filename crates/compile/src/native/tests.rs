@@ -58,6 +58,19 @@ fn knobs_and_maps_are_known() {
 }
 
 #[test]
+fn what_the_kernel_manages_in_a_value_is_known() {
+    let body = "struct inner { u32 n; struct bpf_cpumask __kptr *mask; };\
+        struct value { struct bpf_timer timer; struct inner inner; };\
+        struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 1);\
+            __type(key, u32); __type(value, struct value); } managed SEC(\".maps\");\
+        void BPF_STRUCT_OPS(managed_enqueue, struct task_struct *p, u64 flags) {\
+            u32 key = 0; if (bpf_map_lookup_elem(&managed, &key))\
+            scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, flags); }";
+    let facts = check("managed", body).unwrap_or_else(|error| panic!("{error}")).facts;
+    assert_eq!(facts.maps[0].special, [(0, 16), (24, 8)]);
+}
+
+#[test]
 fn a_kfunc_that_the_model_lacks_is_named() {
     let body = "void BPF_STRUCT_OPS(lacking_enqueue, struct task_struct *p, u64 flags) {\n\
         struct bpf_iter_css it;\nbpf_iter_css_new(&it, NULL, 0); bpf_iter_css_destroy(&it); }";

@@ -79,6 +79,7 @@ task_layout! {
     dsq = "scx.dsq" [*const u64],
     // Target queue of a direct dispatch, or `DSQ_INVALID`.
     ddsp_dsq = "scx.ddsp_dsq_id" [u64],
+    ddsp_enq_flags = "scx.ddsp_enq_flags" [u64],
     // Jiffies.
     runnable_at = "scx.runnable_at" [u64],
     tid = "scx.tid" [u64],
@@ -113,6 +114,7 @@ task_layout! {
     start_boottime = "start_boottime" [u64],
     sched_class = "sched_class" [u64],
     cgroups = "cgroups" [u64],
+    sched_task_group = "sched_task_group" [u64],
     real_cred = "real_cred" [u64],
     cred = "cred" [u64],
     // Points to the leader's `own_signal`.
@@ -120,7 +122,7 @@ task_layout! {
     thread_node = "thread_node" [[*const u8; 2]],
     // Points to `own_pid`.
     thread_pid = "thread_pid" [*const u8],
-    own_signal = "fairground_signal" [[u64; 3]],
+    own_signal = "fairground_signal" [[u64; 7]],
     own_pid = "fairground_pid" [[u64; 3]],
     real_parent = "real_parent" [*const u8],
     parent = "parent" [*const u8],
@@ -166,6 +168,7 @@ impl TaskLayout {
 pub struct SharedObjects {
     pub cgroup: u64,
     pub css_set: u64,
+    pub task_group: u64,
     pub cred: u64,
     pub pid_namespace: u64,
     /// `struct sched_class` of deadline, real-time, sched_ext and idle tasks.
@@ -174,8 +177,14 @@ pub struct SharedObjects {
 
 impl SharedObjects {
     /// Null pointers, for schedulers that are no objects.
-    const NONE: SharedObjects =
-        SharedObjects { cgroup: 0, css_set: 0, cred: 0, pid_namespace: 0, classes: [0; 4] };
+    const NONE: SharedObjects = SharedObjects {
+        cgroup: 0,
+        css_set: 0,
+        task_group: 0,
+        cred: 0,
+        pid_namespace: 0,
+        classes: [0; 4],
+    };
 
     pub fn of<'a>(named: impl Iterator<Item = (&'a str, u64)>) -> SharedObjects {
         let mut found = SharedObjects::NONE;
@@ -183,6 +192,7 @@ impl SharedObjects {
             match name {
                 "cgroup" => found.cgroup = address,
                 "css_set" => found.css_set = address,
+                "task_group" => found.task_group = address,
                 "cred" => found.cred = address,
                 "pid_namespace" => found.pid_namespace = address,
                 "dl" => found.classes[0] = address,

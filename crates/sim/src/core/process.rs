@@ -8,6 +8,9 @@ use super::memory::{TaskLayout, get, put};
 const LIVE: u32 = 0;
 const NR_THREADS: u32 = 4;
 const THREAD_HEAD: u32 = 8;
+/// And how many pointers to `struct pid` there are; that of the thread is not among them.
+const PIDS: u32 = 24;
+const PID_TYPES: u32 = 4;
 /// Of `prev` in `list_head`; `next` comes first.
 const PREV: u32 = 8;
 /// Of `numbers[0].nr` and `numbers[0].ns` in `struct pid`.
@@ -31,6 +34,9 @@ pub(super) fn join(block: *mut u8, leader: *mut u8, pid: i32, at: &TaskLayout) {
     if is_leader {
         put(head, 0, head);
         put(head, PREV, head);
+        for kind in 1..PID_TYPES {
+            put(signal, PIDS + kind * 8, block.wrapping_add(at.own_pid as usize));
+        }
     }
     let node = block.wrapping_add(at.thread_node as usize);
     let last: *mut u8 = get(head, PREV);

@@ -51,6 +51,7 @@ impl MachineState {
             put(block, at.mm, leader);
         }
         put(block, at.cgroups, at.objects.css_set);
+        put(block, at.sched_task_group, at.objects.task_group);
         put(block, at.real_cred, at.objects.cred);
         put(block, at.cred, at.objects.cred);
         process::join(block, leader, new.pid, &at);

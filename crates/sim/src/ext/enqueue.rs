@@ -47,9 +47,10 @@ impl Core {
 
     #[inline]
     pub(crate) fn direct_to(&mut self, task: TaskId, dsq_id: u64, flags: u64) {
-        let at = self.machine.arena.layout.ddsp_dsq;
+        let at = self.machine.arena.layout;
         let this = self.machine.task_mut(task);
-        put(this.memory, at, dsq_id);
+        put(this.memory, at.ddsp_dsq, dsq_id);
+        put(this.memory, at.ddsp_enq_flags, flags);
         this.ddsp_flags = flags;
     }
 

@@ -45,36 +45,18 @@ impl ArenaLibrary {
     /// The programs must be the library's.
     pub unsafe fn describe(
         &self,
-        topology: &Topology,
+        shape: &Shape,
         mut call: impl FnMut(SymbolRange, *mut u8) -> i32,
     ) -> i32 {
-        let most = |wholes: &[CpuMask], parts: &[CpuMask]| {
-            let within = |whole: &CpuMask| {
-                let first = |part: &&CpuMask| part.first().is_some_and(|cpu| whole.test(cpu));
-                parts.iter().filter(first).count() as u32
-            };
-            wholes.iter().map(within).max().unwrap_or(0)
-        };
-        let Topology { nodes, llcs, cores, .. } = topology;
-        let nr_nodes = nodes.len() as u32;
-        let mut children = [nr_nodes, most(nodes, llcs), most(llcs, cores), topology.smt, 0];
-        let failed = call(self.topology_init, children.as_mut_ptr().cast());
-        if failed != 0 {
-            return failed;
-        }
-        let all = CpuMask::from_cpus(topology.cpus, 0..topology.cpus);
-        let cpus: Vec<CpuMask> =
-            (0..topology.cpus).map(|cpu| CpuMask::from_cpus(topology.cpus, [cpu])).collect();
-        let levels: [&[CpuMask]; 5] = [&[all], nodes, llcs, cores, &cpus];
-        let each = levels.iter().flat_map(|level| level.iter().enumerate());
-        for (id, mask) in each {
-            // SAFETY: the caller's.
-            let failed = unsafe { self.add_node(mask, id as u64, &mut call) };
-            if failed != 0 {
-                return failed;
+        let mut most_children = shape.most_children;
+        let mut failed = call(self.topology_init, most_children.as_mut_ptr().cast());
+        for (id, mask) in &shape.parts {
+            if failed == 0 {
+                // SAFETY: the caller's.
+                failed = unsafe { self.add_node(mask, *id, &mut call) };
             }
         }
-        0
+        failed
     }
 
     /// A part of the machine with these CPUs.
@@ -96,5 +78,51 @@ impl ArenaLibrary {
             unsafe { place.add(index).write(*word) };
         }
         call(self.node_init, argument)
+    }
+}
+
+/// A machine as the library wants it.
+pub struct Shape {
+    /// The most nodes of a machine, caches of a node, cores of a cache, and threads of a core.
+    most_children: [u32; 5],
+    /// The machine, its nodes, caches, cores and CPUs: each with its number, level by level.
+    parts: Vec<(u64, CpuMask)>,
+}
+
+impl Shape {
+    pub fn of(topology: &Topology) -> Shape {
+        let Topology { cpus, nodes, llcs, cores, smt, .. } = topology;
+        let all = [CpuMask::from_cpus(*cpus, 0..*cpus)];
+        let single: Vec<CpuMask> = (0..*cpus).map(|cpu| CpuMask::from_cpus(*cpus, [cpu])).collect();
+        let levels: [&[CpuMask]; 5] = [&all, nodes, llcs, cores, &single];
+        let numbered = levels.iter().flat_map(|level| (0..).zip(level.iter().cloned()));
+        let most = [most_within(&all, nodes), most_within(nodes, llcs), most_within(llcs, cores)];
+        Shape { most_children: [most[0], most[1], most[2], *smt, 0], parts: numbered.collect() }
+    }
+}
+
+/// The most parts that one of the wholes has.
+fn most_within(wholes: &[CpuMask], parts: &[CpuMask]) -> u32 {
+    let within = |whole: &CpuMask| {
+        let is_in = |part: &&CpuMask| part.first().is_some_and(|cpu| whole.test(cpu));
+        parts.iter().filter(is_in).count() as u32
+    };
+    wholes.iter().map(within).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Machine;
+
+    use super::*;
+
+    #[test]
+    fn a_shape_has_every_part_once() {
+        let machine = Machine { cpus: 8, smt: 2, llcs: 2, ..Machine::default() };
+        let shape = Shape::of(&Topology::new(&machine));
+        assert_eq!(shape.most_children, [1, 2, 2, 2, 0]);
+        assert_eq!(shape.parts.len(), 1 + 1 + 2 + 4 + 8);
+        assert_eq!(shape.parts[3].0, 1);
+        assert_eq!(shape.parts[3].1.iter().collect::<Vec<_>>(), [4, 5, 6, 7]);
     }
 }

@@ -15,6 +15,7 @@
 #![allow(clippy::vec_box)]
 
 mod abi;
+mod arena_library;
 mod arguments;
 mod bpf_timers;
 mod bridge;

@@ -11,6 +11,7 @@ use compile::native::interface::{Flag, OPS_FLAGS, Support, first_refused};
 use model::{Call, CpuFacts, Knobs, Seed, When, Words};
 
 use super::abi::{MAX_LOOPS, SharedState};
+use super::arena_library::{ArenaLibrary, Shape};
 use super::callbacks::{self, Callbacks, Settings};
 use super::events::{self, Program};
 use super::fault::{CALLBACK, CALLS};
@@ -37,6 +38,7 @@ pub struct NativeScheduler {
     pub(super) callbacks: Callbacks,
     settings: Settings,
     calls: Vec<(u64, Call)>,
+    library: Option<ArenaLibrary>,
     pub(super) layout: TaskLayout,
     pub(super) simulator: This,
     pub(super) programs: Vec<Program>,
@@ -68,6 +70,7 @@ impl NativeScheduler {
             callbacks,
             settings,
             calls: set.calls,
+            library: ArenaLibrary::of(&native.facts),
             layout,
             simulator,
             programs: events::programs(native, &loaded),
@@ -97,21 +100,43 @@ impl NativeScheduler {
     /// Makes user space's calls of programs that are due; the result of the first that fails, or 0.
     pub(super) fn make_calls(&self, core: &mut Core, when: When, number: u32) -> i32 {
         let due = self.calls.iter().filter(|(_, call)| call.when == when);
-        let results = due.map(|(code, call)| {
-            let code = self.loaded.range().0 + code;
-            // SAFETY: the address is that of a function which takes one pointer, or nothing.
-            let program: unsafe extern "C" fn(*mut u8) -> i32 =
-                unsafe { std::mem::transmute(code as *const ()) };
+        for (code, call) in due {
             let mut argument = call.argument.clone();
             let before = core.machine.this_cpu;
             let last = core.machine.topology.cpus - 1;
             core.machine.this_cpu = call.on.unwrap_or(before).min(last);
-            // SAFETY: the argument has the size of the structure that the function takes.
-            let result = self.call(core, number, |_| unsafe { program(argument.as_mut_ptr()) });
+            let result = self.call_program(core, number, *code, argument.as_mut_ptr());
             core.machine.this_cpu = before;
-            result
-        });
-        results.into_iter().find(|result| *result != 0).unwrap_or(0)
+            let library = self.library.filter(|library| library.init.address == *code);
+            let result = match library {
+                Some(library) if result == 0 => self.describe_machine(core, number, &library),
+                _ => result,
+            };
+            if result != 0 {
+                return result;
+            }
+        }
+        0
+    }
+
+    fn describe_machine(&self, core: &mut Core, number: u32, library: &ArenaLibrary) -> i32 {
+        let shape = Shape::of(&core.machine.topology);
+        // SAFETY: it was found by its programs' names.
+        unsafe {
+            library.describe(&shape, |program, argument| {
+                self.call_program(core, number, program.address, argument)
+            })
+        }
+    }
+
+    /// Calls a program of the type `syscall`, given its address relative to the object.
+    fn call_program(&self, core: &mut Core, number: u32, code: u64, argument: *mut u8) -> i32 {
+        let code = self.loaded.range().0 + code;
+        // SAFETY: the address is that of a function which takes one pointer, or nothing.
+        let program: unsafe extern "C" fn(*mut u8) -> i32 =
+            unsafe { std::mem::transmute(code as *const ()) };
+        // SAFETY: the argument has the size of the structure that the function takes.
+        self.call(core, number, |_| unsafe { program(argument) })
     }
 
     /// Calls a callback. Callbacks nest: a kfunc may make the kernel call another one.

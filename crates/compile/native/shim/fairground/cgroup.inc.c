@@ -22,6 +22,8 @@ struct css_set fairground_css_set = {
 	.dfl_cgrp = &fairground_root,
 };
 
+struct task_group fairground_task_group = { .css = { .cgroup = &fairground_root, .id = 1 } };
+
 const struct cred fairground_cred;
 /* The number of the first namespace, `PROC_PID_INIT_INO`. */
 struct pid_namespace init_pid_ns = { .ns = { .inum = 0xeffffffcU } };

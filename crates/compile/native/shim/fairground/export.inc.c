@@ -11,7 +11,7 @@ struct fairground_named {
 
 #define TASK_FIELDS(F)									\
 	F(scx.slice) F(scx.dsq_vtime) F(scx.weight) F(scx.flags) F(scx.selected_cpu)	\
-	F(scx.disallow) F(scx.lazy_resched) F(scx.dsq) F(scx.ddsp_dsq_id)		\
+	F(scx.disallow) F(scx.lazy_resched) F(scx.dsq) F(scx.ddsp_dsq_id) F(scx.ddsp_enq_flags) F(sched_task_group)		\
 	F(scx.runnable_at) F(scx.tid) F(se.exec_start) F(se.sum_exec_runtime)		\
 	F(se.slice) F(se.custom_slice) F(se.load.weight) F(sched_info.pcount)		\
 	F(sched_info.run_delay) F(sched_info.last_arrival) F(sched_info.last_queued)	\
@@ -59,6 +59,7 @@ AT(scx_dispatch_q, id, 0);
 AT(signal_struct, live, 0);
 AT(signal_struct, nr_threads, 4);
 AT(signal_struct, thread_head, 8);
+AT(signal_struct, pids, 24);
 AT(pid, numbers, 8);
 AT(list_head, prev, 8);
 _Static_assert(sizeof(struct bpf_iter_scx_dsq) >= 48, "the iterator holds the simulator's");
@@ -122,7 +123,8 @@ static const struct fairground_named calls[] = { FAIRGROUND_CALLS(CALL) {} };
 
 /* What tasks point to. */
 static const struct fairground_named objects[] = {
-	{ "cgroup", (u64)&fairground_root }, { "css_set", (u64)&fairground_css_set }, { "cred", (u64)&fairground_cred },
+	{ "cgroup", (u64)&fairground_root }, { "css_set", (u64)&fairground_css_set },
+	{ "task_group", (u64)&fairground_task_group }, { "cred", (u64)&fairground_cred },
 	{ "pid_namespace", (u64)&init_pid_ns }, { "dl", (u64)&dl_sched_class },
 	{ "rt", (u64)&rt_sched_class }, { "ext", (u64)&ext_sched_class },
 	{ "idle", (u64)&idle_sched_class }, {}

@@ -29,6 +29,7 @@ struct sched_ext_entity {
 	bool lazy_resched;
 	struct scx_dispatch_q *dsq;
 	u64 ddsp_dsq_id;
+	u64 ddsp_enq_flags;
 	unsigned long runnable_at;
 	u64 tid;
 };
@@ -45,6 +46,8 @@ struct signal_struct {
 	atomic_t live;
 	int nr_threads;
 	struct list_head thread_head;
+	/* By `enum pid_type`: of the process, its group and its session alike. */
+	struct pid *pids[4];
 };
 
 struct pid {
@@ -100,6 +103,7 @@ struct task_struct {
 	u64 start_boottime;
 	const struct sched_class *sched_class;
 	struct css_set *cgroups;
+	struct task_group *sched_task_group;
 	const struct cred *real_cred;
 	const struct cred *cred;
 	/* Always null, as for tasks that have asked for no memory policy. */
@@ -110,6 +114,6 @@ struct task_struct {
 	char comm[16];
 	cpumask_t cpus_mask;
 	/* What `signal` of the leader, and `thread_pid`, point to. */
-	u64 fairground_signal[3];
+	u64 fairground_signal[7];
 	u64 fairground_pid[3];
 };

@@ -51,6 +51,8 @@ pub struct Map {
     pub name: String,
     key_size: usize,
     value_size: usize,
+    /// Offsets and sizes of what updates do not copy, see [`Fact::special`].
+    special: Vec<(u32, u32)>,
     cpus: u32,
     form: Form,
 }
@@ -110,6 +112,7 @@ impl Map {
             name: fact.name.clone(),
             key_size: fact.key_size as usize,
             value_size: fact.value_size as usize,
+            special: fact.special.clone(),
             cpus,
             form,
         });
@@ -185,8 +188,22 @@ impl Map {
             return errno::E2BIG;
         }
         // SAFETY: a value has its size on both sides; they may be the same one.
-        unsafe { std::ptr::copy(value, place, self.value_size) };
+        unsafe { self.copy(value, place) };
         0
+    }
+
+    /// Copies a value except what the kernel manages in it, which begins anew.
+    ///
+    /// # Safety
+    /// Both must have the map's value size.
+    unsafe fn copy(&self, from: *const u8, to: *mut u8) {
+        // SAFETY: the caller's; the offsets lie in the value.
+        unsafe {
+            std::ptr::copy(from, to, self.value_size);
+            for (offset, size) in &self.special {
+                to.add(*offset as usize).write_bytes(0, *size as usize);
+            }
+        }
     }
 
     /// `bpf_map_delete_elem`.
@@ -244,7 +261,7 @@ impl Map {
         };
         if is_new && !initial.is_null() {
             // SAFETY: the caller's.
-            unsafe { std::ptr::copy(initial, place, self.value_size) };
+            unsafe { self.copy(initial, place) };
         }
         self.share();
         place

@@ -16,6 +16,7 @@ fn fact(name: &str, kind: u32, max_entries: u32) -> Fact {
         max_entries,
         flags: 0,
         inner_at: None,
+        special: Vec::new(),
     }
 }
 
@@ -135,4 +136,17 @@ fn a_kind_that_the_model_lacks_is_named() {
     let refusal =
         Map::new(&fact("groups", 32, 0), 1).err().expect("cgroup storage is not modelled");
     assert!(refusal.contains("groups") && refusal.contains("32"), "{refusal}");
+}
+
+#[test]
+fn an_update_leaves_out_what_the_kernel_manages() {
+    let special = vec![(0, 4)];
+    let mut map = Map::new(&Fact { special, ..fact("managed", kinds::ARRAY, 1) }, 1)
+        .expect("the model has it");
+    let (key, value) = (0u32.to_ne_bytes(), u64::MAX.to_ne_bytes());
+    // SAFETY: the map's sizes.
+    unsafe {
+        assert_eq!(map.update(key.as_ptr(), value.as_ptr(), 0, 0), 0);
+        assert_eq!(map.lookup(key.as_ptr(), 0).cast::<u64>().read(), u64::MAX << 32);
+    }
 }
