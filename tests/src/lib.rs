@@ -10,6 +10,7 @@ use std::{env, io, thread};
 pub use page_data::page_data;
 
 pub mod chromium;
+pub mod one_cell;
 mod page_data;
 pub mod project;
 pub mod rtapp_examples;

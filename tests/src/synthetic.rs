@@ -69,26 +69,6 @@ pub fn five_thousand() -> Vec<Record> {
     records
 }
 
-/// Two contestants in one cell, with the facts that they have alike kept once, as a store does.
-pub fn one_cell(trials: u32) -> Vec<Record> {
-    let workload = workloads().remove(0);
-    let first = [0, 3].map(|contestant| record(contestant, &workload, 0, 0, 0));
-    let trial = |position: u32| {
-        let side = position as usize % 2;
-        let mut record = record([0, 3][side], &workload, 0, position / 2, position);
-        let (trial, alike) = (&mut record.trial, &first[side]);
-        trial.contestant = alike.trial.contestant.clone();
-        trial.workload = alike.trial.workload.clone();
-        trial.machine = alike.trial.machine.clone();
-        let (provenance, alike) = (&mut record.provenance, &alike.provenance);
-        provenance.kernel_facts = alike.kernel_facts.clone();
-        provenance.scheduler_before = alike.scheduler_before.clone();
-        provenance.scheduler_after = alike.scheduler_after.clone();
-        record
-    };
-    (0..trials).map(trial).collect()
-}
-
 /// Hundreds of cells, and failures with long dumps, no two alike.
 pub fn huge() -> Vec<Record> {
     let once: Vec<Record> =

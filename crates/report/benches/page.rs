@@ -59,7 +59,7 @@ fn main() {
 /// Ten times as many records of one cell: how much longer it takes.
 fn one_cell() {
     let took_ms = [10_000, 100_000].map(|trials| {
-        let records = synthetic::one_cell(trials);
+        let records = testing::one_cell::one_cell(trials);
         let options = Options::against("eevdf-7");
         let (comparing_ms, comparison) = timed(|| compare(&records, &options));
         let (writing_ms, html) = timed(|| page(&comparison, &records, &About::default()));

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use report::html::{About, page};
 use stats::{Options, compare};
-use testing::synthetic;
+use testing::one_cell::one_cell;
 
 struct Counting;
 
@@ -34,9 +34,9 @@ unsafe impl GlobalAlloc for Counting {
 static COUNTING: Counting = Counting;
 
 /// The most memory that is in use at a time, from records to the page.
-fn peak_bytes(trials: u32) -> usize {
+fn peak_bytes(trials: usize) -> usize {
     let before = LIVE.load(Ordering::Relaxed);
-    let records = synthetic::one_cell(trials);
+    let records = one_cell(trials);
     PEAK.store(LIVE.load(Ordering::Relaxed), Ordering::Relaxed);
     let options = Options { resamples: 20, ..Options::against("eevdf-7") };
     let comparison = compare(&records, &options);
@@ -47,10 +47,10 @@ fn peak_bytes(trials: u32) -> usize {
 
 #[test]
 fn a_hundred_thousand_records_of_a_cell_need_less_than_a_gibibyte() {
-    const FEW: u32 = 500;
+    const FEW: usize = 500;
     peak_bytes(FEW); // What is made once: names, tables, packed scripts.
     let (few, more) = (peak_bytes(FEW), peak_bytes(3 * FEW));
-    let each = more.saturating_sub(few) / (2 * FEW) as usize;
+    let each = more.saturating_sub(few) / (2 * FEW);
     println!("each record needs {each} bytes");
     assert!(each * 100_000 < 1 << 30, "{each} bytes a record");
 }

@@ -8,6 +8,7 @@
 //!
 //! `FUZZ_INPUTS=2000` gives each reader that many mutations, `FUZZ_SEED=7` other ones, and
 //! `FUZZ_READER=bundle` only one reader. `make fuzz MINUTES=60` goes on until the time is over.
+//! `FAIRGROUND_UNDER_TEST=target/release/fairground` reads more of them in that time.
 
 mod mutate;
 mod program;
@@ -54,6 +55,8 @@ const REPLICATE: &str = "replicate FILE --quick --blocks 2";
 const IMPORT: &str = "import FILE --store imported.db";
 const IMPORT_PARTS: &str = "import parts --store imported.db";
 const RUN_CHUNK: &str = "trial --chunk FILE --out imported.jsonl";
+const REPORT: &str = "report --store FILE -o imported.html";
+const SHARE: &str = "share --store FILE -o imported.fairground";
 const IMPORT_TRACE: &str = "import FILE -o traced.toml";
 
 const READERS: &[Reader] = &[
@@ -76,6 +79,9 @@ const READERS: &[Reader] = &[
     reader("bundle", "fairground", || vec![seeds::shared()], IMPORT),
     reader(SEALED, "fairground", || vec![seal::open(&seeds::shared())], IMPORT),
     Reader { one_of: 2, ..reader("store", "db", || vec![seeds::store()], "compare --store FILE") },
+    Reader { one_of: 4, ..reader("reported", "db", || vec![seeds::store()], REPORT) },
+    Reader { one_of: 4, ..reader("shared", "db", || vec![seeds::store()], SHARE) },
+    Reader { one_of: 4, ..reader("checked", "db", || vec![seeds::store()], "doctor store FILE") },
 ];
 
 /// The reader of what is under the seal of a shared file.
