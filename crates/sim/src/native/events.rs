@@ -17,11 +17,14 @@ pub struct Program {
     code: Code,
 }
 
+/// It takes the arguments, each in a register.
+type Plain = unsafe extern "C" fn(u64, u64, u64, u64) -> i32;
+/// It takes a pointer to the arguments.
+type OfContext = unsafe extern "C" fn(*mut u64) -> i32;
+
 enum Code {
-    /// It takes the arguments, each in a register.
-    Plain(unsafe extern "C" fn(u64, u64, u64, u64) -> i32),
-    /// It takes a pointer to them.
-    OfContext(unsafe extern "C" fn(*mut u64) -> i32),
+    Plain(Plain),
+    OfContext(OfContext),
 }
 
 /// The programs of an object that events call.
@@ -31,9 +34,9 @@ pub fn programs(native: &Native, loaded: &Loaded) -> Vec<Program> {
         // SAFETY: the place is the program's code, with the parameters that its type has.
         let code = unsafe {
             if tracer.plain {
-                Code::Plain(std::mem::transmute::<*const u8, _>(code))
+                Code::Plain(std::mem::transmute::<*const u8, Plain>(code))
             } else {
-                Code::OfContext(std::mem::transmute::<*const u8, _>(code))
+                Code::OfContext(std::mem::transmute::<*const u8, OfContext>(code))
             }
         };
         Program { event: tracer.event.clone(), code }

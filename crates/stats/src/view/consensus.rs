@@ -184,7 +184,7 @@ fn add_answers(
             definition: definition.chars().take(SHOWN).collect(),
             contestant: entry.contestant.clone(),
             baseline: baseline.clone(),
-            measure: row.measure.clone(),
+            measure: row.measure,
             unit: row.unit,
             answers: Vec::new(),
         });
