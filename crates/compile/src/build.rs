@@ -13,6 +13,8 @@ mod build_types;
 #[allow(dead_code)]
 mod clang;
 #[allow(dead_code)]
+mod complaint;
+#[allow(dead_code)]
 mod guarded;
 #[allow(dead_code)]
 mod identity;
@@ -74,6 +76,7 @@ fn build() -> Result {
         "build.rs",
         "build_types.rs",
         "clang.rs",
+        "complaint.rs",
         "guarded.rs",
         "identity.rs",
         "listing.rs",
@@ -173,7 +176,8 @@ fn gather_headers(clang: &Path, out: &Path) -> Result<PathBuf> {
     for file in files(&brought, ".h")? {
         fs::copy(&file, tree.join(file_name(&file)))?;
     }
-    fs::copy(brought.join("arch").join(clang::arch()).join("vmlinux.h"), tree.join("vmlinux.h"))?;
+    let types = fs::read_to_string(brought.join("arch").join(clang::arch()).join("vmlinux.h"))?;
+    fs::write(tree.join("vmlinux.h"), with_guards(&types))?;
     add_older_names(&tree.join("scx"))?;
     copy_tree(Path::new(OF_C), &tree.join("libc"))?;
     copy_tree(&Path::new(SCHEDULERS).join("include"), &tree.join("include"))?;
@@ -186,6 +190,37 @@ fn gather_headers(clang: &Path, out: &Path) -> Result<PathBuf> {
         fs::write(tree.join("bpf").join(name), text)?;
     }
     Ok(tree)
+}
+
+/// Lets a scheduler declare the kernel's functions itself: `FAIRGROUND_OWN_name` leaves ours out.
+fn with_guards(types: &str) -> String {
+    let mut text = String::with_capacity(types.len());
+    for line in types.lines() {
+        let name = line.strip_prefix("extern ").filter(|rest| rest.ends_with("__ksym;"));
+        match name.and_then(declared) {
+            Some(name) => {
+                text.push_str(&format!("#ifndef FAIRGROUND_OWN_{name}\n{line}\n#endif\n"));
+            }
+            None => {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+    }
+    text + GONE
+}
+
+/// Constants of released kernels that the newest has not. This flag never had an effect but a
+/// warning.
+const GONE: &str = "#ifndef SCX_OPS_HAS_CGROUP_WEIGHT\n\
+                    #define SCX_OPS_HAS_CGROUP_WEIGHT 0\n#endif\n";
+
+/// The function's name in a declaration, which may have attributes.
+fn declared(line: &str) -> Option<&str> {
+    let before = line.match_indices('(').map(|(at, _)| &line[..at]);
+    let name = |text: &'_ str| text.rfind([' ', '*', '(']).map_or(0, |at| at + 1);
+    let names = before.map(|text| &text[name(text)..]);
+    names.into_iter().find(|name| !matches!(*name, "" | "__attribute__" | "address_space"))
 }
 
 /// Lets the ecosystem's last header end with the names of older ones.
@@ -271,16 +306,15 @@ fn compile(clang: &Path, headers: &Path, file: &Path) -> Result<Vec<u8>> {
     let text = fs::read_to_string(file)?;
     let label = file_name(file);
     let source = text_of(file, &label, &text);
-    let compiled = clang::compile(clang, headers, &source).map(|(object, _)| object);
+    let compiled = clang::compile(clang, headers, &[source]).map(|(object, _)| object);
     compiled.map_err(|complaint| {
         let file = if complaint.file.is_empty() { &label } else { &complaint.file };
         format!("{file}:{}: {}", complaint.line.unwrap_or(0), complaint.message).into()
     })
 }
 
-fn text_of<'a>(file: &'a Path, label: &'a str, text: &'a str) -> clang::Text<'a> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    clang::Text { label, path: file, folder, text, may_assemble: false }
+fn text_of<'a>(file: &'a Path, label: &str, text: &str) -> clang::Text<'a> {
+    clang::Text::alone(label, file, file.parent().unwrap_or(Path::new(".")), text)
 }
 
 fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>> {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::native::{facts, make};
-use crate::{Result, clang, copy_tree, file_name, identity_of, text_of};
+use crate::{Result, complaint, copy_tree, file_name, identity_of, text_of};
 
 const SHIM: &str = "native/shim";
 
@@ -119,7 +119,7 @@ pub fn write_natives(clang: &Path, headers: &Path, schedulers: &[PathBuf], out: 
         let text = fs::read_to_string(file)?;
         let label = file_name(file);
         let source = text_of(file, &label, &text);
-        let (object, _) = make::object(clang, headers, &source).map_err(explained)?;
+        let (object, _) = make::object(clang, headers, &[source]).map_err(explained)?;
         let twin = fs::read(out.join(format!("{name}.bpf.o")))?;
         let facts = facts::facts(&twin, &object).map_err(|error| format!("{label}: {error}"))?;
         fs::write(out.join(format!("{name}.so")), &object)?;
@@ -132,7 +132,7 @@ pub fn write_natives(clang: &Path, headers: &Path, schedulers: &[PathBuf], out: 
     Ok(())
 }
 
-fn explained(complaint: clang::Complaint) -> String {
+fn explained(complaint: complaint::Complaint) -> String {
     let line = complaint.line.unwrap_or(0);
     format!("{}:{line}: not for the simulator: {}", complaint.file, complaint.message)
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Running clang: the same way for the build script and at run time.
 
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
+use std::sync::Mutex;
 
-use libbpf_rs::Linker;
+use libbpf_rs::{Linker, PrintLevel, set_print};
 
-use crate::{guarded, listing, scan};
+use crate::complaint::{Complaint, OURS};
+use crate::{guarded, listing};
 
 /// The oldest clang that is accepted: older ones lose the upper half of 64-bit enumerators.
 pub const OLDEST: u32 = 16;
@@ -29,59 +30,44 @@ pub const FLAGS: &[&str] = &[
     "-fdebug-compilation-dir=.",
 ];
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Complaint {
-    /// The file that it is about, as the compiler names it; empty when it is about none.
-    pub file: String,
-    pub line: Option<u32>,
-    /// The message, and the compiler's notes on the lines below.
-    pub message: String,
-    /// Nothing is wrong: somebody asked for the end.
-    pub interrupted: bool,
-    /// The text asks for a file that it may not have, whichever machine it is compiled for.
-    pub refused: bool,
-}
-
-impl Complaint {
-    pub fn about_nothing(message: String) -> Complaint {
-        Complaint { message, ..Complaint::default() }
-    }
-
-    /// A compiler that was not run to its end.
-    pub fn not_run(clang: &Path, error: &io::Error) -> Complaint {
-        let name = clang.display();
-        match error.kind() {
-            io::ErrorKind::Interrupted => {
-                Complaint { interrupted: true, ..Complaint::about_nothing("interrupted".into()) }
-            }
-            io::ErrorKind::TimedOut => {
-                Complaint::about_nothing(format!("{name} {}", guarded::too_long()))
-            }
-            _ => Complaint::about_nothing(format!("{name} does not run: {error}")),
-        }
-    }
-
-    /// A compiler that ended with an error, or was ended.
-    pub fn failed(clang: &Path, output: &Output) -> Complaint {
-        match guarded::stopped_by(output) {
-            Some(why) => Complaint::about_nothing(format!("{} {why}", clang.display())),
-            None => about_files(complaint(&String::from_utf8_lossy(&output.stderr))),
-        }
-    }
-}
-
 /// A source text and its place.
 pub struct Text<'a> {
-    /// What objects call it: the file's name without a folder, so that they are the same wherever
-    /// it lies.
-    pub label: &'a str,
+    /// What objects call it: the file's name as seen from the scheduler's folder, so that they are
+    /// the same wherever it lies.
+    pub label: String,
     /// What messages call it.
-    pub path: &'a Path,
+    pub path: PathBuf,
+    pub text: String,
     /// Where `#include "…"` looks first.
+    pub beside: PathBuf,
+    /// The scheduler's folder, where it looks next.
     pub folder: &'a Path,
-    pub text: &'a str,
+    /// Folders of headers that are the scheduler's own.
+    pub folders: &'a [PathBuf],
+    /// What the compiler may read of the scheduler's.
+    pub root: &'a Path,
+    /// Macros, as `NAME=VALUE`.
+    pub definitions: &'a [String],
     /// Whether it may hold assembler, which is looked through then.
     pub may_assemble: bool,
+}
+
+impl<'a> Text<'a> {
+    /// A text that includes what lies in this folder: for the build script and tests.
+    #[allow(dead_code)]
+    pub fn alone(label: &str, path: &Path, folder: &'a Path, text: &str) -> Text<'a> {
+        Text {
+            label: label.into(),
+            path: path.into(),
+            text: text.into(),
+            beside: folder.into(),
+            folder,
+            folders: &[],
+            root: folder,
+            definitions: &[],
+            may_assemble: false,
+        }
+    }
 }
 
 /// The compiler: `BPF_CLANG`, else the newest of the versioned names, else `clang` if it is new
@@ -132,21 +118,38 @@ pub fn version(clang: &str) -> Option<u32> {
     rest.split('.').next()?.parse().ok()
 }
 
-/// Compiles one text to a BPF object without DWARF but with BTF. Also says which files were read.
+/// Compiles texts to one BPF object without DWARF but with BTF. Also says which files were read.
 pub fn compile(
     clang: &Path,
     headers: &Path,
-    source: &Text,
+    units: &[Text],
 ) -> Result<(Vec<u8>, Vec<PathBuf>), Complaint> {
     let scratch = scratch()?;
-    let raw = scratch.path().join("raw.o");
-    let call = Call { clang, headers, source, flags: FLAGS, folders: &[".", "bpf-compat"] };
-    let read = call.object(&raw)?;
-    let object = strip(&raw, &scratch.path().join("linked.o")).map_err(|error| {
-        Complaint::about_nothing(format!("libbpf cannot link the object: {error}"))
-    })?;
+    let (mut raw, mut read) = (Vec::new(), Vec::new());
+    for (number, source) in units.iter().enumerate() {
+        let object = scratch.path().join(format!("raw{number}.o"));
+        let call = Call { clang, headers, source, flags: FLAGS, folders: FOLDERS };
+        read.extend(call.object(&object)?);
+        raw.push(object);
+    }
+    let object = link(&raw, &scratch.path().join("linked.o"))?;
     Ok((object, read))
 }
+
+/// Which files the preprocessor reads for a kernel's objects of these texts.
+pub fn read(clang: &Path, headers: &Path, units: &[Text]) -> Result<Vec<PathBuf>, Complaint> {
+    let scratch = scratch()?;
+    let to = scratch.path().join("text");
+    let mut read = Vec::new();
+    for source in units {
+        let call = Call { clang, headers, source, flags: FLAGS, folders: FOLDERS };
+        read.extend(call.output(&["-E"], &to)?);
+    }
+    Ok(read)
+}
+
+/// Folders of our headers for kernels' objects.
+const FOLDERS: &[&str] = &[".", "bpf-compat"];
 
 pub fn scratch() -> Result<tempfile::TempDir, Complaint> {
     tempfile::tempdir()
@@ -183,15 +186,20 @@ impl Call<'_> {
         if self.source.may_assemble {
             self.check_listing(object)?;
         }
-        let rules = object.with_extension("d");
-        let mut command = self.command();
-        command.args(["-c", "-fintegrated-as", "-MD", "-MT", "object", "-MF"]).arg(&rules);
-        self.run(command, object)?;
-        let read = read_files(&std::fs::read_to_string(rules).unwrap_or_default());
+        let read = self.output(&["-c", "-fintegrated-as"], object)?;
         if !self.source.may_assemble && read.iter().any(|file| file.ends_with(ASSEMBLING)) {
             self.check_listing(object)?;
         }
         Ok(read)
+    }
+
+    /// Writes a file in a folder for this call. Says which files were read.
+    fn output(&self, arguments: &[&str], to: &Path) -> Result<Vec<PathBuf>, Complaint> {
+        let rules = to.with_extension("d");
+        let mut command = self.command();
+        command.args(arguments).args(["-MD", "-MT", "object", "-MF"]).arg(&rules);
+        self.run(command, to)?;
+        Ok(read_files(&std::fs::read_to_string(rules).unwrap_or_default()))
     }
 
     /// Looks through what an assembler would get. Only one that is a program of its own gets the
@@ -214,20 +222,28 @@ impl Call<'_> {
         command.args(["--no-default-config", "-nostdinc"]);
         command.arg("-fno-crash-diagnostics").args(self.flags);
         command.arg(format!("-D__TARGET_ARCH_{}", arch()));
+        command.arg("-iquote").arg(absolute(&self.source.beside));
         command.arg("-iquote").arg(&folder);
-        for part in self.folders.iter().chain(&["libc"]) {
-            command.arg("-I").arg(if *part == "." { headers.clone() } else { headers.join(part) });
+        let ours = |part: &str| match part {
+            "." => headers.clone(),
+            part => headers.join(part),
+        };
+        // The simulator's headers stand before the scheduler's, ours and those of C behind them.
+        let own = self.source.folders.iter().map(|own| absolute(own));
+        let (first, last) = match self.folders {
+            [first @ "native", rest @ ..] => (Some(ours(first)), rest),
+            all => (None, all),
+        };
+        let last = last.iter().chain(&["libc"]).map(|part| ours(part));
+        for place in first.into_iter().chain(own).chain(last) {
+            command.arg("-I").arg(place);
         }
+        command.args(self.source.definitions.iter().map(|definition| format!("-D{definition}")));
         // Debugging information and the verifier's log name the same paths on every host.
         // Compilers disagree which of two maps counts where both match, so they never do.
         command.arg(format!("-ffile-prefix-map={}={HEADERS_NAME}", headers.display()));
         if !folder.starts_with(&headers) {
             command.arg(format!("-ffile-prefix-map={}/=", folder.display()));
-        }
-        // That header declares the kernel's functions itself, also where vmlinux.h comes before it.
-        let includes = scan::includes(self.source.text);
-        if includes.iter().any(|include| include.name == "scx/common.bpf.h") {
-            command.arg("-DBPF_NO_KFUNC_PROTOTYPES=");
         }
         command.args(["-x", "c", "-"]);
         command
@@ -237,8 +253,9 @@ impl Call<'_> {
     fn run(&self, mut command: Command, to: &Path) -> Result<(), Complaint> {
         let Call { clang, headers, source, .. } = *self;
         let folder = absolute(source.folder);
+        let root = absolute(source.root);
         let scratch = to.parent().unwrap_or(Path::new("."));
-        let reach = guarded::reach(clang, &[&absolute(headers), &folder], scratch);
+        let reach = guarded::reach(clang, &[&absolute(headers), &root], scratch);
         let not_run = |error| Complaint::not_run(clang, &error);
         // A text from a pipe finds `#include "…"` first in the folder where clang runs.
         let nowhere = tempfile::tempdir_in(scratch).map_err(not_run)?;
@@ -254,21 +271,30 @@ impl Call<'_> {
         if output.status.success() {
             return Ok(());
         }
-        let shown = source.path.parent().unwrap_or(Path::new("")).join("").display().to_string();
+        let name = |path: &Path| path.join("").display().to_string();
         let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.replace(&folder.join("").display().to_string(), &shown);
+        let said = said.replace(&name(&folder), &name(&source.shown_folder()));
+        let said = said.replace(&name(&absolute(headers)), OURS);
         output.stderr = said.lines().flat_map(|line| source.with_path(line)).collect();
         Err(Complaint::failed(clang, &output))
     }
 }
 
 impl Text<'_> {
+    /// The scheduler's folder as messages name it.
+    fn shown_folder(&self) -> PathBuf {
+        let inner = Path::new(&self.label).components().count();
+        self.path.ancestors().nth(inner).unwrap_or(Path::new("")).to_owned()
+    }
+
     /// A line of the compiler's or the linker's, with the text's path in place of its label.
     fn with_path(&self, line: &str) -> Vec<u8> {
-        let rest = line.strip_prefix(self.label).filter(|rest| rest.starts_with(':'));
+        let from = "In file included from ";
+        let (before, line) = line.strip_prefix(from).map_or(("", line), |rest| (from, rest));
+        let rest = line.strip_prefix(self.label.as_str()).filter(|rest| rest.starts_with(':'));
         match rest {
-            Some(rest) => format!("{}{rest}\n", self.path.display()).into_bytes(),
-            None => format!("{line}\n").into_bytes(),
+            Some(rest) => format!("{before}{}{rest}\n", self.path.display()).into_bytes(),
+            None => format!("{before}{line}\n").into_bytes(),
         }
     }
 }
@@ -278,12 +304,37 @@ pub fn absolute(folder: &Path) -> PathBuf {
     std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
 }
 
-/// libbpf's linker leaves the DWARF out, which libbpf does not need and which names local paths.
-fn strip(raw: &Path, linked: &Path) -> Result<Vec<u8>, String> {
-    let mut linker = Linker::new(linked).map_err(|error| error.to_string())?;
-    linker.add_file(raw).map_err(|error| error.to_string())?;
-    linker.link().map_err(|error| error.to_string())?;
-    std::fs::read(linked).map_err(|error| error.to_string())
+/// Links objects as `bpftool gen object` does. libbpf's linker leaves the DWARF out, which libbpf
+/// does not need and which names local paths.
+fn link(raw: &[PathBuf], linked: &Path) -> Result<Vec<u8>, Complaint> {
+    let (made, heard) = listening(|| -> Result<Vec<u8>, String> {
+        let mut linker = Linker::new(linked).map_err(|error| error.to_string())?;
+        for object in raw {
+            linker.add_file(object).map_err(|error| error.to_string())?;
+        }
+        linker.link().map_err(|error| error.to_string())?;
+        std::fs::read(linked).map_err(|error| error.to_string())
+    });
+    made.map_err(|error| {
+        let words = if heard.is_empty() { error } else { heard.trim().replace("libbpf: ", "") };
+        Complaint::about_nothing(format!("libbpf cannot link its sources: {words}"))
+    })
+}
+
+/// What libbpf says meanwhile is not printed.
+pub fn listening<T>(work: impl FnOnce() -> T) -> (T, String) {
+    let _alone = LINKING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let before = set_print(Some((PrintLevel::Warn, hear)));
+    let made = work();
+    set_print(before);
+    (made, HEARD.lock().map(|mut heard| std::mem::take(&mut *heard)).unwrap_or_default())
+}
+
+static LINKING: Mutex<()> = Mutex::new(());
+static HEARD: Mutex<String> = Mutex::new(String::new());
+
+fn hear(_: PrintLevel, words: String) {
+    let _ = HEARD.lock().map(|mut heard| heard.push_str(&words));
 }
 
 /// The kernel's name of this program's architecture.
@@ -296,45 +347,6 @@ pub fn arch() -> &'static str {
         "s390x" => "s390",
         other => other,
     }
-}
-
-/// The number of lines of clang's messages that are kept.
-const KEPT_LINES: usize = 12;
-
-/// Reads clang's diagnostics: the first error gives file and line; the other lines follow it.
-pub fn complaint(stderr: &str) -> Complaint {
-    let errors: Vec<&str> = stderr.lines().filter(|line| is_diagnostic(line)).collect();
-    let Some(first) = errors.first() else {
-        return Complaint::about_nothing(format!("clang: {}", stderr.trim()));
-    };
-    let (place, message) = first.split_once("error: ").unwrap_or(("", first));
-    let mut parts = place.trim_end_matches(['f', 'a', 't', 'l', ' ', ':']).rsplitn(3, ':');
-    let (_column, line, file) = (parts.next(), parts.next(), parts.next());
-    let mut message = message.to_owned();
-    for further in errors.iter().skip(1).take(KEPT_LINES) {
-        message.push_str(&format!("\n{further}"));
-    }
-    Complaint {
-        file: file.unwrap_or_default().into(),
-        line: line.and_then(|line| line.parse().ok()),
-        refused: message.contains("' file not found"),
-        message,
-        interrupted: false,
-    }
-}
-
-/// Says what to write instead where the compiler was kept from a file, which a macro has named.
-fn about_files(mut complaint: Complaint) -> Complaint {
-    if complaint.message.contains("Permission denied") {
-        complaint.refused = true;
-        complaint.message += ": it lies outside the scheduler's folder; copy it there";
-    }
-    complaint
-}
-
-/// A line with an error of its own; notes, warnings and the count at the end are not.
-fn is_diagnostic(line: &str) -> bool {
-    line.contains("error: ")
 }
 
 #[cfg(test)]
@@ -357,32 +369,5 @@ mod tests {
         assert_ne!(stamp("two", "1"), first);
         assert_ne!(stamp("one", "newer"), first);
         assert_eq!(stamp_of(Vec::new()), None);
-    }
-
-    #[test]
-    fn the_first_error_decides_the_place() {
-        let said = "In file included from ./a.bpf.c:3:\n\
-                    ./a.bpf.c:17:2: warning: unused variable 'x' [-Wunused-variable]\n\
-                    ./a.bpf.c:21:9: error: use of undeclared identifier 'wieght'\n\
-                    ./a.bpf.c:30:1: error: expected '}'\n\
-                    1 warning and 2 errors generated.\n";
-        let found = complaint(said);
-        assert_eq!((found.file.as_str(), found.line), ("./a.bpf.c", Some(21)));
-        assert!(found.message.starts_with("use of undeclared identifier 'wieght'\n"));
-        assert!(found.message.contains("a.bpf.c:30:1"), "{}", found.message);
-    }
-
-    #[test]
-    fn a_missing_header_is_a_fatal_error_with_a_line() {
-        let found = complaint("x/alt.bpf.c:4:10: fatal error: 'nothing.h' file not found\n");
-        assert_eq!((found.file.as_str(), found.line), ("x/alt.bpf.c", Some(4)));
-        assert_eq!(found.message, "'nothing.h' file not found");
-    }
-
-    #[test]
-    fn words_without_a_place_are_kept() {
-        let found = complaint("error: unable to create target: 'bpf'\n");
-        assert_eq!((found.file.as_str(), found.line), ("", None));
-        assert!(found.message.contains("unable to create target"));
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The identity of a scheduler's exact bytes, and of what it includes.
 
-use crate::scan;
+use crate::scan::{self, Include};
 
 /// The identity of a scheduler: of its text under this name, and of what [`included`] finds, so
 /// that a changed header is noticed.
@@ -14,38 +14,45 @@ pub fn identity(name: &str, text: &str, included: &[(String, String)]) -> String
 /// of inclusion. Names are relative to the scheduler's folder: what `include/a.h` includes as `b.h`
 /// is `include/b.h`, or else `b.h`.
 pub fn included(text: &str, read: &dyn Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+    let find = |folder: &str, include: &Include| {
+        let mut places = places(folder, &include.name).into_iter().filter(|_| include.quoted);
+        places.find_map(|name| Some((name.clone(), read(&name)?)))
+    };
     let mut found = Vec::new();
-    include(text, "", read, &mut found);
+    follow(text, "", &find, &mut found);
     found
 }
 
-fn include(
-    text: &str,
-    folder: &str,
-    read: &dyn Fn(&str) -> Option<String>,
-    all: &mut Vec<(String, String)>,
-) {
-    let quoted = scan::includes(text).into_iter().filter(|include| include.quoted);
-    for name in quoted.map(|include| include.name) {
-        let beside = plain(&format!("{folder}{name}"));
-        let found = read(&beside).map(|text| (beside, text));
-        let elsewhere = || {
-            let name = plain(&name);
-            Some((name.clone(), read(&name)?))
-        };
-        let Some((name, included)) = found.or_else(elsewhere) else { continue };
+/// Finds what a text in this folder includes: its name and its text.
+pub type Find<'a> = dyn Fn(&str, &Include) -> Option<(String, String)> + 'a;
+
+/// Adds what a text in a folder includes, and what that includes, in the order of inclusion.
+pub fn follow(text: &str, folder: &str, find: &Find, all: &mut Vec<(String, String)>) {
+    for include in scan::includes(text) {
+        let Some((name, included)) = find(folder, &include) else { continue };
         if all.iter().any(|(seen, _)| *seen == name) {
             continue;
         }
-        let folder = name.rfind('/').map_or("", |at| &name[..=at]).to_owned();
+        let folder = folder_of(&name).to_owned();
         all.push((name, included.clone()));
-        include(&included, &folder, read, all);
+        follow(&included, &folder, find, all);
     }
+}
+
+/// Where a quoted name is looked for first: beside the text that includes it, and in the
+/// scheduler's folder.
+pub fn places(folder: &str, name: &str) -> [String; 2] {
+    [plain(&format!("{folder}{name}")), plain(name)]
+}
+
+/// The folder of a name, with its `/`; empty for the scheduler's own.
+pub fn folder_of(name: &str) -> &str {
+    name.rfind('/').map_or("", |at| &name[..=at])
 }
 
 /// The one spelling of a path: without `.`, and with `..` at its beginning only. A file that
 /// includes itself in another spelling would else be another file for ever.
-fn plain(path: &str) -> String {
+pub fn plain(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
         match parts.last() {

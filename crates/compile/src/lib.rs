@@ -8,16 +8,20 @@
 //! What is not here: loading. See the `live` crate.
 
 mod clang;
+mod complaint;
 mod guarded;
 mod header;
 mod identity;
 mod job;
+mod layout;
 mod listing;
 pub mod native;
 mod object;
+mod own_files;
 mod refusal;
 mod scan;
 mod source;
+mod texts;
 mod toolkit;
 pub mod variables;
 
@@ -35,11 +39,12 @@ mod embedded {
     include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 }
 
-use job::Job;
+use job::{For, Job};
 
 pub use header::{Header, Lineage};
 pub use object::{Compiled, OBJECTS_VARIABLE, find_object, write_object};
 pub use source::{Source, builtin, files, is_builtin, is_path, resolve, unpack};
+pub use texts::other_name;
 
 /// Why a scheduler could not be compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,14 +94,21 @@ pub fn compile(source: &Source) -> Result<Compiled, CompileError> {
 }
 
 fn run_clang(source: &Source) -> Result<Vec<u8>, CompileError> {
-    let job = Job::new(source)?;
-    let (object, read) = clang::compile(&job.clang, &job.headers, &job.text())
-        .map_err(|complaint| job.error(complaint))?;
+    let mut job = Job::new(source, For::Kernels)?;
+    let mut made = clang::compile(&job.clang, &job.headers, &job.units());
+    // The values of the kernel's constants are not known before it runs, except these.
+    if made.as_ref().is_err_and(|complaint| complaint.message.starts_with(NOT_CONSTANT)) {
+        job.with_constants();
+        made = clang::compile(&job.clang, &job.headers, &job.units());
+    }
+    let (object, read) = made.map_err(|complaint| job.error(complaint))?;
     job.check_read(&read)?;
-    refusal::check_unread(source, job.texts(), &read)?;
     refusal::check_licence(source, &object)?;
     Ok(object)
 }
+
+/// What clang says of a variable that begins with a number of the running kernel.
+const NOT_CONSTANT: &str = "initializer element is not a compile-time constant";
 
 /// Why schedulers' files cannot be compiled here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

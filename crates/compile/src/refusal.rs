@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use object::{Object, ObjectSection};
 
 use crate::scan::{self, Include};
-use crate::{CompileError, Source, source};
+use crate::{CompileError, Source, own_files, source};
 
 /// Words that read a file, or look whether there is one, without an include.
 const READING: &[(&str, &str)] = &[
@@ -50,43 +50,23 @@ pub fn check_read(
     }
 }
 
-/// Refuses a scheduler's own text that was not read.
-///
-/// # Errors
-/// There is one: it would be published with the scheduler.
-pub fn check_unread(source: &Source, texts: &Path, read: &[PathBuf]) -> Result<(), CompileError> {
-    let read: Vec<PathBuf> = read.iter().map(|path| real(path)).collect();
-    let is_own = |(name, text): &&(String, String)| source::brought(name).as_ref() != Some(text);
-    let mut own = source.included.iter().filter(is_own);
-    match own.find(|(name, _)| !read.contains(&real(&texts.join(name)))) {
-        Some((name, _)) => {
-            let message = format!(
-                "#include {name:?} stands below a condition that never holds, and would be \
-                 published with the scheduler: take it away"
-            );
-            Err(CompileError::new(&source.path, message))
-        }
-        None => Ok(()),
-    }
-}
-
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// What to write instead of an include that the compiler has not found.
-pub fn not_found(source: &Source, file: &Path, message: &str) -> Option<String> {
+pub fn not_found(source: &Source, message: &str) -> Option<String> {
     let (before, rest) = message.split_once('\'')?;
     let name = rest.split_once("' file not found")?.0;
-    let folders = [source::folder(source), file.parent().unwrap_or(Path::new("")).to_owned()];
-    if folders.iter().any(|folder| source::inside(folder, Path::new(name)).is_some()) {
+    if own_files::may_be_included(&source::folder(source).join(name)) {
         return Some(format!(
             "{before}{name} is included in a roundabout way: write #include \"…\" with its name"
         ));
     }
     Some(format!(
         "{before}'{name}' file not found: Fairground brings vmlinux.h, the headers of scx and \
-         libbpf, and of C {}; copy others beside the scheduler and write #include \"…\"",
+         libbpf, and of C {}, and looks beside the scheduler and in the folders `include` there \
+         and above; copy others beside the scheduler and write #include \"…\"",
         OF_C.join(", ")
     ))
 }
@@ -117,27 +97,28 @@ fn check_text(source: &Source, folder: &Path, name: &str, text: &str) -> Result<
     Ok(())
 }
 
-/// Why a file must not be included; `None`: it may.
+/// Why a file must not be included; `None`: it may, or it is not there.
 fn why_not(folder: &Path, beside: &Path, include: &Include) -> Option<String> {
     let name = Path::new(&include.name);
-    if !include.quoted {
-        let climbs = name.is_absolute() || name.components().any(|c| c == Component::ParentDir);
-        return climbs.then(|| outside(&include.name));
-    }
-    if name.is_absolute() {
-        return Some(outside(&include.name));
-    }
+    let is_there = |place: &PathBuf| folder.join(place).symlink_metadata().is_ok();
     let places = [beside.join(name), name.to_owned()];
-    let found = places.iter().find(|place| folder.join(place).symlink_metadata().is_ok());
-    let Some(place) = found else {
-        // Not beside the scheduler; it may be one of ours, which have plain names.
-        return places
-            .iter()
-            .all(|place| source::flat(place).is_none())
-            .then(|| outside(&include.name));
-    };
-    let Some(real) = source::inside(folder, place) else { return Some(outside(&include.name)) };
-    (!real.is_file()).then(|| format!("{:?} is no file with text: include a header", include.name))
+    if name.is_absolute() || !include.quoted {
+        let climbs = name.components().any(|c| c == Component::ParentDir);
+        let is_header = own_files::may_be_included(name) || !is_there(&places[1]);
+        return (name.is_absolute() || climbs && !is_header).then(|| outside(&include.name));
+    }
+    let path = folder.join(places.iter().find(|place| is_there(place))?);
+    if own_files::may_be_included(&path) {
+        return None;
+    }
+    let is_inside = path.canonicalize().is_ok_and(|real| {
+        real.starts_with(folder.canonicalize().unwrap_or_else(|_| folder.to_owned()))
+    });
+    Some(if is_inside {
+        format!("{:?} is no file with text that ends in .h or .c: include a header", include.name)
+    } else {
+        outside(&include.name)
+    })
 }
 
 fn outside(name: &str) -> String {

@@ -9,20 +9,90 @@ pub struct Include {
     pub name: String,
     /// Whether the name is in quotation marks, and not in angle brackets.
     pub quoted: bool,
+    /// Whether it stands below a condition, besides the guard of a whole header.
+    pub conditional: bool,
 }
 
 pub fn includes(text: &str) -> Vec<Include> {
-    code(text).into_iter().filter_map(|(line, code)| include(line, &code)).collect()
+    let lines = code(text);
+    let guard = u32::from(is_guarded(&lines));
+    let (mut depth, mut found) = (0_u32, Vec::new());
+    for (line, code) in lines {
+        let word = directive(&code).unwrap_or_default();
+        if word.starts_with("if") {
+            depth += 1;
+        } else if word.starts_with("endif") {
+            depth = depth.saturating_sub(1);
+        }
+        found.extend(include(line, &code, depth > guard));
+    }
+    found
 }
 
-fn include(line: u32, code: &str) -> Option<Include> {
+/// Whether a header begins with `#ifndef X` and `#define X`.
+fn is_guarded(lines: &[(u32, String)]) -> bool {
+    let mut code = lines.iter().filter(|(_, code)| !code.trim().is_empty());
+    let mut word = |name| {
+        let rest = directive(&code.next()?.1)?.strip_prefix(name)?.trim();
+        Some(rest.split_whitespace().next().unwrap_or_default().to_owned())
+    };
+    word("ifndef").is_some_and(|name| word("define") == Some(name))
+}
+
+/// The functions that a text declares as the kernel's, or defines to be inlined.
+pub fn declared_functions(text: &str) -> Vec<String> {
+    let all: String = code(text).into_iter().map(|(_, code)| code + "\n").collect();
+    let mut found = Vec::new();
+    for (at, _) in all.match_indices("__ksym") {
+        let start = all[..at].rfind([';', '}', '#']).map_or(0, |start| start + 1);
+        found.extend(all[start..at].split('(').map(last_word));
+    }
+    for (at, _) in all.match_indices("inline ") {
+        found.extend(all[at..].split('(').next().map(last_word));
+    }
+    found.retain(|name| !name.is_empty());
+    found
+}
+
+fn last_word(text: &str) -> String {
+    let text = text.trim_end();
+    text[text.rfind(|c| !is_of_word(c)).map_or(0, |start| start + 1)..].to_owned()
+}
+
+fn is_of_word(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_'
+}
+
+/// The text with another word in the place of each of these words.
+pub fn with_words(text: &str, words: &[(&str, &str)]) -> String {
+    let mut changed = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(is_of_word) {
+        let end = rest[start..].find(|c| !is_of_word(c)).map_or(rest.len(), |end| start + end);
+        let word = &rest[start..end];
+        changed.push_str(&rest[..start]);
+        changed.push_str(words.iter().find(|(old, _)| *old == word).map_or(word, |(_, new)| new));
+        rest = &rest[end..];
+    }
+    changed + rest
+}
+
+/// Whether a call of this function, without arguments, is used as a value somewhere in a text.
+pub fn has_value_of(text: &str, function: &str) -> bool {
+    let all: String = code(text).into_iter().map(|(_, code)| code + "\n").collect();
+    let before = |at: usize| all[..at].trim_end().chars().next_back();
+    let mut calls = all.match_indices(function).map(|(at, _)| before(at));
+    calls.any(|before| before.is_some_and(|c| !";{})".contains(c) && !c.is_alphanumeric()))
+}
+
+fn include(line: u32, code: &str, conditional: bool) -> Option<Include> {
     const WORDS: [&str; 4] = ["include_next", "include", "import", "__include_macros"];
     let rest = directive(code)?;
     let name = WORDS.iter().find_map(|word| rest.strip_prefix(word))?.trim_start();
     let quoted = name.starts_with('"');
     let end = if quoted { '"' } else { '>' };
     let name = name.strip_prefix(['"', '<'])?.split(end).next()?;
-    Some(Include { line, name: name.to_owned(), quoted })
+    Some(Include { line, name: name.to_owned(), quoted, conditional })
 }
 
 /// What follows the `#` of a directive.
@@ -144,6 +214,33 @@ mod tests {
         let text = "/*\n#include \"a\"\n*/\n#if 0\n#if X\n#endif\n#include \"b\"\n#else\n\
                     #include \"c\"\n#endif\n// #include \"d\"\nchar *s = \"/*\";\n#include \"e\"\n";
         assert_eq!(names(text), [(9, "c".to_owned()), (13, "e".to_owned())]);
+    }
+
+    #[test]
+    fn conditions_are_told_from_a_header_s_guard() {
+        let text = "// x\n#ifndef A\n#define A 1\n#include \"a\"\n#ifdef B\n#include \"b\"\n\
+                    #endif\n#include \"c\"\n#endif\n";
+        let conditional = |text| -> Vec<bool> {
+            includes(text).into_iter().map(|include| include.conditional).collect()
+        };
+        assert_eq!(conditional(text), [false, true, false]);
+        assert_eq!(conditional("#ifndef A\n#include \"a\"\n#endif\n"), [true]);
+    }
+
+    #[test]
+    fn declarations_of_kfuncs_are_found() {
+        let text = "extern void a(u64 (*f)(int)) __ksym;\n\
+                    int b(struct t *p,\n\tint c) __weak __ksym;\n// void d(void) __ksym;\n";
+        assert!(["a", "b"].iter().all(|name| declared_functions(text).contains(&(*name).into())));
+        assert!(!declared_functions(text).contains(&"d".into()));
+        assert!(declared_functions("static inline bool e(u64 x)\n{").contains(&"e".into()));
+        assert_eq!(with_words("a(ab, a)", &[("a", "b")]), "b(ab, b)");
+    }
+
+    #[test]
+    fn a_value_is_told_from_a_statement() {
+        assert!(has_value_of("x += f();", "f(") && has_value_of("if (f() > 1)", "f("));
+        assert!(!has_value_of("{ f(); f(); }", "f(") && !has_value_of("if (x)\n\tf();", "f("));
     }
 
     #[test]

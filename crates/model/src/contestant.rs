@@ -67,9 +67,9 @@ impl SchedulerChoice {
         settings.iter().chain(knobs).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// Whether it is a file that the user named by its path, and not a built-in one.
+    /// Whether it is a file, or a folder, that the user named by its path, and not a built-in one.
     pub fn is_own_file(&self) -> bool {
-        matches!(self, SchedulerChoice::File { file, .. } if file.ends_with(".bpf.c"))
+        matches!(self, SchedulerChoice::File { file, .. } if file.ends_with(".bpf.c") || file.contains('/'))
     }
 
     /// Whether it needs `CONFIG_SCHED_CLASS_EXT`.

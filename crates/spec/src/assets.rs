@@ -143,6 +143,17 @@ pub fn note_shadowed_by_file(kind: Kind, name: &str, text: &str) {
     note_shadowed(kind.noun(), name, kind.option(), text, &own_files(kind, name));
 }
 
+/// Notes which files outside its folder a scheduler is made of, too.
+pub fn note_outside(scheduler: &str, names: &[&str]) {
+    const MOST: usize = 3;
+    if !names.is_empty() {
+        let first = names[..names.len().min(MOST)].join(", ");
+        let more = names.len().saturating_sub(MOST);
+        let them = if more == 0 { first } else { format!("{first} and {more} more") };
+        note(&format!("note: scheduler {scheduler} includes files outside its folder: {them}"));
+    }
+}
+
 /// Notes that a name means what is built in, if one of the files has the same name and another
 /// text. `option` is what a path of that file is written behind.
 pub fn note_shadowed(noun: &str, name: &str, option: &str, text: &str, files: &[PathBuf]) {

@@ -91,11 +91,16 @@ pub fn all(
     Ok(all)
 }
 
-/// The path of a contestant's file.
+/// The path of a contestant's first file, or of its folder.
 fn place(contestant: &Contestant, base: &Path) -> PathBuf {
     match &contestant.scheduler {
         SchedulerChoice::File { file, .. } if assets::is_path(file) || file.ends_with(ENDING) => {
-            let path = base.join(file);
+            let all_files = file.split('+').all(|part| part.ends_with(ENDING));
+            let first = file.split('+').next().filter(|_| all_files).unwrap_or(file);
+            let path = base.join(first);
+            // The folder of a crate's sources has its crate's name.
+            let of_crate = path.ends_with("src/bpf").then(|| path.ancestors().nth(2)).flatten();
+            let path = of_crate.map_or(path.clone(), Path::to_owned);
             let has_folder = path.parent().is_some_and(|folder| !folder.as_os_str().is_empty());
             if has_folder { path } else { Path::new(".").join(path) }
         }

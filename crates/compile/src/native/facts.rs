@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::programs::{self, Tracer};
 use super::special;
+use crate::clang;
 use crate::variables::{self, Global};
 
 /// An address in the object, and a size, in bytes.
@@ -117,7 +118,8 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
     let symbols = symbols(native)?;
     let wrong = |error: libbpf_rs::Error| format!("libbpf cannot read the BPF object: {error}");
     let mut builder = ObjectBuilder::default();
-    let open = builder.open_memory(twin).map_err(wrong)?;
+    let (open, _) = clang::listening(|| builder.open_memory(twin));
+    let open = open.map_err(wrong)?;
     // SAFETY: the object is open and outlives its BTF.
     let btf = Btf::from_bpf_object(unsafe { open.as_libbpf_object().as_ref() }).map_err(wrong)?;
     let btf = btf.ok_or("the BPF object has no BTF")?;
@@ -145,9 +147,20 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
         host_instruction: None,
     };
     if found.ops.is_empty() {
-        return Err("no struct sched_ext_ops: define one with SCX_OPS_DEFINE".into());
+        return Err(no_table(&btf, &globals));
     }
     Ok(found)
+}
+
+/// Why an object has no table of callbacks.
+fn no_table(btf: &Btf, globals: &[Global]) -> String {
+    match globals.iter().find(|global| is_of_sched_ext(btf, &global.name)) {
+        Some(Global { name, section, .. }) => format!(
+            "{name} is in the section {section}, where libbpf looks for no table: write \
+             SEC(\".struct_ops.link\"), as SCX_OPS_DEFINE does"
+        ),
+        None => "no struct sched_ext_ops: define one with SCX_OPS_DEFINE".into(),
+    }
 }
 
 /// Looks for the processor's random numbers and its own number in an object's code: `0f c7` and a

@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::clang::{Call, Complaint, Text, absolute, scratch};
+use crate::clang::{Call, Text, absolute, scratch};
+use crate::complaint::Complaint;
 use crate::guarded;
 
 /// How schedulers and trampolines are compiled. Line tables are kept for naming the place of a
@@ -19,6 +20,7 @@ pub const NATIVE_FLAGS: &[&str] = &[
     "-fno-strict-aliasing",
     "-fno-stack-protector",
     "-DBPF_NO_PRESERVE_ACCESS_INDEX",
+    "-D__bpf__",
     "-D__BPF__",
     // An arena's address is one of this process, so that casts are none.
     "-D__BPF_FEATURE_ADDR_SPACE_CAST",
@@ -52,15 +54,19 @@ pub const LINK_FLAGS: &[&str] = &[
 pub fn object(
     clang: &Path,
     headers: &Path,
-    source: &Text,
+    units: &[Text],
 ) -> Result<(Vec<u8>, Vec<PathBuf>), Complaint> {
     let scratch = scratch()?;
-    let part = scratch.path().join("scheduler.o");
-    let read = compile(clang, headers, source, SCHEDULER_FLAGS, &part)?;
-    prepare(&part)?;
+    let (mut parts, mut read) = (Vec::new(), Vec::new());
+    for (number, source) in units.iter().enumerate() {
+        let part = scratch.path().join(format!("scheduler{number}.o"));
+        read.extend(compile(clang, headers, source, SCHEDULER_FLAGS, &part)?);
+        prepare(&part)?;
+        parts.push(part);
+    }
     let whole = scratch.path().join("scheduler.so");
     let mut link = Command::new(clang);
-    link.arg("--no-default-config").args(LINK_FLAGS).arg(&whole).arg(&part);
+    link.arg("--no-default-config").args(LINK_FLAGS).arg(&whole).args(&parts);
     link.arg(absolute(&trampolines(headers)));
     let reach = guarded::reach(clang, &[&absolute(headers)], scratch.path());
     let output =
@@ -69,7 +75,7 @@ pub fn object(
         return Err(said(format!("the linker {why}")));
     }
     if !output.status.success() {
-        return Err(link_complaint(&String::from_utf8_lossy(&output.stderr), source));
+        return Err(link_complaint(&String::from_utf8_lossy(&output.stderr), units));
     }
     let object =
         std::fs::read(&whole).map_err(|error| said(format!("the linked object is gone: {error}")));
@@ -107,13 +113,17 @@ fn said(message: String) -> Complaint {
 }
 
 /// Names the undefined symbols. Both GNU ld and lld say `undefined … name` and, from the line
-/// tables, `file:line`; where they do not say the line, the first mention in the text is taken.
-fn link_complaint(stderr: &str, source: &Text) -> Complaint {
+/// tables, `file:line`; where they do not say the line, the first mention in the texts is taken.
+fn link_complaint(stderr: &str, units: &[Text]) -> Complaint {
     let mut missing = Vec::new();
     for line in stderr.lines().filter(|line| line.contains("undefined ")) {
         let Some(symbol) = undefined_symbol(line) else { continue };
-        let place = line_of(stderr, line, source.label).or_else(|| mention(source.text, symbol));
-        let entry = (place, kernel_name(symbol).to_owned());
+        let named = |unit: &Text| line_of(stderr, line, &unit.label);
+        let mentioned = |unit: &Text| mention(&unit.text, symbol);
+        let place = |find: &dyn Fn(&Text) -> Option<u32>| {
+            units.iter().enumerate().find_map(|(number, unit)| Some((number, find(unit)?)))
+        };
+        let entry = (place(&named).or_else(|| place(&mentioned)), kernel_name(symbol).to_owned());
         if !missing.contains(&entry) {
             missing.push(entry);
         }
@@ -122,13 +132,14 @@ fn link_complaint(stderr: &str, source: &Text) -> Complaint {
         return said(format!("the linker: {}", stderr.trim()));
     }
     missing.sort();
-    let lines = missing.iter().map(|(line, symbol)| {
-        let place = line.map(|line| format!(" (line {line})")).unwrap_or_default();
+    let lines = missing.iter().map(|(place, symbol)| {
+        let place = place.map(|(_, line)| format!(" (line {line})")).unwrap_or_default();
         format!("the model has no {symbol}(){place}")
     });
+    let first = missing.iter().find_map(|(place, _)| *place);
     Complaint {
-        file: source.path.display().to_string(),
-        line: missing.iter().find_map(|(line, _)| *line),
+        file: units[first.map_or(0, |(unit, _)| unit)].path.display().to_string(),
+        line: first.map(|(_, line)| line),
         message: lines.collect::<Vec<_>>().join("\n"),
         ..Complaint::default()
     }

@@ -23,7 +23,7 @@ use addr2line::gimli::{self, EndianSlice, RunTimeEndian};
 use object::{Object, ObjectSection, ObjectSymbol};
 
 use crate::object::OBJECTS_VARIABLE;
-use crate::{CompileError, Compiled, Job, Source, clang};
+use crate::{CompileError, Compiled, For, Job, Source, complaint};
 
 pub use facts::{Callable, Facts, HostInstruction, Map, SymbolRange, Variable};
 pub use programs::{EVENTS, Tracer};
@@ -62,9 +62,9 @@ fn named(source: &Source, object: Vec<u8>, facts: Facts) -> Native {
 }
 
 fn fresh(source: &Source, twin: &Compiled) -> Result<(Vec<u8>, Facts), CompileError> {
-    let job = Job::new(source)?;
-    let text = job.text();
-    let complain = |complaint: clang::Complaint| {
+    let job = Job::new(source, For::Simulator)?;
+    let units = job.units();
+    let complain = |complaint: complaint::Complaint| {
         let is_not_modelled = !complaint.interrupted && !complaint.refused;
         let error = job.error(complaint);
         if !is_not_modelled {
@@ -73,12 +73,12 @@ fn fresh(source: &Source, twin: &Compiled) -> Result<(Vec<u8>, Facts), CompileEr
         let message = format!("not for the simulator: {}", error.message);
         CompileError { message, unsupported: true, ..error }
     };
-    let (object, read) = make::object(&job.clang, &job.headers, &text).map_err(complain)?;
+    let (object, read) = make::object(&job.clang, &job.headers, &units).map_err(complain)?;
     job.check_read(&read)?;
-    let said = |message| complain(clang::Complaint { message, ..Default::default() });
+    let said = |message| complain(complaint::Complaint { message, ..Default::default() });
     let mut facts = facts::facts(&twin.object, &object).map_err(said)?;
     facts.calls = calls_without_effect(&object);
-    if text.may_assemble && cfg!(target_arch = "x86_64") {
+    if units.iter().any(|unit| unit.may_assemble) && cfg!(target_arch = "x86_64") {
         facts.host_instruction = facts::host_instruction(&object);
     }
     Ok((object, facts))

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use compile::native::Native;
 use compile::{Compiled, Source};
 use model::{SchedulerChoice, Trial};
-use spec::assets::note_shadowed;
+use spec::assets::{note_outside, note_shadowed};
 use spec::contestant::OPTION;
 use spec::source::{near, quoted};
 use store::SchedulerSource;
@@ -38,6 +38,9 @@ pub fn named(file: &str, base: &Path) -> Result<Source, String> {
     if let Some(builtin) = found.as_ref().ok().filter(|_| !compile::is_path(file)) {
         let own = ["./", "./schedulers/"].map(|folder| format!("{folder}{file}.bpf.c").into());
         note_shadowed("scheduler", file, OPTION, &builtin.text, &own);
+    }
+    if let Ok(own) = &found {
+        note_outside(file, &own.outside());
     }
     found.map_err(|error| {
         let builtin = compile::builtin();
@@ -142,7 +145,13 @@ pub fn object(file: &str, sha256: &str, sources: &Sources) -> Result<Compiled> {
 
 fn source(file: &str, sha256: &str, sources: &Sources) -> Result<Source> {
     if let Some(source) = sources.get(sha256) {
-        return Ok(source.clone());
+        let mut source = source.clone();
+        // Another file may have the same text; messages name the one that was given.
+        let is_one_file = file.ends_with(".bpf.c") && !file.contains('+');
+        if is_one_file && !Path::new(&source.path).ends_with(file.trim_start_matches("./")) {
+            source.path = file.to_owned();
+        }
+        return Ok(source);
     }
     let source = compile::resolve(file, Path::new(""))?;
     if source.sha256 != sha256 {

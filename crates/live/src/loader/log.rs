@@ -88,8 +88,11 @@ pub fn load_error(error: &str, said: &str) -> LoadError {
     if let Some(name) = missing_kfunc(said) {
         let kernel = nix::sys::utsname::uname();
         let release = kernel.map(|name| name.release().to_string_lossy().into_owned());
+        let other = compile::other_name(name)
+            .map(|other| format!(", which other versions call {other}()"))
+            .unwrap_or_default();
         return unsupported(format!(
-            "kernel {} has no {name}(); declare it `__ksym __weak` and call it only if \
+            "kernel {} has no {name}(){other}; declare it `__ksym __weak` and call it only if \
              bpf_ksym_exists({name}), or choose a kernel that has it",
             release.unwrap_or_default()
         ));

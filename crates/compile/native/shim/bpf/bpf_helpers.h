@@ -20,7 +20,10 @@
 	for (long long ___round = 0, ___rounds = ___fairground_rounds(0, (int)(n));	\
 	     ___round < ___rounds; ___round++)
 
+/* Assembler for BPF's registers is left out. */
+#undef __bpf__
 #include "libbpf_helpers.h"
+#define __bpf__ 1
 
 /* Only what has a section is a program, a map or a table; what these do not use is left out. */
 #undef SEC
@@ -51,15 +54,7 @@
 				  ___bpf_narg(args) * sizeof(___param[0]));		\
 	})
 
-/* The verifier needs proof of bounds in assembly; a comparison is enough here. */
-#define MEMBER_VPTR(base, member)							\
-	((typeof((base) member) *)___fairground_inside(					\
-		(unsigned long)&((base) member) - (unsigned long)&(base),		\
-		sizeof(base) - sizeof((base) member), &(base)))
-#define ARRAY_ELEM_PTR(arr, i, n)							\
-	((typeof(arr[i]) *)___fairground_inside(					\
-		(unsigned long)&(arr[i]) - (unsigned long)(arr),			\
-		sizeof(arr[0]) * ((n) - 1), arr))
+#include "fairground/bounds.h"
 
 static inline void *___fairground_inside(unsigned long offset, unsigned long max,
 					 const volatile void *base)

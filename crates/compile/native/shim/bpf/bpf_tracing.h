@@ -41,4 +41,19 @@
 #define ___fairground_with(args...) ctx, ___fairground_args(args)
 #define BPF_PROG2(name, args...) BPF_PROG(name, ##args)
 
+/* Programs that nothing starts here: it is enough that they compile. */
+#define BPF_KPROBE(name, args...) name(struct pt_regs *ctx, ##args)
+#define BPF_KRETPROBE(name, args...) name(struct pt_regs *ctx, ##args)
+#define BPF_UPROBE(name, args...) name(struct pt_regs *ctx, ##args)
+#define BPF_URETPROBE(name, args...) name(struct pt_regs *ctx, ##args)
+#define BPF_KSYSCALL(name, args...) name(struct pt_regs *ctx, ##args)
+#define BPF_KPROBE_SYSCALL BPF_KSYSCALL
+#define PT_REGS_PARM1(ctx) 0UL
+#define PT_REGS_PARM2(ctx) PT_REGS_PARM1(ctx)
+#define PT_REGS_PARM3(ctx) PT_REGS_PARM1(ctx)
+#define PT_REGS_PARM4(ctx) PT_REGS_PARM1(ctx)
+#define PT_REGS_PARM5(ctx) PT_REGS_PARM1(ctx)
+#define PT_REGS_RC(ctx) PT_REGS_PARM1(ctx)
+#define PT_REGS_IP(ctx) PT_REGS_PARM1(ctx)
+
 #endif /* FAIRGROUND_BPF_TRACING_H */

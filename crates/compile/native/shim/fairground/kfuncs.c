@@ -160,17 +160,28 @@ long bpf_get_numa_node_id(void)
 	return scx_bpf_cpu_node(fairground.cpu);
 }
 
-struct rq *scx_bpf_locked_rq(void)
+static struct rq *fairground_rq(s32 cpu)
 {
 	static struct rq rqs[8192];
+	struct task_struct *curr = scx_bpf_cpu_curr(cpu);
+
+	if (cpu < 0 || cpu >= fairground.nr_cpu_ids)
+		return NULL;
+	rqs[cpu] = (struct rq) { .cpu = cpu, .curr = curr, .clock = bpf_ktime_get_ns() };
+	return &rqs[cpu];
+}
+
+struct rq *scx_bpf_locked_rq(void)
+{
 	s32 cpu = fairground_locked_cpu();
 
-	if (cpu < 0)
-		return NULL;
-	rqs[cpu] = (struct rq) {
-		.cpu = cpu, .curr = scx_bpf_cpu_curr(cpu), .clock = bpf_ktime_get_ns(),
-	};
-	return &rqs[cpu];
+	return cpu < 0 ? NULL : fairground_rq(cpu);
+}
+
+/* Kernels had it from 6.12 on; the modelled one has not. */
+struct rq *scx_bpf_cpu_rq(s32 cpu)
+{
+	return fairground_rq(cpu);
 }
 
 /*

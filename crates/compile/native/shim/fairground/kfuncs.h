@@ -181,9 +181,16 @@ struct fairground_map;
 
 /*
  * The kernel's own names of what the ecosystem's headers call by others, for schedulers without
- * these headers: each is the same function, see `kfuncs.c`.
+ * these headers, and those of Linux 6.12: each is the same function, see `kfuncs.c`.
  */
 #define FAIRGROUND_PLAIN(N)								\
+	N(scx_bpf_dispatch, scx_bpf_dsq_insert___v2___compat)				\
+	N(scx_bpf_dispatch_vtime, scx_bpf_dsq_insert_vtime___compat)			\
+	N(scx_bpf_consume, scx_bpf_dsq_move_to_local___v1)				\
+	N(scx_bpf_dispatch_from_dsq, scx_bpf_dsq_move___new)				\
+	N(scx_bpf_dispatch_vtime_from_dsq, scx_bpf_dsq_move_vtime___new)		\
+	N(scx_bpf_dispatch_from_dsq_set_slice, scx_bpf_dsq_move_set_slice___new)	\
+	N(scx_bpf_dispatch_from_dsq_set_vtime, scx_bpf_dsq_move_set_vtime___new)	\
 	N(scx_bpf_dsq_insert, scx_bpf_dsq_insert___v2___compat)				\
 	N(scx_bpf_dsq_insert___v2, scx_bpf_dsq_insert___v2___compat)			\
 	N(scx_bpf_dsq_insert_vtime, scx_bpf_dsq_insert_vtime___compat)			\

@@ -192,9 +192,9 @@ fn linked(kfuncs: &[&str]) -> Result<(), String> {
     let headers = crate::toolkit::headers().map_err(|error| error.to_string())?;
     let clang = crate::clang::find()?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let (label, path, folder) = ("x.bpf.c", std::path::Path::new("x.bpf.c"), folder.path());
-    let source = crate::clang::Text { label, path, folder, text: &text, may_assemble: false };
-    let object = super::super::make::object(&clang, &headers, &source);
+    let name = std::path::Path::new("x.bpf.c");
+    let source = crate::clang::Text::alone("x.bpf.c", name, folder.path(), &text);
+    let object = super::super::make::object(&clang, &headers, &[source]);
     object.map(drop).map_err(|complaint| complaint.message)
 }
 
