@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use model::{Backend, Record, Seed};
+use model::{Backend, Outcome, Record, Seed};
 use serde_json::json;
 use stats::explain::explain;
 use store::{Filter, Store};
@@ -20,6 +20,8 @@ use spec::Overrides;
 
 /// How many trials an error lists.
 const LISTED: usize = 10;
+/// How many lines of a dump, and of what a scheduler printed, are shown.
+const SHOWN: usize = 20;
 
 /// How many of each group's longest waits are shown.
 const WAITS: usize = 3;
@@ -97,6 +99,9 @@ fn show(record: &Record, format: Format) -> Result<()> {
     if !record.outcome.is_ok() {
         output::tell(format_args!("{}: {}", record.outcome.word(), record.outcome.reason()));
     }
+    if format == Format::Table {
+        output::print(&left_behind(record))?;
+    }
     let Some(explanation) = explain(record, WAITS) else {
         if record.outcome.is_ok() {
             return Err(bad_input("the trial left no events to explain"));
@@ -116,9 +121,32 @@ fn show(record: &Record, format: Format) -> Result<()> {
             "machine": record.trial.machine.name,
             "backend": record.trial.backend,
             "outcome": record.outcome,
+            "printed": record.provenance.printed,
             "explanation": explanation,
         })),
     }
+}
+
+/// What the scheduler printed, and where each task waited when the scheduler was ejected.
+fn left_behind(record: &Record) -> String {
+    let dumped = match &record.outcome {
+        Outcome::Ejected { dump, .. } => dump.lines().collect(),
+        _ => Vec::new(),
+    };
+    let printed: Vec<&str> = record.provenance.printed.iter().map(String::as_str).collect();
+    let mut text = String::new();
+    for (title, lines) in [("When it was ejected", dumped), ("bpf_printk", printed)] {
+        let Some(more) = (!lines.is_empty()).then(|| lines.len().saturating_sub(SHOWN)) else {
+            continue;
+        };
+        text += &format!("{title}\n");
+        lines.iter().take(SHOWN).for_each(|line| text += &format!("  {line}\n"));
+        if more > 0 {
+            text += &format!("  and {more} more lines\n");
+        }
+        text.push('\n');
+    }
+    text
 }
 
 /// `vtime in wake_under_hogs hogs=3 on uniprocessor (sim)`.

@@ -150,3 +150,25 @@ fn half_a_question_is_refused() {
         stderr(&bench.run(&["explain", "abc", "--scheduler", "fifo", "--workload", "w"]).code(2));
     assert!(said.contains("cannot be used with"), "{said}");
 }
+
+#[test]
+fn what_a_scheduler_printed_and_where_it_left_a_task() {
+    let bench = Bench::new();
+    let own = "#include <scx/common.bpf.h>\nchar _license[] SEC(\"license\") = \"GPL\";\n\
+               void BPF_STRUCT_OPS(own_enqueue, struct task_struct *p, u64 flags)\n{\n\
+               \tbpf_printk(\"task %d\", p->pid);\n\tKEEP\n}\n\
+               s32 BPF_STRUCT_OPS_SLEEPABLE(own_init)\n{\n\
+               \treturn scx_bpf_create_dsq(7, -1);\n}\n\
+               SCX_OPS_DEFINE(own_ops, .enqueue = (void *)own_enqueue,\n\
+               \t.init = (void *)own_init, .name = \"own\");\n";
+    let places = [("", "with the scheduler"), ("scx_bpf_dsq_insert(p, 7, 1000000, flags);", "dsq=0x7")];
+    for (keep, place) in places {
+        bench.write("own.bpf.c", &own.replace("KEEP", keep));
+        let words = ["explain", "--scheduler", "./own.bpf.c", "--workload", "messaging"];
+        let said = stdout(&bench.run(&words).code(1));
+        let titles = ["When it was ejected\n", "bpf_printk\n  task "];
+        assert!(titles.iter().all(|title| said.contains(title)), "{said}");
+        let line = said.lines().find(|line| line.contains(" waits ")).expect("a task that waits");
+        assert!(line.contains(place), "{line}");
+    }
+}
