@@ -4,9 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{
-    Backend, Clock, Contestant, Experiment, Machine, SchedulerChoice, Step, TaskGroup, Workload,
-};
+use model::{Backend, Clock, Contestant, Machine, SchedulerChoice, Step, TaskGroup, Workload};
 use spec::care::Care;
 use stats::Recommendation;
 use stats::decide::recommend::Advice;
@@ -46,7 +44,8 @@ impl Place {
         let stands_for = Some(self.stands_for.clone()).filter(|words| !words.is_empty());
         let unequal = unequal_cpus(&experiment.machines[0]);
         let is_file = self.backend.is_model() && host.fair == "eevdf";
-        let late = late_balancing(experiment).filter(|_| is_file);
+        let cpus = experiment.machines[0].cpus;
+        let late = late_balancing(cpus, &experiment.workloads).filter(|_| is_file);
         let all = [Some(first), stands_for, self.caveat(race, host), unequal, late];
         all.into_iter().flatten().collect()
     }
@@ -90,8 +89,7 @@ fn unequal_cpus(machine: &Machine) -> Option<String> {
 /// Where more tasks compute than there are CPUs: Linux waits until `runnable_avg` shows that a CPU is
 /// overloaded, and a CPU that idles does not always pull. The sizes are measured, see
 /// docs/src/method/advice.md.
-fn late_balancing(experiment: &Experiment) -> Option<String> {
-    let cpus = experiment.machines[0].cpus;
+fn late_balancing(cpus: u32, workloads: &[Workload]) -> Option<String> {
     let computes = |task: &&TaskGroup| {
         let runs = |step: &Step| matches!(step, Step::RunUs(_) | Step::RunBetweenUs { .. });
         task.repeat != Some(1) && !task.template && task.steps.iter().all(runs)
@@ -100,7 +98,7 @@ fn late_balancing(experiment: &Experiment) -> Option<String> {
         let hogs = workload.tasks.iter().filter(computes);
         hogs.map(|task| task.count).sum::<u32>() > cpus
     };
-    (cpus > 1 && experiment.workloads.iter().any(is_crowded)).then(|| {
+    (cpus > 1 && workloads.iter().any(is_crowded)).then(|| {
         "Linux spreads tasks that compute without a pause over the CPUs 60 to 150 ms after they \
          begin; here it happens at once. On two CPUs a short task beside four of them waits up to \
          4.0 ms under EEVDF of 7.3, and up to 1.8 ms here."
@@ -148,4 +146,24 @@ pub fn switches(race: &Race, advice: &Advice, host: &Host) -> BTreeMap<String, V
     let contestants = race.planned.experiment.contestants.iter();
     let wanted = contestants.filter(|contestant| names.contains(&contestant.name));
     wanted.map(|contestant| (contestant.name.clone(), commands::switch(contestant, host))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_tasks_crowd_the_cpus_it_says_that_linux_spreads_them_later() {
+        let says = |cpus, hogs, steps: &[Step]| {
+            let group = TaskGroup::once("hog", steps.to_vec());
+            let tasks = vec![TaskGroup { count: hogs, repeat: None, ..group }];
+            let workload = Workload { tasks, ..Workload::default() };
+            late_balancing(cpus, &[workload]).is_some()
+        };
+        let run = Step::RunUs(1000);
+        assert!(says(2, 4, std::slice::from_ref(&run)));
+        assert!(!says(1, 4, std::slice::from_ref(&run)), "one CPU has nothing to spread");
+        assert!(!says(2, 2, std::slice::from_ref(&run)), "each has a CPU");
+        assert!(!says(2, 4, &[run, Step::SleepUs(10)]), "none computes without a pause");
+    }
 }
