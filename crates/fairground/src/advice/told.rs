@@ -86,8 +86,8 @@ fn unequal_cpus(machine: &Machine) -> Option<String> {
     })
 }
 
-/// Where more tasks compute than there are CPUs: Linux waits until `runnable_avg` shows that a CPU is
-/// overloaded, and a CPU that idles does not always pull. The sizes are measured, see
+/// Where more tasks compute than there are CPUs: Linux waits until `runnable_avg` shows that a CPU
+/// is overloaded, and a CPU that idles does not always pull. The sizes are measured, see
 /// docs/src/method/advice.md.
 fn late_balancing(cpus: u32, workloads: &[Workload]) -> Option<String> {
     let computes = |task: &&TaskGroup| {

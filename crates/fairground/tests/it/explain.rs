@@ -161,7 +161,8 @@ fn what_a_scheduler_printed_and_where_it_left_a_task() {
                \treturn scx_bpf_create_dsq(7, -1);\n}\n\
                SCX_OPS_DEFINE(own_ops, .enqueue = (void *)own_enqueue,\n\
                \t.init = (void *)own_init, .name = \"own\");\n";
-    let places = [("", "with the scheduler"), ("scx_bpf_dsq_insert(p, 7, 1000000, flags);", "dsq=0x7")];
+    let places =
+        [("", "with the scheduler"), ("scx_bpf_dsq_insert(p, 7, 1000000, flags);", "dsq=0x7")];
     for (keep, place) in places {
         bench.write("own.bpf.c", &own.replace("KEEP", keep));
         let words = ["explain", "--scheduler", "./own.bpf.c", "--workload", "messaging"];
