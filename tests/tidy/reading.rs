@@ -55,7 +55,7 @@ const OTHER_READERS: [(&str, &str); 33] = [
     ("crates/vm/src/guest/", KERNEL),
     ("crates/vm/src/kernels/", BUILD),
     ("crates/vm/src/orders.rs", OWN),
-    ("crates/vm/src/saved.rs", OWN),
+    ("crates/vm/src/saved_boots.rs", OWN),
     ("crates/vm/src/qemu.rs", MACHINE),
     ("crates/vm/src/trials.rs", KERNEL),
 ];

@@ -70,7 +70,9 @@ fn nothing_mentions_what_is_gone() {
     let files = files();
     let mut gone: BTreeSet<String> =
         spec::mentions::missing(&exists).into_iter().map(|missing| missing.name).collect();
-    gone.extend(asked(&files).filter(|name| exists(name, Path::new("")).is_err()));
+    let general = spec::care::GENERAL.map(str::to_owned).into_iter();
+    let asked = asked(&files).chain(general);
+    gone.extend(asked.filter(|name| exists(name, Path::new("")).is_err()));
     let mut complaints = Vec::new();
     for file in files.iter().filter(|file| !file.is(&OTHER_LANGUAGES)) {
         let lines = file.lines().filter_map(|(number, line)| {

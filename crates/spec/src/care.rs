@@ -13,7 +13,10 @@ use super::source::{Document, Places, unknown_name};
 use super::{SpecError, check, workload};
 use crate::assets::{self, Kind};
 
-/// The general-purpose schedulers, which a care calls `general`.
+/// What a care calls the schedulers of [`GENERAL`].
+pub(crate) const GENERAL_NAME: &str = "general";
+
+/// The general-purpose schedulers.
 pub const GENERAL: [&str; 12] = [
     "cfs", "eevdf", "bore_cfs", "bore", "bfs", "muqss", "bmq", "pds", "cacule", "tt", "echo", "ule",
 ];
@@ -62,7 +65,7 @@ struct CareFile {
 }
 
 fn general() -> Vec<String> {
-    vec!["general".into()]
+    vec![GENERAL_NAME.into()]
 }
 
 /// A criterion of the file, not yet resolved.
@@ -189,7 +192,7 @@ impl Reader<'_> {
 /// The schedulers that a name in a care stands for.
 fn named(name: &str) -> Vec<String> {
     match name {
-        "general" => GENERAL.map(str::to_owned).to_vec(),
+        GENERAL_NAME => GENERAL.map(str::to_owned).to_vec(),
         name => vec![name.to_owned()],
     }
 }

@@ -6,10 +6,10 @@
 //!          ─► how many blocks: fixed │ budget │ precision ─► session by session ─► Ended
 //! ```
 //!
-//! Read in this order: [`prerequisites`] refuses what cannot run here; [`claimable`] counts comparisons
-//! as `stats::compare` will; [`aa`] has the A/A trials and [`detectable`] what follows from them;
-//! [`budget`] decides the number of blocks; [`session`] runs trials and keeps
-//! their records; [`on_slurm`] has them run on a cluster.
+//! Read in this order: [`prerequisites`] refuses what cannot run here; [`claimable`] counts
+//! comparisons as `stats::compare` will; [`aa`] has the A/A trials and [`detectable`] what follows
+//! from them; [`budget`] decides the number of blocks; [`session`] runs trials and keeps their
+//! records; [`on_slurm`] has them run on a cluster.
 //!
 //! What is not here: the command line, and printing. The number of blocks never depends on which
 //! contestant is better.

@@ -18,10 +18,10 @@ pub(crate) fn answered(questions: &[Question]) -> Option<String> {
     let (agree, partly) = (count(Consent::Agree), count(Consent::Partly));
     let (disagree, open) = (count(Consent::Disagree), count(Consent::Open));
     let all = agree + partly + disagree + open;
-    let all_words = units::count(all as u64, "question");
+    let asked = units::count(all as u64, "question");
     (all > 0).then(|| {
         format!(
-            "{all_words} in common, {agree} agree, {partly} partly, {disagree} disagree, {open} open."
+            "{asked} in common, {agree} agree, {partly} partly, {disagree} disagree, {open} open."
         )
     })
 }
@@ -46,7 +46,8 @@ fn shown(question: &Question) -> String {
     let measure = units::measure(&question.measure);
     let words = question.consent().words();
     let title = format!(
-        "{words}: {contestant} against {baseline}, {cell}{place}, {measure}, definition {definition}"
+        "{words}: {contestant} against {baseline}, {cell}{place}, {measure}, definition \
+         {definition}"
     );
     let mut text = wrapped(&title, "    ");
     for answer in &question.answers {
