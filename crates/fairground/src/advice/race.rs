@@ -184,7 +184,7 @@ fn aims(cares: &[Care], experiment: &Experiment, workloads: &[String]) -> Result
     };
     let watched = |care: &Care, criterion: &Criterion| Watched {
         cell: cell(care, criterion.workload),
-        measure: criterion.measure,
+        measure: criterion.measure.clone(),
         words: criterion.words.clone(),
         percent: criterion.percent,
         least: criterion.least,

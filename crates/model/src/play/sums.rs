@@ -182,7 +182,9 @@ mod tests {
         let span = measured.histogram("span_ns", "both").expect("pooled");
         assert_eq!((span.count, span.min, span.max), (3, 1, 6));
         assert!(
-            measured.histograms.is_sorted_by_key(|histogram| (histogram.name, histogram.group))
+            measured
+                .histograms
+                .is_sorted_by_key(|histogram| (histogram.name.clone(), histogram.group.clone()))
         );
     }
 

@@ -32,7 +32,7 @@ impl Family {
             workload: cell.workload.clone(),
             machine: cell.machine.clone(),
             backend: cell.backend,
-            measure: row.measure,
+            measure: row.measure.clone(),
         }
     }
 }

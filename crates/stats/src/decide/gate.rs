@@ -165,7 +165,7 @@ fn line(place: &Place, (before, now): (&Column, &Column), clock: Clock, margin: 
     let blank = Line {
         cell: place.label.into(),
         contestant: place.name.into(),
-        measure: *place.measure,
+        measure: place.measure.clone(),
         unit,
         direction,
         before: median(&before.independent_values(clock)),

@@ -77,7 +77,7 @@ fn looks<'a>(records: &[Record], comparison: &'a Comparison) -> Vec<Look<'a>> {
         for row in cell.headline() {
             let sides = numbers.columns(&row.measure).into_iter();
             let sides = sides.filter_map(|(name, column)| Some((name, side(&column, cell.clock)?)));
-            let (measure, unit) = (row.measure, row.unit);
+            let (measure, unit) = (row.measure.clone(), row.unit);
             looks.push(Look { cell, measure, unit, sides: sides.collect() });
         }
     }
@@ -105,7 +105,7 @@ fn judge(one: &str, other: &str, looks: &[Look]) -> Separation {
         .max_by(|x, y| gap(x.1, x.2).total_cmp(&gap(y.1, y.2)));
     let evidence = best.map(|(look, a, b)| Separator {
         cell: look.cell.label(),
-        measure: look.measure,
+        measure: look.measure.clone(),
         unit: look.unit,
         one: a.median,
         other: b.median,

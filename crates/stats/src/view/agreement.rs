@@ -305,7 +305,7 @@ fn figure(
         machine: trial.machine.name.clone(),
         clock: record.trial.clock(),
         contestant: String::new(),
-        measure: *measure,
+        measure: measure.clone(),
         unit: measure.unit_and_direction().0,
         aspect,
         reference,
@@ -367,7 +367,7 @@ fn signs(comparison: &Comparison, reference: Backend, model: Backend) -> Vec<Sig
                     cell: cell.name.clone(),
                     machine: cell.machine.clone(),
                     contestant: theirs.contestant.clone(),
-                    measure: row.measure,
+                    measure: row.measure.clone(),
                     reference,
                     model,
                 })

@@ -184,7 +184,7 @@ fn add_answers(
             definition: definition.chars().take(SHOWN).collect(),
             contestant: entry.contestant.clone(),
             baseline: baseline.clone(),
-            measure: row.measure,
+            measure: row.measure.clone(),
             unit: row.unit,
             answers: Vec::new(),
         });

@@ -105,7 +105,7 @@ pub fn effects(
                     machine: key.machine.clone(),
                     file: file.clone(),
                     original: original.clone(),
-                    measure,
+                    measure: measure.clone(),
                     unit: measure.unit_and_direction().0,
                     in_original: change(original)?,
                     in_file: change(file)?,

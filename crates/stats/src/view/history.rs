@@ -144,7 +144,7 @@ fn add(series: &mut BTreeMap<SeriesKey, Series>, index: usize, session: &Session
                 let known = series.entry(key).or_insert_with(|| Series {
                     cell: cell.clone(),
                     contestant: name.to_owned(),
-                    measure,
+                    measure: measure.clone(),
                     unit,
                     direction,
                     medians: vec![None; sessions],

@@ -200,7 +200,7 @@ impl<'a> Numbers<'a> {
         let ratio = |&(name, block): &(&str, u32)| {
             let (ours, base) = (self.0.get(&(name, block))?, self.0.get(&(baseline, block))?);
             let logs = rows.iter().map(|(cell, row, _)| {
-                let key = (cell.name.clone(), row.measure);
+                let key = (cell.name.clone(), row.measure.clone());
                 log_ratio(*ours.get(&key)?, *base.get(&key)?, row, axis)
             });
             let logs: Option<Vec<f64>> = logs.collect();
