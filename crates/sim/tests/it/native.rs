@@ -189,12 +189,13 @@ fn a_full_stack_is_a_record() {
 
 #[test]
 fn callbacks_that_are_never_made_are_refused() {
-    let code = "s32 BPF_STRUCT_OPS_SLEEPABLE(groups_init, struct cgroup *c) { return 0; }";
-    let native = scheduler("groups", code, ".cgroup_init = (void *)groups_init,");
-    let outcome = run(&trial("groups", &[]), Some(&native)).outcome;
+    let code = "s32 BPF_STRUCT_OPS_SLEEPABLE(nested_attach, struct scx_sub_attach_args *args)\
+        { return 0; }";
+    let native = scheduler("nested", code, ".sub_attach = (void *)nested_attach,");
+    let outcome = run(&trial("nested", &[]), Some(&native)).outcome;
     assert_eq!(
         outcome.reason(),
-        "groups: use the vm backend: the simulator does not model ops.cgroup_init"
+        "nested: use the vm backend: the simulator does not model ops.sub_attach"
     );
 }
 
