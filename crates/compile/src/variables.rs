@@ -32,6 +32,7 @@ impl Global {
     pub fn is_knob(&self) -> bool {
         let is_headers = self.name.starts_with("__")
             || self.name.starts_with("scx_lib_")
+            || self.name.starts_with("bpf_arena_")
             || self.name.ends_with("_dump_len")
             || self.ty.name == "struct user_exit_info"
             || self.section.ends_with("_dump");
