@@ -30,7 +30,7 @@ pub struct Global {
 impl Global {
     /// Whether a file can set it: the variables of the ecosystem's headers are the loader's.
     pub fn is_knob(&self) -> bool {
-        let is_headers = self.name.starts_with("__")
+        let is_headers = ["__", "bpf_"].iter().any(|of| self.name.starts_with(of))
             || self.name.starts_with("scx_lib_")
             || self.name.starts_with("bpf_arena_")
             || self.name.ends_with("_dump_len")
