@@ -248,14 +248,6 @@ fn negated(word: &str) -> (bool, &str) {
 }
 
 impl Words<'_> {
-    /// All CPUs as a mask: words of 64 bits.
-    fn mask(&self) -> Vec<KnobValue> {
-        let cpus = self.cpus.cpus();
-        let word = |first: u32| u64::MAX >> (64 - (cpus - first).min(64));
-        let words = (0..cpus).step_by(64).map(|first| format!("{:#x}", word(first)));
-        words.map(KnobValue::Text).collect()
-    }
-
     /// Whether the CPUs differ in a condition's word; true without a condition.
     fn hold(&self, condition: &str) -> Result<bool, String> {
         if condition.is_empty() {
@@ -279,9 +271,6 @@ impl Words<'_> {
     fn value(&self, word: &str, ty: &ValueType) -> Result<KnobValue, String> {
         if let Some((_, number)) = self.numbers.iter().find(|(name, _)| *name == word) {
             return Ok(KnobValue::Int(i64::from(*number)));
-        }
-        if word == "mask" && matches!(ty.kind, ValueKind::List { .. }) {
-            return Ok(KnobValue::List(self.mask()));
         }
         let number = |n: &u32| KnobValue::Int(i64::from(*n));
         let (is_not, word) = negated(word);
@@ -365,11 +354,6 @@ mod tests {
         assert!(small.ends_with("the machine has 2 CPUs, and there is room for 1"), "{small}");
         let unknown = written(&byte(), "\"= cores\"").unwrap_err();
         assert!(unknown.contains("no 'cores'; there are cpu, cpus, "), "{unknown}");
-    }
-
-    #[test]
-    fn a_mask_has_every_cpu() {
-        assert_eq!(written(&list(byte(), 2), "\"= mask\""), Ok(vec![3, 0xee]));
     }
 
     #[test]
