@@ -301,7 +301,9 @@ impl Text<'_> {
 
 pub fn absolute(folder: &Path) -> PathBuf {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
+    let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    // A `/` at the end would be part of what the compiler replaces in its output.
+    whole.components().collect()
 }
 
 /// Links objects as `bpftool gen object` does. libbpf's linker leaves the DWARF out, which libbpf

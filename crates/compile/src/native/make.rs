@@ -134,7 +134,13 @@ fn link_complaint(stderr: &str, units: &[Text]) -> Complaint {
     missing.sort();
     let lines = missing.iter().map(|(place, symbol)| {
         let place = place.map(|(_, line)| format!(" (line {line})")).unwrap_or_default();
-        format!("the model has no {symbol}(){place}")
+        if symbol.contains("bpf_") {
+            return format!("the model has no {symbol}(){place}");
+        }
+        format!(
+            "neither its sources nor the model have {symbol}(){place}; several sources are linked \
+             as FILE+FILE, or by the name of their folder"
+        )
     });
     let first = missing.iter().find_map(|(place, _)| *place);
     Complaint {

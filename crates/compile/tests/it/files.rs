@@ -235,7 +235,7 @@ fn several_sources_are_one_scheduler() {
     ];
     let (folder, alone) = resolved(&files);
     let error = compile::native::native(&alone).expect_err("a part is missing");
-    assert!(error.message.contains("slice_of"), "{error}");
+    assert!(error.message.contains("have slice_of() (line 7); several sources"), "{error}");
     let of = |file: &str| compile::resolve(file, folder.path()).expect("it is there");
     let crate_ = of("./scx_x");
     assert_eq!((crate_.name.as_str(), &crate_.others[..]), ("scx_x", &["lib/b.bpf.c".into()][..]));
