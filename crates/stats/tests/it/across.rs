@@ -32,11 +32,13 @@ fn question(answers: &[(&str, Verdict)]) -> Question {
     }
 }
 
+type Verdicts<'a> = &'a [(&'a str, Verdict)];
+
 #[test]
 fn contributors_agree_or_the_smaller_camp_dissents() {
     use Consent::{Agree, Disagree, Open, Partly};
     use Verdict::{Better, Equal, Equivalent, NotDistinguishable, Worse};
-    let cases: [(&[(&str, Verdict)], Consent, &str); 10] = [
+    let cases: [(Verdicts, Consent, &str); 10] = [
         (&[("a", Better), ("b", Better), ("c", NotDistinguishable)], Agree, ""),
         (&[("a", Equal), ("b", Equivalent)], Agree, ""),
         (&[("a", Better), ("b", Equivalent)], Partly, ""),
