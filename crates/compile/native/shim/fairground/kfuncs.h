@@ -167,6 +167,7 @@ struct fairground_map;
 	N(bpf_local_irq_restore) N(bpf_res_spin_lock) N(bpf_res_spin_unlock)		\
 	N(bpf_iter_num_new) N(bpf_iter_num_next) N(bpf_iter_num_destroy)		\
 	N(bpf_iter_bits_new) N(bpf_iter_bits_next) N(bpf_iter_bits_destroy)		\
+	N(bpf_iter_css_new) N(bpf_iter_css_next) N(bpf_iter_css_destroy)	\
 	N(bpf_cpumask_create) N(bpf_cpumask_populate) N(bpf_rbtree_first) N(bpf_rbtree_remove)	\
 	N(bpf_list_pop_front) N(bpf_list_pop_back) N(scx_bpf_locked_rq)			\
 	N(scx_bpf_task_cgroup___new) N(scx_bpf_cgroup_nr_cpus) N(bpf_cgroup_acquire)	\
@@ -219,8 +220,7 @@ struct fairground_map;
 #define FAIRGROUND_LACKING(N)								\
 	N(scx_bpf_cid_override___compat) N(scx_bpf_online_cmask)			\
 	N(scx_bpf_sub_caps) N(scx_bpf_sub_dispatch___compat) N(scx_bpf_sub_grant)	\
-	N(scx_bpf_sub_kill_bstr) N(scx_bpf_sub_revoke)					\
-	N(bpf_iter_css_new) N(bpf_iter_css_next) N(bpf_iter_css_destroy)
+	N(scx_bpf_sub_kill_bstr) N(scx_bpf_sub_revoke)
 
 /* Decided by the compiler: the strings are constants, so nothing of this is left in the object. */
 static __always_inline bool fairground_exists(const char *name)
