@@ -13,7 +13,7 @@ use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
 use crate::measure::at_least_one;
 use crate::output;
-use crate::today::{self, build};
+use crate::today::{self, cargo_install};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -37,8 +37,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let stop = interrupt::flag()?;
         for (name, version) in &wanted {
             let jobs = build_progress::jobs(args.jobs);
-            let order = build::Order { name, version, offline: args.offline, jobs, stop: &stop };
-            build_progress::watch(|on_event| build::build(&order, &home, on_event))?;
+            let order =
+                cargo_install::Order { name, version, offline: args.offline, jobs, stop: &stop };
+            build_progress::watch(|on_event| cargo_install::build(&order, &home, on_event))?;
         }
     }
     output::print(&table()?)?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The schedulers of today that were built here (`spec::today`): where they are kept, and `build`,
-//! which makes them.
+//! The schedulers of today that were built here (`spec::today`): where they are kept, and
+//! `cargo_install`, which makes them.
 //!
 //! ```text
 //! DATA/programs/bin/scx_lavd@1.1.4      the program, found like an installed one
@@ -8,13 +8,14 @@
 //! DATA/programs/scx_lavd@1.1.4/facts.json
 //! ```
 
-pub mod build;
+pub mod cargo_install;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::Backend;
 use serde::{Deserialize, Serialize};
+use spec::files;
 use spec::today::Kept;
 
 use crate::execution::locations::data_folder;
@@ -74,7 +75,7 @@ fn is_modelled(source: &str) -> bool {
 pub fn all(home: &Path) -> Vec<Facts> {
     let folders = fs::read_dir(folder(home)).into_iter().flatten().flatten();
     let read = |path: PathBuf| -> Option<Facts> {
-        let facts = fs::read(path.join("facts.json")).ok()?;
+        let facts = files::read(&path.join("facts.json"), files::DEFINITION).ok()?;
         serde_json::from_slice(&facts).ok()
     };
     let mut all: Vec<Facts> = folders.filter_map(|entry| read(entry.path())).collect();
@@ -92,7 +93,7 @@ fn numbers(version: &str) -> Vec<u64> {
 
 /// What the simulator compiles: the crate's folder if several sources are linked, else the one.
 fn source(folder: &Path) -> Option<String> {
-    let text = fs::read_to_string(folder.join("build.rs")).unwrap_or_default();
+    let text = files::text(&folder.join("build.rs"), files::DEFINITION).unwrap_or_default();
     if text.contains("add_source") {
         return Some(folder.display().to_string());
     }

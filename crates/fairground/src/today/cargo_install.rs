@@ -218,7 +218,9 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         };
         let place = to.join(place);
         fs::create_dir_all(folder_of(&place))?;
-        fs::copy(&path, &place).with_context(|| format!("copying {}", path.display()))?;
+        let bytes = files::read(&path, files::PACKED)
+            .with_context(|| format!("copying {}", path.display()))?;
+        fs::write(&place, bytes)?;
     }
     Ok(())
 }
