@@ -98,14 +98,14 @@ fn tapes(trial: &Trial) -> Option<(&str, &Arc<str>)> {
 /// The first line of a lesson, in its JSON form. The bytes of the object, or of the text, follow.
 #[derive(Serialize, Deserialize)]
 enum Lesson {
-    Scheduler { name: String, sha256: String, facts: Facts },
+    Scheduler { name: String, sha256: String, facts: Box<Facts> },
     Tapes(String),
 }
 
 impl Lesson {
     fn scheduler(native: &Native) -> io::Result<Vec<u8>> {
         let Native { name, sha256, object, facts } = native.clone();
-        Lesson::Scheduler { name, sha256, facts }.with(&object)
+        Lesson::Scheduler { name, sha256, facts: Box::new(facts) }.with(&object)
     }
 
     fn with(&self, bytes: &[u8]) -> io::Result<Vec<u8>> {
@@ -127,7 +127,8 @@ impl Service for Known {
         let (head, bytes) = (&lesson[..end], &lesson[end + 1..]);
         match serde_json::from_slice(head).expect("a lesson") {
             Lesson::Scheduler { name, sha256, facts } => {
-                let native = Native { name, sha256: sha256.clone(), object: bytes.into(), facts };
+                let native =
+                    Native { name, sha256: sha256.clone(), object: bytes.into(), facts: *facts };
                 self.schedulers.insert(sha256, native);
             }
             Lesson::Tapes(sha256) => {

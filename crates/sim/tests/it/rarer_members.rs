@@ -128,23 +128,21 @@ fn disturbed(name: &str) -> Trial {
 
 #[test]
 fn the_scheduler_knows_when_a_higher_class_has_the_cpu() {
-    let text = format!(
-        "u64 turns, back; bool gone;\n\
-         void BPF_STRUCT_OPS(above_cpu_release, s32 cpu, struct scx_cpu_release_args *args) {{\n\
+    let text = "u64 turns, back; bool gone;\n\
+         void BPF_STRUCT_OPS(above_cpu_release, s32 cpu, struct scx_cpu_release_args *args) {\n\
          if (gone || args->reason != SCX_CPU_PREEMPT_RT || args->task->prio >= 100)\n\
              bpf_printk(\"released\");\n\
-         scx_bpf_reenqueue_local(); gone = true; }}\n\
-         void BPF_STRUCT_OPS(above_cpu_acquire, s32 cpu, struct scx_cpu_acquire_args *args) {{\n\
-         if (!gone) bpf_printk(\"acquired\"); gone = false; turns++; }}\n\
-         void BPF_STRUCT_OPS(above_enqueue, struct task_struct *p, u64 flags) {{\n\
+         scx_bpf_reenqueue_local(); gone = true; }\n\
+         void BPF_STRUCT_OPS(above_cpu_acquire, s32 cpu, struct scx_cpu_acquire_args *args) {\n\
+         if (!gone) bpf_printk(\"acquired\"); gone = false; turns++; }\n\
+         void BPF_STRUCT_OPS(above_enqueue, struct task_struct *p, u64 flags) {\n\
          if (flags & SCX_ENQ_REENQ) back++;\n\
-         scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_INF, flags); }}\n\
-         void BPF_STRUCT_OPS(above_exit, struct scx_exit_info *ei) {{\n\
-         bpf_printk(\"%s\", turns > 10 && back > 10 ? \"often\" : \"never\"); }}"
-    );
+         scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_INF, flags); }\n\
+         void BPF_STRUCT_OPS(above_exit, struct scx_exit_info *ei) {\n\
+         bpf_printk(\"%s\", turns > 10 && back > 10 ? \"often\" : \"never\"); }";
     let table = ".cpu_release = (void *)above_cpu_release, .cpu_acquire = (void *)above_cpu_acquire,\n\
         .enqueue = (void *)above_enqueue, .exit = (void *)above_exit";
-    let lines = printed(&disturbed("above"), &text, "SCX_OPS_DEFINE", table);
+    let lines = printed(&disturbed("above"), text, "SCX_OPS_DEFINE", table);
     assert!(lines.iter().all(|line| line == "often"), "{lines:?}");
 }
 
