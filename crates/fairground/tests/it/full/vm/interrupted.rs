@@ -58,6 +58,9 @@ fn an_interrupted_second_step_leaves_the_answer_of_the_first() {
     let mut told = BufReader::new(child.stderr.take().expect("a pipe")).lines();
     let second = told.by_ref().map_while(Result::ok).find(|line| line.starts_with("step 2 of 2: "));
     assert!(second.expect("a second step").contains("Ctrl-C leaves the prediction"));
+    // Before the first boot there is nothing to continue, and nothing is said.
+    let boot = told.by_ref().map_while(Result::ok).find(|line| line.contains(" is up after "));
+    assert!(boot.is_some(), "a kernel boots");
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("a signal");
     let rest: Vec<String> = told.map_while(Result::ok).collect();
     let mut answer = String::new();
