@@ -35,6 +35,7 @@ fn alone_it_shows_its_verbs() {
         Plumbing:
           plan       Print an experiment's trials, or cut them into chunks for other machines; run nothing
           trial      Run one JSON trial from stdin, or a chunk of trials; write a JSON record for each
+          get        Build schedulers that people use today: scx_lavd, scx_bpfland, …; list them
           kernel     Get, build and add kernels to boot, and the emulator that several virtual CPUs need
 
         Examples:
