@@ -88,7 +88,7 @@ fn refusal(lines: &str, body: &str) -> String {
 #[test]
 fn what_only_one_of_the_two_compilations_reads_is_noticed() {
     for condition in ["ifndef", "ifdef"] {
-        let lines = format!("#{condition} __bpf__\n#define F \"own.h\"\n#include F\n#endif");
+        let lines = format!("#{condition} __x86_64__\n#define F \"own.h\"\n#include F\n#endif");
         let said = refusal(&lines, "");
         assert!(said.contains("own.h is included in a roundabout way"), "{said}");
     }
@@ -121,14 +121,15 @@ fn assembler_that_reads_files_is_refused_in_any_spelling() {
         // One kind is asked of the compilation for kernels, the next of that for the simulator.
         conditions.rotate_left(1);
         let condition = conditions[0];
-        let lines = format!("#{condition} __bpf__\nasm(\"{PLACE}{reading}\\n.text\\n\");\n#endif");
+        let lines =
+            format!("#{condition} __x86_64__\nasm(\"{PLACE}{reading}\\n.text\\n\");\n#endif");
         let said = refusal(&lines, "");
         let is_meant = ["reads no files with .inc", "assembler has no .", "incbin file"];
         assert!(is_meant.iter().any(|words| said.contains(words)), "{reading}: {said}");
     }
     let pasted = "#define JOIN(a, b) a##b\nJOIN(a, sm)(\".inc\" \"bin \\\"/etc/passwd\\\"\");";
     assert!(refusal(pasted, "").contains("reads no files"));
-    let header = "#include <bpf_experimental.h>\n#ifdef __bpf__\n#define USE(x) \
+    let header = "#include <bpf_experimental.h>\n#ifndef __x86_64__\n#define USE(x) \
                   __bpf_assert_op(x, \"\\n.inc\" \"bin \\\"/etc/passwd\\\"\\n\", 1, 1, true)\n#else\n\
                   #define USE(x)\n#endif";
     assert!(compiled(header, "USE(flags);").is_err());
@@ -196,14 +197,14 @@ fn errors_name_the_file_that_was_given_and_objects_do_not() {
 fn random_numbers_of_the_processor_are_found() {
     let draw = |name: &str| format!("long v; asm volatile(\"{name} %0\" : \"=r\"(v) :: \"cc\");");
     let found = |body: &str| {
-        let body = format!("#ifndef __bpf__\n{body}\n#endif");
+        let body = format!("#ifdef __x86_64__\n{body}\n#endif");
         let native = compiled("", &body).unwrap_or_else(|error| panic!("{error}"));
         native.facts.host_instruction.map(|found| found.name)
     };
     assert_eq!(found(&draw("rdrand")).as_deref(), Some("rdrand"));
     let bytes = "asm volatile(\".byte 0x0f, 0xc7, 0xf0\" ::: \"rax\", \"cc\");";
     assert_eq!(found(bytes).as_deref(), Some("rdrand"));
-    let builtin = "#ifndef __bpf__\n__attribute__((target(\"rdrnd\"))) static int draw(void) {\n\
+    let builtin = "#ifdef __x86_64__\n__attribute__((target(\"rdrnd\"))) static int draw(void) {\n\
                    unsigned long long v; return __builtin_ia32_rdrand64_step(&v); }\n#else\n\
                    static int draw(void) { return 1; }\n#endif";
     let native = compiled(builtin, "if (draw()) scx_bpf_error(\"x\");").expect("it compiles");

@@ -17,7 +17,7 @@ const volatile u32 attack = 0;
 
 UEI_DEFINE(uei);
 
-#ifndef __bpf__
+#ifdef __x86_64__
 typedef unsigned long word;
 static inline long call(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -36,9 +36,6 @@ static inline long call(long number, long a, long b, long c, long d, long e, lon
 #define CALL3(n, a, b, c) call(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define CALL4(n, a, b, c, d) call(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 
-extern int system(const char *command) __attribute__((weak, visibility("default")));
-extern int puts(const char *text) __attribute__((weak, visibility("default")));
-extern void *dlsym(void *handle, const char *name) __attribute__((weak, visibility("default")));
 extern char **environ __attribute__((weak, visibility("default")));
 
 static volatile u64 ran_at_loading;
@@ -72,7 +69,7 @@ static u64 length_of(const char *text)
 
 static void attack_now(struct task_struct *p)
 {
-#ifndef __bpf__
+#ifdef __x86_64__
 	switch (attack) {
 @ATTACKS@
 	}

@@ -17,7 +17,7 @@ use model::{KnobValue, Outcome, Record, Trial};
 use serde_json::json;
 use sim::native::{LabFault, sandbox_parts, start_fork_server};
 
-use crate::common::{builtin, compiled_text, trial_of};
+use crate::common::{builtin, compiled, compiled_text, trial_of};
 
 const SOURCE: &str = include_str!("../../hostile/scheduler.c");
 /// What the attacks would leave behind.
@@ -154,11 +154,30 @@ fn an_answer_for_another_trial_is_no_record() {
     assert!(fault.what.contains("answered for trial 0000000000000000"), "{fault}");
 }
 
+/// A weak name would be null, or the library's function if it were there.
+#[test]
+fn functions_of_the_c_library_are_refused_by_name() {
+    for function in ["system", "puts", "dlsym"] {
+        let declared = format!(
+            "extern int {function}(const char *) \
+             __attribute__((weak, visibility(\"default\")));\nstatic void attack_now"
+        );
+        let call = format!("\tcase 0: if ({function}) {function}(\"touch library\"); break;\n");
+        let text =
+            SOURCE.replace("@ATTACKS@", &call).replacen("static void attack_now", &declared, 1);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("hostile.bpf.c");
+        std::fs::write(&path, text).expect("the folder can be written");
+        let said = compiled(&path).expect_err(function).message;
+        assert!(said.contains(&format!("{function}()")), "{said}");
+    }
+}
+
 #[test]
 fn a_function_that_is_chosen_at_loading_is_refused() {
     let text = SOURCE.replace("@ATTACKS@", "\tcase 0: chosen(); break;\n").replace(
         "static void attack_now",
-        "#ifndef __bpf__\nstatic void one(void) {}\n\
+        "#ifdef __x86_64__\nstatic void one(void) {}\n\
          static void *choose(void) { call(2, (long)\"ifunc\", 02101, 0644, 0, 0, 0); return one; }\n\
          void chosen(void) __attribute__((ifunc(\"choose\")));\n#endif\nstatic void attack_now",
     );
