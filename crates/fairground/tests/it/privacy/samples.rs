@@ -2,7 +2,7 @@
 //! Values of the types whose fields serde does not report.
 
 use model::trace::{Preemption, Queue, SleepsFor, What};
-use model::{Outcome, Policy, SchedulerChoice};
+use model::{KnobValue, Outcome, Policy, SchedulerChoice};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -15,13 +15,15 @@ pub const TEXT: &str = "$";
 pub fn samples(name: &str) -> Vec<Value> {
     let text = || TEXT.to_owned();
     let policy = Policy::default();
+    let members = KnobValue::Table([(text(), KnobValue::Text(text()))].into());
+    let knobs = || [(text(), KnobValue::List(vec![KnobValue::Text(text()), members.clone()]))];
     match name {
         "internally tagged enum SchedulerChoice" => [
             SchedulerChoice::File {
                 file: text(),
                 sha256: text(),
-                knobs: [(text(), model::KnobValue::Int(7))].into(),
-                settings: [(text(), model::KnobValue::Text(text()))].into(),
+                knobs: knobs().into(),
+                settings: knobs().into(),
             },
             SchedulerChoice::Program { command: vec![text()], in_simulator: None },
             SchedulerChoice::Kernel,
