@@ -30,7 +30,7 @@ const OTHER_READERS: [(&str, &str); 33] = [
     ("crates/compile/src/guarded.rs", PIPE),
     ("crates/compile/src/native/", OWN),
     ("crates/compile/src/object.rs", OWN),
-    ("crates/compile/src/source.rs", LIMITED),
+    ("crates/compile/src/own_files.rs", LIMITED),
     ("crates/fairground/src/advice/host.rs", KERNEL),
     ("crates/fairground/src/execution/live.rs", KERNEL),
     ("crates/fairground/src/execution/objects.rs", OWN),

@@ -25,6 +25,8 @@ pub struct Global {
     /// Its offset in the section, bytes.
     pub offset: usize,
     pub ty: ValueType,
+    /// The compiler may have put the values of others into the code.
+    pub is_volatile: bool,
 }
 
 impl Global {
@@ -41,7 +43,8 @@ impl Global {
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         let is_data = [".rodata", ".data", ".bss"].iter().any(of);
-        is_data && !is_headers && self.ty.kind != ValueKind::Opaque
+        let is_settable = self.is_volatile || !self.section.starts_with(".rodata");
+        is_data && is_settable && !is_headers && self.ty.kind != ValueKind::Opaque
     }
 }
 
@@ -58,10 +61,22 @@ pub fn globals(btf: &Btf) -> Vec<Global> {
                 name: text(variable.name()),
                 offset: place.offset as usize,
                 ty: ValueType { size: place.size, ..value_type(btf, &ty, DEEPEST) },
+                is_volatile: is_volatile(ty),
             });
         }
     }
     found
+}
+
+/// In an array, each element has the qualifiers.
+fn is_volatile(ty: BtfType) -> bool {
+    let next = match ty.kind() {
+        BtfKind::Volatile => return true,
+        BtfKind::Array => Array::try_from(ty).ok().map(|array| array.contained_type()),
+        _ if ty.is_mod() || ty.kind() == BtfKind::Typedef => ty.next_type(),
+        _ => None,
+    };
+    next.is_some_and(is_volatile)
 }
 
 /// The members of `struct sched_ext_ops`; that of the flags knows their names.

@@ -314,10 +314,20 @@ mod tests {
 
     #[test]
     fn a_scheduler_does_not_leave_its_folder() {
-        let mut chunk = chunk();
-        chunk.schedulers[0].files[0].0 = "../../mine.bpf.c".into();
-        let folder = tempfile::tempdir().unwrap();
-        let said = chunk.sources(folder.path()).unwrap_err().to_string();
-        assert_eq!(said, "../../mine.bpf.c: leaves its folder");
+        let sources = |name: &str| {
+            let mut chunk = chunk();
+            chunk.schedulers[0].files[0].0 = name.into();
+            let folder = tempfile::tempdir().unwrap();
+            let sources = chunk.sources(folder.path());
+            let outside = folder.path().parent().expect("a temporary folder").join("mine.bpf.c");
+            assert!(!outside.exists(), "{name}");
+            sources
+        };
+        let above = "../".repeat(17) + "mine.bpf.c";
+        for name in [above.as_str(), "/mine.bpf.c", "below/../../mine.bpf.c"] {
+            let said = sources(name).unwrap_err().to_string();
+            assert_eq!(said, format!("{name}: leaves its folder"));
+        }
+        sources("../../mine.bpf.c").expect("it lies two folders below the chunk's");
     }
 }

@@ -69,7 +69,8 @@ impl SchedulerChoice {
 
     /// Whether it is a file, or a folder, that the user named by its path, and not a built-in one.
     pub fn is_own_file(&self) -> bool {
-        matches!(self, SchedulerChoice::File { file, .. } if file.ends_with(".bpf.c") || file.contains('/'))
+        let is_path = |file: &str| file.ends_with(".bpf.c") || file.contains('/');
+        matches!(self, SchedulerChoice::File { file, .. } if is_path(file))
     }
 
     /// Whether it needs `CONFIG_SCHED_CLASS_EXT`.

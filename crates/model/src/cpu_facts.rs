@@ -71,8 +71,8 @@ impl CpuFacts {
         })
     }
 
-    /// What a word means for a number: the greatest capacity, the fastest or slowest CPU, threads of
-    /// a core, or how many there are.
+    /// What a word means for a number: the greatest capacity, the fastest or slowest CPU, threads
+    /// of a core, or how many there are.
     pub fn count(&self, word: &str) -> u32 {
         let list = self.list(word).unwrap_or_default();
         let mut kinds = list.clone();

@@ -52,9 +52,10 @@ pub fn parse(text: &str) -> Result<Knobs, Fault> {
 /// A value as TOML has it, or text without quotation marks.
 fn value(text: &str) -> Option<KnobValue> {
     let is_toml = text.starts_with(['[', '{', '\"', '\'']) || text.parse::<f64>().is_ok();
+    let beyond_64_bits = || text.parse::<i128>().is_ok().then(|| KnobValue::Text(text.into()));
     match toml::de::ValueDeserializer::parse(text) {
-        Ok(parsed) => KnobValue::deserialize(parsed).ok(),
-        Err(_) if is_toml => text.parse::<i128>().is_ok().then(|| KnobValue::Text(text.into())),
+        Ok(parsed) => KnobValue::deserialize(parsed).ok().or_else(beyond_64_bits),
+        Err(_) if is_toml => beyond_64_bits(),
         Err(_) => Some(KnobValue::Text(text.into())),
     }
 }

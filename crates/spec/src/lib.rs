@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Read in this order: [`assets`] finds files by name; [`experiment`], [`contestant`], [`knobs`],
-//! [`settings`] (side files), [`today`], [`contestants`] (their names), [`live`] (what this kernel runs), [`workload`], [`source`] (text,
-//! positions and expressions), [`check`] (what a workload must obey), [`rtapp`], [`machine`],
+//! [`settings`] (side files), [`today`], [`contestants`] (their names), [`live`] (what this kernel
+//! runs), [`workload`], [`source`] (text, positions and expressions), [`check`] (what a workload must obey), [`rtapp`], [`machine`],
 //! [`care`]; [`capability`] says what each backend can do, [`plan`] lays out the trials. [`files`]
 //! is the one reader of files. [`mentions`] finds names of what was deleted, [`builtin_texts`]
 //! texts of Fairground's own files.
@@ -131,8 +131,8 @@ pub struct Overrides {
     #[arg(long, value_parser = backend_parser(), hide_possible_values = true)]
     #[arg(value_name = "BACKEND", value_delimiter = ',')]
     pub on: Vec<Backend>,
-    /// Add a scheduler: NAME, FILE.bpf.c, 'NAME knob=value', scx_lavd@1.1.4, 'program:scx_lavd ARG',
-    /// kernel:6.12, policy:rr:50
+    /// Add a scheduler: NAME, FILE.bpf.c, 'NAME knob=value', scx_lavd@1.1.4,
+    /// 'program:scx_lavd ARG', kernel:6.12, policy:rr:50
     #[arg(long = "scheduler", value_name = "SCHEDULER")]
     pub schedulers: Vec<String>,
     /// Use this workload instead of the experiment's: NAME, FILE, 'NAME parameter=value'

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the kernel manages inside the values of a map (`btf_parse_fields`): an update leaves it out,
-//! and what was there before is gone.
+//! What the kernel manages inside the values of a map (`btf_parse_fields`): an update leaves it
+//! out, and what was there before is gone.
 
 use libbpf_rs::btf::types::{Composite, MemberAttr, Ptr};
 use libbpf_rs::btf::{Btf, BtfKind, BtfType, HasSize, TypeId};

@@ -110,7 +110,7 @@ fn what_the_simulator_lacks_or_leaves_out_is_said() {
     bench.write(
         "dumps.bpf.c",
         "#include <scx/common.bpf.h>\nchar _license[] SEC(\"license\") = \"GPL\";\n\
-         void BPF_STRUCT_OPS(dumps_dump, struct scx_dump_ctx *ctx) { }\n\
+         void BPF_STRUCT_OPS(dumps_dump, struct scx_dump_ctx *dumped) { }\n\
          void BPF_STRUCT_OPS(dumps_running, struct task_struct *p)\n\
          { scx_bpf_cpuperf_set(scx_bpf_task_cpu(p), 512); }\n\
          SCX_OPS_DEFINE(dumps_ops, .dump = (void *)dumps_dump, .running = (void *)dumps_running,\n\

@@ -3,8 +3,8 @@
 //!
 //! Read in this order: `ext_state` is its state; `ext_class` is the class itself; `enqueue`
 //! decides where a task goes, `dispatch` what a CPU runs; `dsq` are the queues and `queues` their
-//! kfuncs; `reenqueue` gives tasks back to the scheduler; `idle` chooses idle CPUs; `kick`, `timer`, `watchdog`, `enable` and `error` are the
-//! rest.
+//! kfuncs; `reenqueue` gives tasks back to the scheduler; `idle` chooses idle CPUs; `kick`, `timer`,
+//! `watchdog`, `enable` and `error` are the rest.
 
 /// Calls one of the scheduler's callbacks and charges its cost.
 macro_rules! call {
@@ -21,7 +21,6 @@ pub(crate) mod dsq;
 pub(crate) mod enable;
 pub(crate) mod enqueue;
 pub(crate) mod error;
-pub(crate) mod events;
 pub(crate) mod ext_class;
 pub(crate) mod ext_state;
 pub(crate) mod idle;
@@ -29,4 +28,5 @@ pub(crate) mod kick;
 pub(crate) mod queues;
 pub(crate) mod reenqueue;
 pub(crate) mod timer;
+pub(crate) mod tracepoints;
 pub(crate) mod watchdog;

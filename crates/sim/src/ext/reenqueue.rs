@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Tasks of a local queue that go back to the scheduler, because a higher class takes the CPU,
-//! because they were to run at once (`SCX_ENQ_IMMED`) and cannot, or because the scheduler wants it.
+//! because they were to run at once (`SCX_ENQ_IMMED`) and cannot, or because the scheduler wants
+//! it.
 
 use crate::core::memory::{get, put};
 use crate::core::task::{Class, IMMEDIATE};

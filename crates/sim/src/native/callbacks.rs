@@ -22,7 +22,8 @@ macro_rules! callbacks {
         }
 
         /// The callbacks' names by number. Number 0: no callback runs.
-        pub const CALLBACKS: &[&str] = &["", $(kernel_name(stringify!($name)),)* "a timer", "an event"];
+        pub const CALLBACKS: &[&str] =
+            &["", $(kernel_name(stringify!($name)),)* "a timer", "an event"];
 
         impl Callbacks {
             pub fn present(&self) -> OpsPresent {

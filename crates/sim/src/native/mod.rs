@@ -24,7 +24,6 @@ mod cell;
 #[cfg(target_arch = "x86_64")]
 mod division;
 mod elf;
-mod events;
 mod fault;
 mod fork_server;
 mod format;
@@ -33,6 +32,7 @@ mod isolate;
 mod kfuncs;
 mod maps;
 mod object;
+mod programs;
 mod scheduler;
 mod simulator;
 mod supervision;

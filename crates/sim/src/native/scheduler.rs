@@ -13,10 +13,10 @@ use model::{Call, CpuFacts, Knobs, Seed, When, Words};
 use super::abi::{MAX_LOOPS, SharedState};
 use super::arena_library::{ArenaLibrary, Shape};
 use super::callbacks::{self, Callbacks, Settings};
-use super::events::{self, Program};
 use super::fault::{CALLBACK, CALLS};
 use super::maps::Map;
 use super::object::{Loaded, Set};
+use super::programs::{self, Program};
 use super::simulator::{Simulator, This};
 use super::{bpf_timers, helpers, kfuncs};
 use crate::core::Core;
@@ -73,7 +73,7 @@ impl NativeScheduler {
             library: ArenaLibrary::of(&native.facts),
             layout,
             simulator,
-            programs: events::programs(native, &loaded),
+            programs: programs::programs(native, &loaded),
             state,
             object,
             loaded,

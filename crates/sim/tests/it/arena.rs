@@ -108,7 +108,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(list_init)
 
 void BPF_STRUCT_OPS(list_exit, struct scx_exit_info *ei)
 {
-	bpf_printk("%d tasks taken", taken > 100);
+	bpf_printk("%s", taken > 20 ? "many" : "few");
 }
 
 SCX_OPS_DEFINE(list_ops, .enqueue = (void *)list_enqueue, .dispatch = (void *)list_dispatch,
@@ -119,7 +119,7 @@ SCX_OPS_DEFINE(list_ops, .enqueue = (void *)list_enqueue, .dispatch = (void *)li
 fn tasks_wait_in_an_arena() {
     for cpus in [1, 4] {
         let record = record("list", LIST, cpus);
-        assert_eq!(record.provenance.printed, ["1 tasks taken"]);
+        assert_eq!(record.provenance.printed, ["many"]);
         assert!(record.measured.value("cpu_time_ns", "hog").is_some_and(|ns| ns > 20e6));
     }
 }

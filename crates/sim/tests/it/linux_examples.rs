@@ -32,8 +32,6 @@ const SELFTESTS: &str = "tools/testing/selftests/sched_ext";
 /// happen.
 type Case = (&'static str, &'static str, &'static [(&'static str, KnobValue)], Expected);
 
-const NO_ARENA: &str = "it needs a BPF arena";
-
 const CASES: &[Case] = &[
     (EXAMPLES, "scx_simple", &[], Runs),
     (EXAMPLES, "scx_simple", &[("fifo_sched", KnobValue::Bool(true))], Runs),
@@ -44,16 +42,7 @@ const CASES: &[Case] = &[
         Runs,
     ),
     (EXAMPLES, "scx_cpu0", &[], Runs),
-    (
-        EXAMPLES,
-        "scx_flatcg",
-        &[],
-        Not(
-            "scx_flatcg.bpf.c:135:",
-            "it defines a function that the ecosystem's newer header has as a macro, and it is \
-             about control groups, which are not modelled",
-        ),
-    ),
+    (EXAMPLES, "scx_flatcg", &[], Runs),
     (
         EXAMPLES,
         "scx_pair",
@@ -63,8 +52,18 @@ const CASES: &[Case] = &[
             "its program in user space fills its maps, and it pairs control groups",
         ),
     ),
-    (EXAMPLES, "scx_qmap", &[], Not("scx/bpf_arena_common.bpf.h", NO_ARENA)),
-    (EXAMPLES, "scx_sdt", &[], Not("scx/bpf_arena_common.bpf.h", NO_ARENA)),
+    (
+        EXAMPLES,
+        "scx_qmap",
+        &[],
+        Not("the model has no scx_bpf_sub_dispatch()", "it has schedulers below it"),
+    ),
+    (
+        EXAMPLES,
+        "scx_sdt",
+        &[],
+        Not("scx/bpf_arena_common.bpf.h", "it needs the kernel's own header of arenas"),
+    ),
     (
         EXAMPLES,
         "scx_userland",

@@ -11,7 +11,8 @@ struct fairground_named {
 
 #define TASK_FIELDS(F)									\
 	F(scx.slice) F(scx.dsq_vtime) F(scx.weight) F(scx.flags) F(scx.selected_cpu)	\
-	F(scx.disallow) F(scx.lazy_resched) F(scx.dsq) F(scx.ddsp_dsq_id) F(scx.ddsp_enq_flags) F(sched_task_group)		\
+	F(scx.disallow) F(scx.lazy_resched) F(scx.dsq) F(scx.ddsp_dsq_id)		\
+	F(scx.ddsp_enq_flags) F(sched_task_group)					\
 	F(scx.runnable_at) F(scx.tid) F(se.exec_start) F(se.sum_exec_runtime)		\
 	F(se.slice) F(se.custom_slice) F(se.load.weight) F(sched_info.pcount)		\
 	F(sched_info.run_delay) F(sched_info.last_arrival) F(sched_info.last_queued)	\

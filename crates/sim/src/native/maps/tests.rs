@@ -134,8 +134,8 @@ fn ring_buffers_give_memory_until_it_is_settled() {
 #[test]
 fn a_kind_that_the_model_lacks_is_named() {
     let refusal =
-        Map::new(&fact("groups", 32, 0), 1).err().expect("cgroup storage is not modelled");
-    assert!(refusal.contains("groups") && refusal.contains("32"), "{refusal}");
+        Map::new(&fact("filter", 30, 0), 1).err().expect("Bloom filters are not modelled");
+    assert!(refusal.contains("filter") && refusal.contains("30"), "{refusal}");
 }
 
 #[test]
