@@ -6,7 +6,8 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// `(lowest value of the bucket, samples in it)` in the order in which they were added. Each is
-/// kept as what it adds to the value before, and its samples, as numbers of variable length (LEB128).
+/// kept as what it adds to the value before, and its samples, as numbers of variable length
+/// (LEB128).
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Buckets(Box<[u8]>);
 

@@ -8,7 +8,8 @@
 //!
 //! Read in this order: [`assets`] finds files by name; [`experiment`], [`contestant`], [`knobs`],
 //! [`settings`] (side files), [`today`], [`contestants`] (their names), [`live`] (what this kernel
-//! runs), [`workload`], [`source`] (text, positions and expressions), [`check`] (what a workload must obey), [`rtapp`], [`machine`],
+//! runs), [`workload`], [`source`] (text, positions and expressions), [`check`] (what a workload
+//! must obey), [`rtapp`], [`machine`],
 //! [`care`]; [`capability`] says what each backend can do, [`plan`] lays out the trials. [`files`]
 //! is the one reader of files. [`mentions`] finds names of what was deleted, [`builtin_texts`]
 //! texts of Fairground's own files.

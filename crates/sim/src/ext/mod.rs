@@ -3,7 +3,8 @@
 //!
 //! Read in this order: `ext_state` is its state; `ext_class` is the class itself; `enqueue`
 //! decides where a task goes, `dispatch` what a CPU runs; `dsq` are the queues and `queues` their
-//! kfuncs; `reenqueue` gives tasks back to the scheduler; `idle` chooses idle CPUs; `kick`, `timer`,
+//! kfuncs; `reenqueue` gives tasks back to the scheduler; `idle` chooses idle CPUs; `kick`,
+//! `timer`,
 //! `watchdog`, `enable` and `error` are the rest.
 
 /// Calls one of the scheduler's callbacks and charges its cost.

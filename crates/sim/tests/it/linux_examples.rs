@@ -58,12 +58,7 @@ const CASES: &[Case] = &[
         &[],
         Not("the model has no scx_bpf_sub_dispatch()", "it has schedulers below it"),
     ),
-    (
-        EXAMPLES,
-        "scx_sdt",
-        &[],
-        Not("scx/bpf_arena_common.bpf.h", "it needs the kernel's own header of arenas"),
-    ),
+    (EXAMPLES, "scx_sdt", &[], Runs),
     (
         EXAMPLES,
         "scx_userland",

@@ -51,8 +51,8 @@ fn sentence(((name, is_simulated), known): (Key, Vec<Object>)) -> String {
     };
     let place = if is_simulated { "in the simulator" } else { "on kernels" };
     format!(
-        "`{name}` ran {place} as {} objects, so not one compiler with one set of headers made them; \
-         each is a contestant of its own: {}.",
+        "`{name}` ran {place} as {} objects, so not one compiler with one set of headers made \
+         them; each is a contestant of its own: {}.",
         known.len(),
         known.iter().map(each).collect::<Vec<_>>().join(", ")
     )
