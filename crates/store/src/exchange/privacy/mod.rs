@@ -128,7 +128,9 @@ impl Cleaner {
     pub fn leaving(&self) -> Vec<String> {
         let line = |(&kind, texts): (&usize, &BTreeSet<String>)| {
             let what = KINDS[kind].what;
-            (what != WORDS && !texts.is_empty()).then(|| format!("{what}: {}", listed(texts)))
+            let told: BTreeSet<String> =
+                texts.iter().filter(|text| !is_hash(text)).cloned().collect();
+            (what != WORDS && !told.is_empty()).then(|| format!("{what}: {}", listed(&told)))
         };
         self.leaving.iter().filter_map(line).collect()
     }
@@ -393,4 +395,9 @@ impl Cleaner {
         }
         clean
     }
+}
+
+/// Whether a text is an object's hash, of which a reader learns nothing.
+fn is_hash(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -183,7 +183,7 @@ fn a_function_that_the_kernel_lacks_is_named_with_what_to_write() {
     need!(guest(&[]));
     let bench = Bench::new();
     let file = scheduler("lacking");
-    run(&bench, &["--scheduler", &file, "--workload", "tiny.toml", "--blocks", "1"], 1);
+    run(&bench, &["--scheduler", &file, "--workload", "tiny.toml", "--blocks", "1"], 4);
     let outcome = &bench.records("fairground.db")[0].outcome;
     assert_eq!(outcome.word(), "unsupported", "{outcome:?}");
     for words in ["has no scx_bpf_moonlight()", "bpf_ksym_exists(scx_bpf_moonlight)"] {
@@ -201,7 +201,7 @@ fn a_kernel_without_sched_ext_is_not_booted_for_it() {
     need!(guest(&[]));
     let bench = Bench::new();
     let arguments = ["--scheduler", "vtime@6.12", "--workload", "tiny.toml", "--blocks", "1"];
-    let said = run(&bench, &arguments, 1);
+    let said = run(&bench, &arguments, 4);
     assert!(!said.contains("is up after"), "{said}");
     let record = &bench.records("fairground.db")[0];
     assert!(record.outcome.reason().contains("has no sched_ext"), "{:?}", record.outcome);
@@ -263,7 +263,7 @@ fn sources_that_are_not_here_or_not_for_a_guest_are_not_booted_for() {
     let kernels = fairground::execution::locations::data_folder().expect("a home").join("kernels");
     std::os::unix::fs::symlink(kernels, home.join("kernels")).expect("a link");
     let workloads = ["make_bzip2", "make_postgresql"];
-    let records = run_programs(&bench, Some(&home), &workloads, 1);
+    let records = run_programs(&bench, Some(&home), &workloads, 4);
     assert_eq!(records.len(), 2);
     for record in &records {
         let words = match record.trial.workload.name.as_str() {
@@ -286,7 +286,7 @@ fn what_a_guest_has_no_room_for_says_what_it_takes() {
     let program = "command = [\"sleep\", \"0\"]\nparser = \"none\"";
     let text = format!("about = \"l\"\n[program]\n{program}\nfiles = [\"{file}\"]\n");
     bench.write("heavy.toml", &text);
-    let records = run_programs(&bench, None, &["heavy.toml"], 1);
+    let records = run_programs(&bench, None, &["heavy.toml"], 4);
     let reason = records[0].outcome.reason();
     assert!(reason.contains("a guest with 512 MiB of memory has room for 148;"), "{reason}");
     assert!(reason.contains("take a machine with memory_mib = 1"), "{reason}");
