@@ -99,6 +99,11 @@ fn without_tasks(reason: &str, ours: impl Fn(&str) -> bool) -> String {
     reason.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
+/// Whether a text is an object's hash, of which a reader learns nothing.
+pub fn is_object(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -129,7 +129,7 @@ impl Cleaner {
         let line = |(&kind, texts): (&usize, &BTreeSet<String>)| {
             let what = KINDS[kind].what;
             let told: BTreeSet<String> =
-                texts.iter().filter(|text| !is_hash(text)).cloned().collect();
+                texts.iter().filter(|text| !facts::is_object(text)).cloned().collect();
             (what != WORDS && !told.is_empty()).then(|| format!("{what}: {}", listed(&told)))
         };
         self.leaving.iter().filter_map(line).collect()
@@ -395,9 +395,4 @@ impl Cleaner {
         }
         clean
     }
-}
-
-/// Whether a text is an object's hash, of which a reader learns nothing.
-fn is_hash(text: &str) -> bool {
-    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
