@@ -36,7 +36,7 @@ pub enum SchedulerChoice {
         file: String,
         /// SHA-256 of the source text, hexadecimal: the trial names the exact bytes.
         sha256: String,
-        /// What to set before loading, as whoever wrote the contestant has it.
+        /// Values that the contestant sets before the scheduler is loaded.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         knobs: Knobs,
         /// What the file's side file sets: values of knobs that `knobs` may override, and calls at

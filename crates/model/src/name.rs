@@ -17,8 +17,8 @@ pub struct Name(Arc<Box<str>>);
 /// The texts that a thread has seen.
 struct Known {
     names: BTreeSet<Name>,
-    /// So many are kept until those that nobody uses are looked for: a stranger's file may name
-    /// millions of things.
+    /// At this number of names the unused ones are dropped: a stranger's file may name millions of
+    /// things.
     most: usize,
 }
 

@@ -24,7 +24,7 @@ pub(super) fn note(object: &Object) -> Option<String> {
 
 fn verified(program: i32) -> Option<u32> {
     let mut size = size_of::<bpf_prog_info>() as u32;
-    // SAFETY: a plain structure, of which the kernel fills in as much as it is told is there.
+    // SAFETY: a plain structure; the kernel writes at most `size` bytes of it.
     let (info, result) = unsafe {
         let mut info: bpf_prog_info = zeroed();
         let result = bpf_prog_get_info_by_fd(program, &raw mut info, &raw mut size);

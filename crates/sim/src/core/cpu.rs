@@ -15,7 +15,7 @@ use super::task::{NO_TASK, TaskId};
 
 /// As soon as possible (`TIF_NEED_RESCHED`).
 pub const NOW: u8 = 1;
-/// Before it returns to user mode (`TIF_NEED_RESCHED_LAZY`), of which other CPUs do not tell it.
+/// Before it returns to user mode (`TIF_NEED_RESCHED_LAZY`); other CPUs send no interrupt for it.
 pub const LAZY: u8 = 2;
 
 /// A CPU. Only code that runs on it, or that holds its run-queue lock in the kernel, changes

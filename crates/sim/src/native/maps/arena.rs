@@ -12,7 +12,7 @@ const PAGE: usize = 4096;
 /// Where the ecosystem's arenas begin, and the distance to the place of the next one.
 const FIRST: usize = 1 << 44;
 const DISTANCE: usize = 1 << 32;
-/// A process has room for so many.
+/// The number of arenas that a process has room for.
 const PLACES: usize = 64;
 
 pub struct Arena {
