@@ -49,6 +49,10 @@ impl BuildScreen {
 }
 
 fn progress(done: u64, about: u64, elapsed: Duration) -> String {
+    if done >= about {
+        // The last one is the program itself, which takes longer than most.
+        return format!("{done} compiled, almost done");
+    }
     let left = elapsed.mul_f64((about - done) as f64 / done.max(1) as f64);
     format!("{done} of about {about} compiled, {} left", crate::times::words(left))
 }
@@ -61,5 +65,6 @@ mod tests {
     fn the_time_left_follows_from_what_is_done() {
         let text = progress(100, 400, Duration::from_secs(60));
         assert!(text.starts_with("100 of about 400 compiled, 3 min"), "{text}");
+        assert_eq!(progress(400, 400, Duration::from_secs(60)), "400 compiled, almost done");
     }
 }

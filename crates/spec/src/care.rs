@@ -10,11 +10,14 @@ use serde::Deserialize;
 use super::cells::{self, Choice};
 use super::expression::Names;
 use super::source::{Document, Places, unknown_name};
-use super::{SpecError, check, workload};
+use super::{SpecError, check, today, workload};
 use crate::assets::{self, Kind};
 
 /// What a care calls the schedulers of [`GENERAL`].
 pub(crate) const GENERAL_NAME: &str = "general";
+
+/// What a care calls the schedulers of today, see [`today`].
+pub(crate) const TODAY_NAME: &str = "today";
 
 /// The general-purpose schedulers.
 pub const GENERAL: [&str; 12] = [
@@ -56,7 +59,7 @@ pub struct Criterion {
 struct CareFile {
     name: String,
     about: String,
-    #[serde(default = "general")]
+    #[serde(default = "usual")]
     schedulers: Vec<String>,
     workload: Vec<toml::Table>,
     decides: Written,
@@ -64,8 +67,8 @@ struct CareFile {
     keeps: Vec<Written>,
 }
 
-fn general() -> Vec<String> {
-    vec![GENERAL_NAME.into()]
+fn usual() -> Vec<String> {
+    [GENERAL_NAME, TODAY_NAME].map(str::to_owned).into()
 }
 
 /// A criterion of the file, not yet resolved.
@@ -193,6 +196,7 @@ impl Reader<'_> {
 fn named(name: &str) -> Vec<String> {
     match name {
         GENERAL_NAME => GENERAL.map(str::to_owned).to_vec(),
+        TODAY_NAME => today::names(),
         name => vec![name.to_owned()],
     }
 }
@@ -213,10 +217,12 @@ mod tests {
     }
 
     #[test]
-    fn general_stands_for_the_general_purpose_schedulers() {
+    fn general_and_today_stand_for_their_schedulers() {
         let read = |name| super::read(name, Path::new(""), 2).expect("a care").schedulers;
-        assert_eq!(read("games"), GENERAL);
-        assert_eq!(read("audio")[..GENERAL.len()], GENERAL);
+        let (games, general) = (read("games"), GENERAL.len());
+        assert_eq!(games[..general], GENERAL);
+        assert_eq!(games[general..], today::names());
+        assert_eq!(read("audio")[..general + today::names().len()], games);
         assert_eq!(read("audio").last().map(String::as_str), Some("policy:rr:50"));
     }
 

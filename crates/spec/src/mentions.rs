@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::Resolve;
 use crate::assets::{self, Asset, Kind};
-use crate::care::GENERAL_NAME;
+use crate::care::{GENERAL_NAME, TODAY_NAME};
 use crate::experiment::restricted;
 use crate::source::{line_and_column, walk_table};
 
@@ -106,7 +106,9 @@ fn reference(kind: Kind, word: &Word) -> Option<(Noun, &str)> {
     let noun = match (kind, word.path.as_str()) {
         (Kind::Experiment, "scheduler[].file") => Noun::Scheduler,
         // `policy:rr`, `kernel:6.12` and `program:scx_lavd` are not files of the tree.
-        (Kind::Care, "schedulers[]") if name != GENERAL_NAME && !name.contains(':') => {
+        (Kind::Care, "schedulers[]")
+            if ![GENERAL_NAME, TODAY_NAME].contains(&name) && !name.contains(':') =>
+        {
             Noun::Scheduler
         }
         // A base is the original of no file.

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use live::facts::active;
 use model::{Contestant, SchedulerChoice};
 use report::switching::{self, Obstacle};
 use vm::installed;
@@ -36,14 +37,32 @@ pub fn switch(recommended: &Contestant, host: &Host) -> Vec<String> {
     }
 }
 
-/// The command of scx_loader's client, where it is installed: it starts a scheduler without
-/// options, and with every boot if that is configured.
-pub fn by_loader(command: &[String]) -> Option<String> {
-    let [program] = command else { return None };
-    let (name, _) = spec::today::named(program)?;
-    installed::find("scxctl")?;
+/// What to type for scx_loader, where its client is installed: it starts the scheduler that its
+/// service finds by name, and with every boot if its file says so.
+pub fn by_loader(command: &[String]) -> Vec<String> {
+    let Some((program, arguments)) = command.split_first() else { return Vec::new() };
+    let Some((name, _)) = spec::today::named(program) else { return Vec::new() };
+    if installed::find("scxctl").is_none() {
+        return Vec::new();
+    }
+    let mut lines = vec!["scx_loader is here, too, and starts the one that is installed:".into()];
+    let is_found = FOLDERS.iter().any(|folder| Path::new(folder).join(name).is_file());
+    if let (false, Some(path)) = (is_found, installed::find(program)) {
+        let path = quoted(&path.display().to_string());
+        lines.push(format!("  sudo install {path} /usr/local/bin/{name}"));
+    }
+    // `start` is refused while a scheduler is loaded.
+    let verb = if active().sched_ext_state == "enabled" { "switch" } else { "start" };
     let short = name.strip_prefix("scx_").unwrap_or(name);
-    Some(format!("scx_loader is here, too: `scxctl start --sched {short}`"))
+    let options = match arguments {
+        [] => String::new(),
+        all => format!(" {}", quoted(&format!("--args={}", all.join(",")))),
+    };
+    lines.push(format!("  scxctl {verb} --sched {short}{options}"));
+    lines.push(format!(
+        "With every boot: default_sched = \"{name}\" in /etc/scx_loader/config.toml"
+    ));
+    lines
 }
 
 /// The command that starts a program, as `sudo` finds it.

@@ -44,10 +44,13 @@ pub struct Track<'a> {
     pub jobs: usize,
     /// How many contestants stand for the scheduler in use.
     pub in_use: usize,
+    /// Candidates that run there, but not in the simulator; as `--scheduler` has them.
+    pub unpredicted: &'a [String],
 }
 
 impl Track<'_> {
-    /// The best, and all that are as good, as far as they fit into the budget.
+    /// The best, all that are as good, and those of which the simulator says nothing, as far as
+    /// they fit into the budget.
     pub fn finalists(
         &self,
         race: &Race,
@@ -55,7 +58,8 @@ impl Track<'_> {
         records: &[Record],
         budget: Duration,
     ) -> Finalists {
-        let names = as_good(predicted);
+        let mut names = as_good(predicted);
+        names.extend(self.unpredicted.iter().map(String::as_str));
         let block_s = |finalists: usize| {
             self.block_s(records, race.planned.experiment.workloads.len(), self.in_use + finalists)
         };
@@ -68,7 +72,10 @@ impl Track<'_> {
         let contestants = race.planned.experiment.contestants.iter();
         let option = |name: &&str| {
             let mut same = contestants.clone().filter(|contestant| contestant.name == **name);
-            same.next().and_then(|contestant| contestant::option(contestant, true))
+            same.next().map_or_else(
+                || Some((*name).to_owned()),
+                |contestant| contestant::option(contestant, true),
+            )
         };
         Finalists {
             options: taken.iter().filter_map(option).collect(),
@@ -158,7 +165,8 @@ mod tests {
         record.trial.workload =
             Workload { duration_us: Some(500_000), ..Workload::default() }.into();
         let machine = Machine { cpus: 2, clock: model::Clock::Virtual, ..Machine::default() };
-        let track = |backend| Track { backend, machine: &machine, jobs: 2, in_use: 1 };
+        let track =
+            |backend| Track { backend, machine: &machine, jobs: 2, in_use: 1, unpredicted: &[] };
         let records = [record];
         assert_eq!(track(Backend::Vm).block_s(&records, 2, 4), 8.0 * (2.0 + 0.5 * 3.5) / 2.0);
         assert_eq!(track(Backend::Live).block_s(&records, 2, 4), 8.0 * 1.5);

@@ -125,19 +125,52 @@ impl Wish {
         }))
     }
 
-    /// The cares' candidates that can run; the installed programs, too, and elsewhere than on this
-    /// kernel the schedulers of today that were built here.
+    /// The cares' candidates that can run; on this kernel the other installed programs, too.
     fn usual(&self, cares: &[Care], host: &Host) -> Result<Vec<String>> {
         let live = self.backend.uses_running_kernel();
         let loads = |name: &String| !live || host.can_load() || name.starts_with("policy:");
-        let mut names: Vec<String> = candidates(cares)?.into_iter().filter(loads).collect();
+        let is_here = |name: &String| !is_of_today(name) || today::runs(name, self.backend);
+        let candidates = candidates(cares)?.into_iter();
+        let mut names: Vec<String> = candidates.filter(loads).filter(is_here).collect();
         if live && host.can_load() {
-            names.extend(installed::sched_ext().into_iter().map(|name| format!("program:{name}")));
-        }
-        if !live {
-            names.extend(today::candidates(self.backend));
+            let others = installed::sched_ext().into_iter().filter(|name| !is_of_today(name));
+            names.extend(others.map(|name| format!("program:{name}")));
         }
         Ok(names)
+    }
+
+    /// The candidates of today that run on this backend, but not in the simulator.
+    pub fn unpredicted(&self, host: &Host) -> Result<Vec<String>> {
+        let all = self.usual(&self.read_cares()?, host)?.into_iter();
+        let is_unpredicted =
+            |name: &String| is_of_today(name) && !today::runs(name, Backend::MODEL);
+        Ok(all.filter(is_unpredicted).collect())
+    }
+
+    /// What is said of the cares' candidates of today that do not run on this backend.
+    pub fn absent(&self) -> Result<Vec<String>> {
+        if !self.schedulers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let named = candidates(&self.read_cares()?)?.into_iter().filter(|name| is_of_today(name));
+        let all = BTreeSet::from_iter(named).into_iter();
+        let (here, absent): (Vec<String>, Vec<String>) = all
+            .filter(|name| !today::runs(name, self.backend))
+            .partition(|name| today::kept(name, None).is_some());
+        let mut said = Vec::new();
+        if !absent.is_empty() {
+            let such = &absent[absent.len() / 2];
+            said.push(format!(
+                "left out: {} schedulers of today that were not built here; `fairground get` lists them, \
+                 `fairground get {such}` builds one",
+                absent.len()
+            ));
+        }
+        if !here.is_empty() {
+            let names = here.join(", ");
+            said.push(format!("left out: {names}, which the simulator cannot run; --on vm can"));
+        }
+        Ok(said)
     }
 }
 
@@ -155,6 +188,10 @@ impl Race {
     pub fn blocks_needed(comparisons: usize) -> u32 {
         holm::units_needed(comparisons).max(TRIALS_NEEDED) as u32
     }
+}
+
+fn is_of_today(name: &str) -> bool {
+    spec::today::named(name).is_some()
 }
 
 /// The cares' candidates; for a workload without a care those of the usual one.

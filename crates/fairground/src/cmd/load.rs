@@ -35,9 +35,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let SchedulerChoice::File { file, sha256, .. } = &contestant.scheduler else {
         if let SchedulerChoice::Program { command, .. } = &contestant.scheduler {
             let program = of_program(command);
-            let loader = by_loader(command).map(|words| format!("; {words}")).unwrap_or_default();
+            let lines = by_loader(command).into_iter().map(|line| format!("\n{line}"));
             return Err(bad_input(format!(
-                "{option} is a program, which loads itself: start it by `sudo {program}`{loader}"
+                "{option} is a program, which loads itself: start it by `sudo {program}`{}",
+                lines.collect::<String>()
             )));
         }
         return Err(bad_input(format!(

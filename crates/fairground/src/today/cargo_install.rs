@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, bail};
 use model::trial::sha256_hex;
+use serde::Deserialize;
 use spec::files;
 use vm::installed;
 use vm::kernels::build::tools::{self, Job, Needs};
 use vm::kernels::build::{BuildEvent, OnBuildEvent, Refused};
 
+use super::cargo_failure::failure;
 use super::{Facts, all, folder};
-use crate::exit::bad_input;
 
 /// What the crates need to be compiled.
 pub const NEEDS: Needs = Needs {
@@ -34,7 +35,7 @@ const NEEDS_OF_RUSTLAND: Needs = Needs {
 };
 
 /// Crates of a usual scheduler, as long as none was compiled here.
-const ESTIMATE: u64 = 260;
+const ESTIMATE: u64 = 280;
 
 /// A scheduler to build.
 pub struct Order<'a> {
@@ -47,17 +48,17 @@ pub struct Order<'a> {
 }
 
 impl Order<'_> {
-    fn program(&self) -> String {
+    pub fn program(&self) -> String {
         format!("{}@{}", self.name, self.version)
     }
 
-    fn needs(&self) -> &'static Needs {
+    pub fn needs(&self) -> &'static Needs {
         if self.name == "scx_rustland" { &NEEDS_OF_RUSTLAND } else { &NEEDS }
     }
 }
 
 /// Builds a program and keeps it with its sources, unless it is kept already. A build that was
-/// interrupted continues.
+/// interrupted continues; the next one finds what the first has compiled.
 ///
 /// # Errors
 /// There is no such version (bad input); it does not compile (`Refused`); Ctrl-C; a program or a
@@ -69,23 +70,42 @@ pub fn build(order: &Order<'_>, home: &Path, on_event: &mut OnBuildEvent<'_>) ->
         on_event(BuildEvent::Note(&format!("{} is built already", order.program())));
         return Ok(facts.clone());
     }
-    let needs = order.needs();
-    let mut packages = vec!["clang", "libclang-dev"];
-    packages.extend(needs.programs.iter().chain(needs.headers).map(|(_, package)| *package));
+    check(order.needs())?;
     on_event(BuildEvent::Note(&format!(
-        "building {} with cargo, for some minutes; it needs {}",
-        order.program(),
-        packages.join(", ")
+        "building {} with cargo, for some minutes",
+        order.program()
     )));
-    tools::check(needs)?;
-    compile::compiler().map_err(|why| anyhow!("the schedulers' BPF programs need clang: {why}"))?;
-    let (root, target) = (folder(home).join("new"), folder(home).join("target"));
+    // A root of its own: two builds at a time share nothing but cargo's target folder.
+    let root = folder(home).join("new").join(order.program());
+    let target = folder(home).join("target");
     fs::create_dir_all(&root).with_context(|| format!("creating {}", root.display()))?;
     let crates = install(order, &root, &target, about(&kept), on_event)?;
     let facts = keep(order, home, &root, crates, on_event)?;
     let _ = fs::remove_dir_all(&root);
-    let _ = fs::remove_dir_all(&target);
+    let (program, target) = (order.program(), target.display());
+    on_event(BuildEvent::Note(&format!(
+        "{program} is built; what the next one shares with it stays in {target}, which may be removed"
+    )));
     Ok(facts)
+}
+
+/// Fails with one message that names every package that is missing.
+fn check(needs: &Needs) -> Result<()> {
+    let mut missing = tools::missing(needs);
+    if compile::compiler().is_err() {
+        missing.push(("clang", "clang"));
+    }
+    if !has_libclang() {
+        missing.push(("libclang.so", "libclang-dev"));
+    }
+    if missing.is_empty() { Ok(()) } else { bail!("{}", tools::words(needs.what, &missing)) }
+}
+
+/// Whether bindgen, which the crates use, finds its library.
+fn has_libclang() -> bool {
+    let folders = ["/usr/lib/llvm-*/lib", "/usr/lib/*-linux-gnu", "/usr/lib*", "/usr/local/lib*"];
+    let is_in = |folder: &str| !installed::matches(&format!("{folder}/libclang*.so*")).is_empty();
+    std::env::var_os("LIBCLANG_PATH").is_some() || folders.into_iter().any(is_in)
 }
 
 /// How many crates will be compiled: as many as last time.
@@ -93,7 +113,55 @@ fn about(kept: &[Facts]) -> u64 {
     kept.iter().map(|facts| facts.crates).max().unwrap_or(ESTIMATE)
 }
 
-/// Runs `cargo install`; the number of crates that it compiled.
+/// What `cargo --message-format json` says of its progress.
+#[derive(Deserialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+enum Message {
+    CompilerArtifact {
+        target: Target,
+        /// Whether it was compiled before.
+        fresh: bool,
+    },
+    BuildFinished {},
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    kind: Vec<String>,
+}
+
+/// How far cargo is.
+#[derive(Default)]
+struct Counted {
+    compiled: u64,
+    /// Crates that an earlier build has compiled.
+    fresh: u64,
+    /// Whether all texts were here, so that a failure is one of compiling.
+    has_compiled: bool,
+}
+
+impl Counted {
+    /// Whether the message is a crate that was compiled just now.
+    fn hear(&mut self, line: &str) -> bool {
+        match serde_json::from_str(line) {
+            Ok(Message::CompilerArtifact { target, fresh })
+                if !target.kind.iter().any(|kind| kind == "custom-build") =>
+            {
+                *if fresh { &mut self.fresh } else { &mut self.compiled } += 1;
+                !fresh
+            }
+            Ok(Message::BuildFinished {}) => {
+                self.has_compiled = true;
+                false
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Runs `cargo install`; the number of crates that the program is made of.
 fn install(
     order: &Order<'_>,
     root: &Path,
@@ -101,10 +169,9 @@ fn install(
     about: u64,
     on_event: &mut OnBuildEvent<'_>,
 ) -> Result<u64> {
-    let log = folder_of(root).join("build.log");
-    let mut command = Command::new("sh");
-    // cargo says what it does where errors go.
-    command.args(["-c", "exec \"$@\" 2>&1", "sh", "cargo", "install", "--locked", "--force"]);
+    let log = root.join("build.log");
+    let mut command = Command::new("cargo");
+    command.args(["install", "--locked", "--force", "--message-format", "json-render-diagnostics"]);
     command.arg("--root").arg(root).arg("--target-dir").arg(target);
     command.args(["--jobs", &order.jobs.to_string(), "--color", "never", "--version"]);
     command.args([order.version, order.name]);
@@ -115,56 +182,19 @@ fn install(
     if let (None, Some(clang)) = (std::env::var_os("BPF_CLANG"), compile::clang()) {
         command.env("BPF_CLANG", clang);
     }
-    let (mut done, mut said) = (0, String::new());
+    let mut counted = Counted::default();
     let job = Job { what: order.name, log: &log, stop: order.stop };
     let run = job.run(command, &mut |line| {
-        said += &format!("{line}\n");
-        if line.trim_start().starts_with("Compiling ") {
-            done += 1;
+        if counted.hear(line) {
+            let (done, about) = (counted.compiled, about.saturating_sub(counted.fresh));
             on_event(BuildEvent::Compiled { done, about: about.max(done) });
         }
     });
-    run.map(|()| done).map_err(|error| explained(order, &said, error))
-}
-
-fn folder_of(root: &Path) -> PathBuf {
-    root.parent().unwrap_or(root).to_owned()
-}
-
-/// Tells a version that there is not, and a network that there is not, from a text that does not
-/// compile.
-fn explained(order: &Order<'_>, said: &str, error: anyhow::Error) -> anyhow::Error {
-    if !error.is::<Refused>() {
-        return error;
+    match run {
+        Ok(()) => Ok(counted.compiled + counted.fresh),
+        Err(error) if error.is::<Refused>() => Err(failure(order, &log, counted.has_compiled)),
+        Err(error) => Err(error),
     }
-    let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
-    let last = said.lines().rev().find(|line| line.contains("error")).unwrap_or_default().trim();
-    let program = order.program();
-    let is_unreached = has(&[
-        "Could not resolve host",
-        "download of config.json failed",
-        "failed to download",
-        "network failure",
-        "Could not connect",
-        "Connection refused",
-        "Timeout was reached",
-    ]);
-    if order.offline && has(&["--offline", "offline mode", "without the offline flag"]) {
-        return anyhow!(
-            "{program} is not among what cargo has downloaded; run it without --offline"
-        );
-    }
-    if is_unreached {
-        return anyhow!("{program} cannot be downloaded, cargo reaches no registry: {last}");
-    }
-    if has(&["could not find", "no matching package"]) && has(&["in registry", "with version"]) {
-        let known = super::known_version(order.name).unwrap_or_default();
-        return bad_input(format!(
-            "there is no version {} of {}; write {}@{known}, which Fairground knows",
-            order.version, order.name, order.name
-        ));
-    }
-    error
 }
 
 /// Puts the program and the crate's sources where they are found, the facts last.
@@ -217,7 +247,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
             continue;
         };
         let place = to.join(place);
-        fs::create_dir_all(folder_of(&place))?;
+        place.parent().map_or(Ok(()), fs::create_dir_all)?;
         let bytes = files::read(&path, files::PACKED)
             .with_context(|| format!("copying {}", path.display()))?;
         fs::write(&place, bytes)?;
@@ -228,28 +258,21 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::BadInput;
 
     #[test]
-    fn what_cargo_says_is_a_sentence() {
-        let stop = AtomicBool::new(false);
-        let order = |offline| Order {
-            name: "scx_bpfland",
-            version: "9.9.9",
-            offline,
-            jobs: 1,
-            stop: &stop,
+    fn crates_that_were_compiled_before_are_not_counted_as_progress() {
+        let mut counted = Counted::default();
+        let artifact = |kind: &str, fresh: bool| {
+            format!(
+                r#"{{"reason":"compiler-artifact","target":{{"kind":["{kind}"]}},"fresh":{fresh}}}"#
+            )
         };
-        let explained = |offline, said: &str| {
-            explained(&order(offline), said, Refused("it does not compile".into()).into())
-        };
-        let none = "error: could not find `scx_bpfland` in registry `crates` with version `=9.9.9`";
-        let none = explained(false, none);
-        assert!(none.is::<BadInput>() && none.to_string().starts_with("there is no version 9.9.9"));
-        let offline = explained(true, "error: could not find it; try without the offline flag");
-        assert!(offline.to_string().ends_with("run it without --offline"), "{offline}");
-        let network = "error: download of config.json failed\nCould not resolve host: x";
-        assert!(explained(false, network).to_string().contains("cargo reaches no registry"));
-        assert!(explained(false, "error: expected `;`").is::<Refused>());
+        assert!(counted.hear(&artifact("lib", false)));
+        assert!(!counted.hear(&artifact("lib", true)));
+        assert!(!counted.hear(&artifact("custom-build", false)));
+        assert!(!counted.hear(r#"{"reason":"build-script-executed","package_id":"x"}"#));
+        assert_eq!((counted.compiled, counted.fresh, counted.has_compiled), (1, 1, false));
+        counted.hear(r#"{"reason":"build-finished","success":false}"#);
+        assert!(counted.has_compiled);
     }
 }

@@ -6,8 +6,10 @@
 //! DATA/programs/bin/scx_lavd@1.1.4      the program, found like an installed one
 //! DATA/programs/scx_lavd@1.1.4/         the crate's sources, for the simulator
 //! DATA/programs/scx_lavd@1.1.4/facts.json
+//! DATA/programs/target/                 what cargo has compiled, for the next one
 //! ```
 
+mod cargo_failure;
 pub mod cargo_install;
 
 use std::fs;
@@ -17,6 +19,7 @@ use model::Backend;
 use serde::{Deserialize, Serialize};
 use spec::files;
 use spec::today::Kept;
+use vm::installed;
 
 use crate::execution::locations::data_folder;
 
@@ -57,13 +60,13 @@ pub fn kept(name: &str, version: Option<&str>) -> Option<Kept> {
     Some(Kept { program, version: facts.version, source })
 }
 
-/// The kept schedulers that a backend can run: in the simulator those whose file it can compile.
-pub fn candidates(backend: Backend) -> Vec<String> {
-    let runs = |name: &String| {
-        let Some(kept) = kept(name, None) else { return false };
-        !backend.is_model() || kept.source.is_some_and(|source| is_modelled(&source))
-    };
-    spec::today::names().into_iter().filter(runs).collect()
+/// Whether a backend can run a scheduler of today: in the simulator one whose file was built here
+/// and compiles, elsewhere an installed program, too.
+pub fn runs(name: &str, backend: Backend) -> bool {
+    match kept(name, None) {
+        Some(kept) => !backend.is_model() || kept.source.is_some_and(|file| is_modelled(&file)),
+        None => !backend.is_model() && installed::find(name).is_some(),
+    }
 }
 
 fn is_modelled(source: &str) -> bool {
@@ -71,16 +74,23 @@ fn is_modelled(source: &str) -> bool {
     source.is_ok_and(|source| compile::native::native(&source).is_ok())
 }
 
-/// All kept programs, sorted by name.
+/// All kept programs that are there, sorted by name.
 pub fn all(home: &Path) -> Vec<Facts> {
     let folders = fs::read_dir(folder(home)).into_iter().flatten().flatten();
     let read = |path: PathBuf| -> Option<Facts> {
         let facts = files::read(&path.join("facts.json"), files::DEFINITION).ok()?;
         serde_json::from_slice(&facts).ok()
     };
-    let mut all: Vec<Facts> = folders.filter_map(|entry| read(entry.path())).collect();
+    let is_there = |facts: &Facts| program_file(home, &facts.name, &facts.version).is_file();
+    let read = folders.filter_map(|entry| read(entry.path())).filter(is_there);
+    let mut all: Vec<Facts> = read.collect();
     all.sort_by_key(|facts| (facts.name.clone(), numbers(&facts.version)));
     all
+}
+
+/// Where a program is kept.
+fn program_file(home: &Path, name: &str, version: &str) -> PathBuf {
+    folder(home).join("bin").join(format!("{name}@{version}"))
 }
 
 fn folder(home: &Path) -> PathBuf {

@@ -32,3 +32,4 @@ mod share;
 mod sim;
 mod starvation;
 mod stores;
+mod today;

@@ -30,11 +30,19 @@ const MOUNTS: &[(&str, &str, bool)] = &[
     ("tracefs", "/sys/kernel/tracing", false),
 ];
 
+fn has_entries(folder: &str) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
+
 /// File systems, environment, limits, loopback.
 pub fn make_usable(path: &str) -> Result<()> {
     for (kind, place, is_needed) in MOUNTS {
         // Folders in sysfs cannot be made; they are there when the kernel has the file system.
         fs::create_dir_all(place).ok();
+        if *kind == "tmpfs" && has_entries(place) {
+            // A packed program lies there, which an empty file system would hide.
+            continue;
+        }
         let mounted = mount(Some(*kind), *place, Some(*kind), MsFlags::empty(), None::<&str>);
         if *is_needed {
             mounted.with_context(|| format!("mounting {place} in the guest"))?;

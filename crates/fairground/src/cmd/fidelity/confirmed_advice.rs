@@ -145,7 +145,8 @@ impl Arms<'_> {
         let options = &self.args.experiment;
         let named = care::read(self.care, Path::new(""), self.cpus)?.schedulers;
         // The file stands for the scheduler in use, and is no candidate on either side.
-        let usual = named.into_iter().filter(|name| name != fair).collect();
+        let is_file = |name: &String| name != fair && spec::today::named(name).is_none();
+        let usual = named.into_iter().filter(is_file).collect();
         let given = &options.overrides.schedulers;
         let wish = Wish {
             cares: vec![self.care.to_owned()],

@@ -86,6 +86,7 @@ impl Asked<'_> {
         let (machine, _) =
             host::machine_for(Backend::MODEL, self.args.machine.as_deref(), self.host)?;
         let wish = self.wish(Backend::MODEL, machine, self.args.schedulers.clone())?;
+        wish.absent()?.into_iter().for_each(output::tell);
         let alone = self.args.budget.filter(|_| self.args.on.is_some());
         let budget = alone.unwrap_or(Duration::from_secs(SIMULATED_S));
         let began = Instant::now();
@@ -111,6 +112,7 @@ impl Asked<'_> {
     pub fn on_kernel(&self, on: Backend) -> Result<Option<Answer>> {
         let (machine, because) = host::machine_for(on, self.args.machine.as_deref(), self.host)?;
         let wish = self.wish(on, machine, self.args.schedulers.clone())?;
+        wish.absent()?.into_iter().for_each(output::tell);
         let Some(answer) = self.run(&wish, self.budget())? else { return Ok(None) };
         self.print("", &wish, &answer, because, None)?;
         Ok(Some(answer))
@@ -139,7 +141,12 @@ impl Asked<'_> {
         let cpus = thread::available_parallelism().map_or(1, usize::from);
         let jobs = self.args.execution.jobs.unwrap_or(cpus);
         let in_use = wish.in_use.options.len();
-        let track = Track { backend, machine: &wish.machine, jobs, in_use };
+        let unpredicted = &if self.args.schedulers.is_empty() {
+            wish.unpredicted(self.host)?
+        } else {
+            Vec::new()
+        };
+        let track = Track { backend, machine: &wish.machine, jobs, in_use, unpredicted };
         let advice = &predicted.advice[0];
         let finalists = track.finalists(&predicted.race, advice, &predicted.records, self.budget());
         if finalists.options.is_empty() {

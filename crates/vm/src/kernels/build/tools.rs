@@ -75,7 +75,8 @@ pub fn missing(needs: &Needs) -> Vec<(&'static str, &'static str)> {
     missing
 }
 
-fn words(what: &str, missing: &[(&str, &str)]) -> String {
+/// The message about what is missing.
+pub fn words(what: &str, missing: &[(&str, &str)]) -> String {
     let names: Vec<&str> = missing.iter().map(|(name, _)| *name).collect();
     let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
     let (names, packages) = (names.join(", "), packages.join(" "));
