@@ -210,10 +210,12 @@ fn with_guards(types: &str) -> String {
     text + GONE
 }
 
-/// Constants of released kernels that the newest has not. This flag never had an effect but a
-/// warning.
+/// Constants of older kernels that the newest has not. The first flag never had an effect but a
+/// warning; the second one had none once the first had its name.
 const GONE: &str = "#ifndef SCX_OPS_HAS_CGROUP_WEIGHT\n\
-                    #define SCX_OPS_HAS_CGROUP_WEIGHT 0\n#endif\n";
+                    #define SCX_OPS_HAS_CGROUP_WEIGHT 0\n#endif\n\
+                    #ifndef SCX_OPS_CGROUP_KNOB_WEIGHT\n\
+                    #define SCX_OPS_CGROUP_KNOB_WEIGHT 0\n#endif\n";
 
 /// The function's name in a declaration, which may have attributes.
 fn declared(line: &str) -> Option<&str> {

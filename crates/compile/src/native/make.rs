@@ -20,6 +20,7 @@ pub const NATIVE_FLAGS: &[&str] = &[
     "-fno-strict-aliasing",
     "-fno-stack-protector",
     "-DBPF_NO_PRESERVE_ACCESS_INDEX",
+    "-D__bpf__",
     "-D__BPF__",
     // An arena's address is one of this process, so that casts are none.
     "-D__BPF_FEATURE_ADDR_SPACE_CAST",

@@ -4,6 +4,7 @@
 
 use std::ffi::CStr;
 use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::play::LAB_PRIORITY;
 use model::{Policy, PolicyClass};
@@ -23,6 +24,26 @@ struct SchedAttr {
     runtime: u64,
     deadline: u64,
     period: u64,
+}
+
+/// The policy of tasks that ask for sched_ext.
+const SCHED_EXT: i32 = 7;
+
+/// Whether sched_ext takes only the tasks that ask for it. Forked processes inherit it.
+static ASK_FOR_EXT: AtomicBool = AtomicBool::new(false);
+
+/// From now on, ordinary tasks get the policy `SCHED_EXT` if the scheduler in use takes only tasks
+/// that ask for it (`SCX_OPS_SWITCH_PARTIAL`).
+pub fn follow_scheduler() {
+    let sched_ext = crate::facts::sched_ext;
+    let is_partial = sched_ext("state").is_some_and(|state| state == "enabled")
+        && sched_ext("switch_all").is_some_and(|all| all == "0");
+    ASK_FOR_EXT.store(is_partial, Ordering::SeqCst);
+}
+
+/// Whether ordinary tasks get the policy `SCHED_EXT`.
+pub fn ask_for_ext() -> bool {
+    ASK_FOR_EXT.load(Ordering::SeqCst)
 }
 
 const RESET_ON_FORK: u64 = 1;
@@ -170,6 +191,7 @@ fn relative_deadline_us(policy: &Policy) -> u64 {
 
 fn number(class: PolicyClass) -> i32 {
     match class {
+        PolicyClass::Other | PolicyClass::Batch if ask_for_ext() => SCHED_EXT,
         PolicyClass::Other => libc::SCHED_OTHER,
         PolicyClass::Batch => libc::SCHED_BATCH,
         PolicyClass::Idle => libc::SCHED_IDLE,

@@ -15,7 +15,7 @@ use std::{io, ptr};
 use model::Workload;
 use model::play::{Script, Setting};
 
-use crate::player::attributes::{Errno, rise_above};
+use crate::player::attributes::{self, Errno, rise_above};
 use crate::player::children::ProcessGroup;
 use crate::player::clock::{now_ns, timespec};
 use crate::player::fork_isolation::ForkIsolation;
@@ -72,6 +72,7 @@ pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> 
     memory::refuse_too_much(&script).map_err(PlayError::Unsupported)?;
     memory::lighten_forks();
     allow_interruption();
+    attributes::follow_scheduler();
     let system = PlayError::system;
     let run = RunState::new(script, options.busy, threads::made_main)
         .map_err(system("preparing the trial"))?;

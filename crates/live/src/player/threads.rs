@@ -178,7 +178,8 @@ fn play_and_stay(task: &mut Task, prepared: Flow) {
 /// Gives the thread its group's attributes, its file and its memory.
 fn prepare(task: &mut Task) -> Flow {
     let plan = task.plan();
-    if plan.policy != Default::default() || !attributes::is_plain() {
+    let is_right = plan.policy == Default::default() && attributes::is_plain();
+    if !is_right || attributes::ask_for_ext() {
         attributes::set_policy(0, &plan.policy).map_err(|no| task.fail(Fault::Policy, no))?;
     }
     if let Some(cpus) = &task.tally().cpus {

@@ -26,6 +26,8 @@ pub struct MachineState {
     /// Counters of each task.
     pub(crate) stats: Vec<Stat>,
     pub(crate) arena: Arena,
+    /// Whether ordinary tasks have asked for sched_ext (`SCX_OPS_SWITCH_PARTIAL`).
+    pub(crate) switches_partially: bool,
     /// The sets of CPUs that tasks are allowed to use; number 0 contains all CPUs.
     pub(crate) masks: Vec<CpuMask>,
     pub(crate) topology: Topology,
@@ -75,6 +77,7 @@ impl MachineState {
             tasks: Vec::new(),
             stats: Vec::new(),
             arena: Arena::new(layout),
+            switches_partially: false,
             masks: vec![CpuMask::from_cpus(topology.cpus, 0..topology.cpus)],
             costs: costs(trial),
             tick_ns,

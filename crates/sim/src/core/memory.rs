@@ -75,8 +75,8 @@ task_layout! {
     selected_cpu = "scx.selected_cpu" [i32],
     disallow = "scx.disallow" [u8],
     lazy_resched = "scx.lazy_resched" [u8],
-    // The address of the number of the queue that the task is in.
-    dsq = "scx.dsq" [*const u64],
+    // The queue that the task is in.
+    dsq = "scx.dsq" [*const ShownQueue],
     // Target queue of a direct dispatch, or `DSQ_INVALID`.
     ddsp_dsq = "scx.ddsp_dsq_id" [u64],
     ddsp_enq_flags = "scx.ddsp_enq_flags" [u64],

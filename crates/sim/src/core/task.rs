@@ -158,6 +158,9 @@ pub fn prio_of(policy: &Policy) -> i32 {
     }
 }
 
+/// The policy of tasks that ask for sched_ext, as in `p->policy`.
+pub const SCHED_EXT: u32 = 7;
+
 /// The kernel's number of a policy, as in `p->policy`.
 pub fn policy_number(class: PolicyClass) -> u32 {
     match class {

@@ -7,7 +7,8 @@ use super::machine_state::MachineState;
 use super::mask::CpuMask;
 use super::memory::{get, put, put_slice, reserve_room};
 use super::task::{
-    Class, NewTask, State, Task, class_of, load_weight, policy_number, prio_of, scx_weight,
+    Class, NewTask, SCHED_EXT, State, Task, class_of, load_weight, policy_number, prio_of,
+    scx_weight,
 };
 use super::{Core, TaskId, process};
 use crate::flags::{DSQ_INVALID, PF_IDLE, PF_KTHREAD, SLICE_DFL};
@@ -68,7 +69,8 @@ impl MachineState {
         put(task.memory, at.prio, task.prio);
         put(task.memory, at.normal_prio, task.prio);
         put(task.memory, at.rt_priority, if real_time { policy.priority } else { 0 });
-        put(task.memory, at.policy, policy_number(policy.class));
+        let is_ext = fair && self.switches_partially;
+        put(task.memory, at.policy, if is_ext { SCHED_EXT } else { policy_number(policy.class) });
         put(task.memory, at.weight, scx_weight(&policy));
         put(task.memory, at.load_weight, load_weight(&policy));
         put(task.memory, at.sched_class, at.objects.classes[task.class as usize]);

@@ -9,6 +9,8 @@ use std::rc::Rc;
 
 use compile::native::interface::{OPS_FLAGS, first_refused};
 
+use model::PolicyClass;
+
 use crate::core::kernel::{ExitInfo, Ops};
 use crate::core::task::{Class, ENABLED, State};
 use crate::core::{Core, NO_TASK, TaskId};
@@ -36,6 +38,9 @@ impl Core {
         if let Some(lacking) = first_refused(OPS_FLAGS, self.ext.ops_flags) {
             return self.lacks(lacking);
         }
+        if self.ext.ops_flags & OPS_SWITCH_PARTIAL != 0 && !self.switch_partially() {
+            return self.lacks("tasks of SCHED_IDLE beside SCX_OPS_SWITCH_PARTIAL");
+        }
         if self.idle_is_per_node() {
             self.ext.idle.by_node = self.machine.topology.nodes.len() > 1;
         }
@@ -57,6 +62,23 @@ impl Core {
         }
         self.lift_bypass();
         self.start_watchdog();
+    }
+
+    /// Gives the ordinary tasks the policy `SCHED_EXT`, as the player does on a kernel. False if a
+    /// task would stay in the fair class, which is not modelled.
+    ///
+    /// DIVERGES: tasks of the kernel and of the lab are scheduled by sched_ext, too. On a kernel they
+    /// are in the fair class, above it.
+    fn switch_partially(&mut self) -> bool {
+        let is_idle = |policy: &model::Policy| policy.class == PolicyClass::Idle;
+        if self.workload.groups().iter().any(|group| is_idle(&group.policy)) {
+            return false;
+        }
+        self.machine.switches_partially = true;
+        for task in self.machine.all_tasks() {
+            self.machine.write_policy(task, self.machine.task(task).policy);
+        }
+        true
     }
 
     /// Calls the callbacks that come before those of tasks; the first that fails, and its error.

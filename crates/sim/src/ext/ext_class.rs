@@ -240,8 +240,8 @@ impl Core {
     /// Tells the scheduler which queue the task is in.
     #[inline]
     pub(crate) fn publish_queue(&mut self, task: TaskId, queue: u32) {
-        let place = self.ext.queues.queues[queue as usize].place;
-        put(self.machine.task(task).memory, self.machine.arena.layout.dsq, place);
+        let shown = self.ext.queues.queues[queue as usize].shown;
+        put(self.machine.task(task).memory, self.machine.arena.layout.dsq, shown);
     }
 
     /// Appends the task to the watchdog's list (`set_task_runnable`).

@@ -47,6 +47,8 @@ fn the_queue_of_a_task_is_known() {
     let enqueue = "if (p->scx.dsq) bpf_printk(\"enqueued in a queue\");\n\
         struct task_struct *q = scx_bpf_dsq_peek(7);\n\
         if (q && (!q->scx.dsq || q->scx.dsq->id != 7)) bpf_printk(\"in no queue\");\n\
+        if (q && q->scx.dsq->nr != scx_bpf_dsq_nr_queued(7)) bpf_printk(\"of other length\");\n\
+        if (p->se.vruntime) bpf_printk(\"fair\");\n\
         if (p->scx.ddsp_dsq_id != SCX_DSQ_INVALID) bpf_printk(\"a target\");";
     let running = "if (p->scx.dsq) bpf_printk(\"runs in a queue\");\n\
         if (scx_bpf_tid_to_task(p->scx.tid) != p) bpf_printk(\"no task\");";
@@ -106,4 +108,34 @@ fn what_happened_is_counted() {
         scx_bpf_task_set_lazy_resched(p, true);\n\
         if (!p->scx.lazy_resched) bpf_printk(\"not lazy\");";
     assert_eq!(complaints("counted", "", "", stopping), [""; 0]);
+}
+
+/// What a scheduler that takes only tasks that ask for it makes of a task of this policy.
+fn partial(class: &str) -> model::Record {
+    let text = "#include <scx/common.bpf.h>\nchar _license[] SEC(\"license\") = \"GPL\";\n\
+        void BPF_STRUCT_OPS(partial_running, struct task_struct *p)\n\
+        { if (p->comm[0] == 'h') bpf_printk(\"policy %u\", p->policy); }\n\
+        SCX_OPS_DEFINE(partial_ops, .running = (void *)partial_running,\n\
+        .flags = SCX_OPS_SWITCH_PARTIAL, .name = \"partial\");\n";
+    let tasks = json!([{"name": "hog", "count": 1, "policy": {"class": class},
+        "repeat": 1, "steps": [{"run_us": 1000}]}]);
+    supervise(&trial_of("partial", &[], 1, 20, tasks), &compiled_text("partial", text)).unwrap()
+}
+
+#[test]
+fn ordinary_tasks_ask_for_a_scheduler_that_takes_no_others() {
+    for class in ["other", "batch"] {
+        let record = partial(class);
+        assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+        let printed = record.provenance.printed;
+        assert!(printed.iter().all(|line| line.ends_with("policy 7")), "{printed:?}");
+        assert!(!printed.is_empty());
+    }
+}
+
+#[test]
+fn an_idle_task_beside_such_a_scheduler_is_not_modelled() {
+    let outcome = partial("idle").outcome;
+    assert_eq!(outcome.word(), "unsupported");
+    assert!(outcome.reason().contains("SCHED_IDLE"), "{}", outcome.reason());
 }

@@ -20,7 +20,10 @@
 	for (long long ___round = 0, ___rounds = ___fairground_rounds(0, (int)(n));	\
 	     ___round < ___rounds; ___round++)
 
+/* Assembler for BPF's registers is left out. */
+#undef __bpf__
 #include "libbpf_helpers.h"
+#define __bpf__ 1
 
 /* Only what has a section is a program, a map or a table; what these do not use is left out. */
 #undef SEC

@@ -12,11 +12,14 @@ struct sched_entity {
 	u64 slice;
 	unsigned char custom_slice;
 	struct load_weight load;
+	/* Always 0: the fair class does not compute it for the tasks of sched_ext. */
+	u64 vruntime;
 };
 
-/* Which queue it is; its other members are the kernel's own. */
+/* Which queue it is, and how many tasks wait in it; its other members are the kernel's own. */
 struct scx_dispatch_q {
 	u64 id;
+	u32 nr;
 };
 
 struct sched_ext_entity {

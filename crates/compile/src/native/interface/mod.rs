@@ -198,7 +198,7 @@ pub const OPS_FLAGS: &[Flag] = &[
     ("SCX_OPS_KEEP_BUILTIN_IDLE", 1, Modelled),
     ("SCX_OPS_ENQ_LAST", 1 << 1, Modelled),
     ("SCX_OPS_ENQ_EXITING", 1 << 2, Modelled),
-    ("SCX_OPS_SWITCH_PARTIAL", 1 << 3, Refused),
+    ("SCX_OPS_SWITCH_PARTIAL", 1 << 3, Modelled),
     ("SCX_OPS_ENQ_MIGRATION_DISABLED", 1 << 4, Harmless("no task disables its migration")),
     ("SCX_OPS_ALLOW_QUEUED_WAKEUP", 1 << 5, Harmless("the waker's CPU does each wake-up")),
     ("SCX_OPS_BUILTIN_IDLE_PER_NODE", 1 << 6, Modelled),

@@ -41,14 +41,21 @@ const FREE: Node = Node {
 pub struct Queue {
     /// Its number for schedulers; `DSQ_INVALID` once destroyed.
     pub id: u64,
-    /// The address of the number for schedulers: `struct scx_dispatch_q`.
-    pub place: *const u64,
+    /// What schedulers see of it.
+    pub shown: *const ShownQueue,
     pub len: u32,
     pub lock: super::queues::SharedLock,
     head: u32,
     tail: u32,
     root: u32,
     sequence: u32,
+}
+
+/// `struct scx_dispatch_q` of the schedulers' headers.
+#[repr(C)]
+pub struct ShownQueue {
+    id: u64,
+    nr: u32,
 }
 
 /// An iterator of a scheduler over a queue.
@@ -76,9 +83,9 @@ pub enum Mixed {
 pub struct Queues {
     nodes: Vec<Node>,
     pub queues: Vec<Queue>,
-    /// The numbers that schedulers see, where they never move.
+    /// What schedulers see, where it never moves.
     #[expect(clippy::vec_box)]
-    places: Vec<Box<u64>>,
+    shown: Vec<Box<ShownQueue>>,
     cursors: Vec<Cursor>,
     open_cursors: u32,
 }
@@ -94,10 +101,10 @@ impl Queues {
     }
 
     pub fn add_queue(&mut self, id: u64) -> u32 {
-        let place = Box::new(id);
+        let shown = Box::new(ShownQueue { id, nr: 0 });
         let empty = Queue {
             id,
-            place: &raw const *place,
+            shown: &raw const *shown,
             len: 0,
             lock: Default::default(),
             head: NONE,
@@ -105,7 +112,7 @@ impl Queues {
             root: NONE,
             sequence: 0,
         };
-        self.places.push(place);
+        self.shown.push(shown);
         self.queues.push(empty);
         self.queues.len() as u32 - 1
     }
@@ -167,6 +174,7 @@ impl Queues {
         }
         let ends = &mut self.queues[queue as usize];
         ends.len -= 1;
+        self.shown[queue as usize].nr = ends.len;
         match previous {
             NONE => ends.head = next,
             _ => self.nodes[previous as usize].next = next,
@@ -183,6 +191,7 @@ impl Queues {
     fn link(&mut self, queue: u32, task: u32, after: u32) {
         let ends = &mut self.queues[queue as usize];
         ends.len += 1;
+        self.shown[queue as usize].nr = ends.len;
         ends.sequence = ends.sequence.wrapping_add(1);
         let sequence = ends.sequence;
         let next = match after {
