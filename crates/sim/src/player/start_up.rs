@@ -8,7 +8,7 @@
 
 use std::iter::repeat;
 
-use model::Policy;
+use model::{Policy, PolicyClass};
 
 use super::progress::{Ending, Flow, Gate};
 use crate::core::events::EventKind;
@@ -107,7 +107,11 @@ impl Core {
     }
 
     fn make_thread(&mut self, pid: i32, group: u32, comm: &str, cpu: u32) -> TaskId {
-        let task = self.clone_thread((Policy::default(), 0), pid, group, comm, cpu);
+        let fair = Policy::default();
+        // The fair class is above a scheduler that takes only tasks that ask for it.
+        let above = Policy { class: PolicyClass::Fifo, priority: 1, ..fair };
+        let policy = if self.machine.switches_partially { above } else { fair };
+        let task = self.clone_thread((policy, 0), pid, group, comm, cpu);
         self.workload.starter.last = Some(task);
         task
     }
