@@ -224,7 +224,7 @@ fn from_file_option(
 }
 
 /// A scheduler and its knobs. A file's path may have spaces: it ends with the ending.
-fn split_file(text: &str) -> (&str, &str) {
+pub fn split_file(text: &str) -> (&str, &str) {
     let ends = text.match_indices(ENDING).map(|(at, _)| at + ENDING.len());
     let mut ends = ends.filter(|end| text[*end..].is_empty() || text[*end..].starts_with(' '));
     match ends.next() {

@@ -73,7 +73,11 @@ pub fn experiment(
 ) -> Result<ResolvedExperiment, SpecError> {
     let asset = assets::find(Kind::Experiment, name, Path::new(""))?;
     let document = Document::parse(&asset.label, &asset.text)?;
-    let file: ExperimentFile = document.read()?;
+    let mut file: ExperimentFile = document.read()?;
+    if over.options_only {
+        (file.scheduler, file.baseline) = (Vec::new(), None);
+        (file.pairs, file.bases) = (BTreeMap::new(), BTreeMap::new());
+    }
     if file.question.as_ref().is_none_or(|question| question.trim().is_empty()) {
         let hint = "begin with question = \"…\": one sentence";
         return Err(document.places.error("question", "the question is missing").hint(hint));

@@ -136,6 +136,9 @@ pub struct Overrides {
     /// 'program:scx_lavd ARG', kernel:6.12, policy:rr:50
     #[arg(long = "scheduler", value_name = "SCHEDULER")]
     pub schedulers: Vec<String>,
+    /// Leave out the schedulers that the experiment's file names
+    #[arg(skip)]
+    pub options_only: bool,
     /// Use this workload instead of the experiment's: NAME, FILE, 'NAME parameter=value'
     #[arg(long = "workload", value_name = "WORKLOAD")]
     pub workloads: Vec<String>,

@@ -4,6 +4,7 @@
 //! Help, with the verbs in groups, completions and the manual page are generated from this table
 //! and the `Args`.
 
+pub mod bisect;
 pub mod check;
 pub mod compare;
 pub mod doctor;
@@ -65,6 +66,8 @@ enum Verb {
     Explain(explain::Args),
     /// Show an experiment's numbers session after session; exit code 1 if the newest is worse
     History(history::Args),
+    /// Find the commit of a git tree that made a scheduler worse, by an experiment's gate
+    Bisect(bisect::Args),
     /// Read shared files, chunks' records, or other programs' results, into the store
     Import(import::Args),
     /// Make one small sealed file of an experiment's records, for others to import
@@ -115,6 +118,7 @@ impl Cli {
             Verb::Report(args) => report::run(args),
             Verb::Explain(args) => explain::run(args),
             Verb::History(args) => history::run(args),
+            Verb::Bisect(args) => bisect::run(args),
             Verb::Import(args) => import::run(args),
             Verb::Share(args) => share::run(args),
             Verb::Export(args) => export::run(args),
@@ -142,6 +146,7 @@ impl Verb {
                 | Verb::Soak(_)
                 | Verb::Replicate(_)
                 | Verb::Trial(_)
+                | Verb::Bisect(_)
         )
     }
 }
@@ -184,7 +189,7 @@ Examples:
 /// The headings and their verbs. Every verb that help shows is in one group.
 pub const GROUPS: [(&str, &[&str]); 5] = [
     ("Ask", &["recommend", "run", "load", "record"]),
-    ("Read", &["list", "compare", "report", "explain", "history"]),
+    ("Read", &["list", "compare", "report", "explain", "history", "bisect"]),
     ("Exchange", &["import", "share", "export"]),
     ("Trust", &["check", "doctor", "fidelity", "soak", "replicate"]),
     ("Plumbing", &["plan", "trial", "get", "kernel"]),

@@ -74,12 +74,7 @@ impl PullRequest {
     }
 
     fn git(&self, words: &[&str]) -> String {
-        let author = ["-c", "user.name=author", "-c", "user.email=author@localhost"];
-        let mut git = Command::new("git");
-        git.current_dir(self.bench.path("")).args(author).args(words);
-        let output = git.output().expect("git runs");
-        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("text")
+        self.bench.git(words)
     }
 
     /// The slice is in a header of the author's own, as larger schedulers have them.

@@ -22,6 +22,7 @@ fn alone_it_shows_its_verbs() {
           report     Write the report, one HTML file that needs no network; of a folder of shared files, a site
           explain    Say why tasks waited: what ran instead, which decisions made it, which CPUs idled
           history    Show an experiment's numbers session after session; exit code 1 if the newest is worse
+          bisect     Find the commit of a git tree that made a scheduler worse, by an experiment's gate
         Exchange:
           import     Read shared files, chunks' records, or other programs' results, into the store
           share      Make one small sealed file of an experiment's records, for others to import

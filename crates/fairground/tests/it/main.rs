@@ -2,6 +2,7 @@
 //! The program as its users meet it.
 
 mod action;
+mod bisect;
 mod chunks;
 mod claims;
 mod cli;

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::compare::verdict::{Verdict, is_beyond, log_ratio, log_ratio_of_percent, towards};
 use crate::number::interval::{Interval, TRIALS_NEEDED};
 use crate::number::median::median;
+use crate::number::quantile::median_interval;
 use crate::rank::holm::{ALPHA, adjust};
 use crate::rank::rank_sum;
 use crate::rank::rank_sum::rank_sum;
@@ -44,7 +45,9 @@ pub struct Line {
     /// The change in percent: the median ratio of the pairs, or the Hodges–Lehmann shift of
     /// logarithms. `None` if one of the two is 0.
     pub percent: Option<f64>,
-    /// The exact 95 % interval of the Hodges–Lehmann shift; real clock only.
+    /// The exact 95 % interval of the change, in percent: of the pairs' median under a virtual
+    /// clock, of the Hodges–Lehmann shift under a real one. `None` with fewer than six trials, or
+    /// if an end is a change from or to 0.
     pub interval: Option<Interval>,
     /// The p value, corrected for the whole gate; real clock only.
     pub p_value: Option<f64>,
@@ -102,6 +105,7 @@ pub fn gate(before: &[Record], now: &[Record], margin_percent: f64) -> Gate {
     correct(&mut gate);
     for line in &mut gate.lines {
         line.percent = line.percent.filter(|percent| percent.is_finite());
+        line.interval = line.interval.filter(|ends| ends.low.is_finite() && ends.high.is_finite());
     }
     gate
 }
@@ -202,11 +206,16 @@ fn exact(line: Line, before: &Column, now: &Column, margin: f64) -> Line {
     } else {
         Verdict::Unchanged
     };
-    Line { percent: Some(as_percent(middle)), trials: pairs.len(), change, ..line }
+    let interval = median_interval(&ratios).map(percents);
+    Line { percent: Some(as_percent(middle)), interval, trials: pairs.len(), change, ..line }
 }
 
 fn as_percent(logarithm: f64) -> f64 {
     logarithm.exp_m1() * 100.0
+}
+
+fn percents(logarithms: Interval) -> Interval {
+    Interval { low: as_percent(logarithms.low), high: as_percent(logarithms.high) }
 }
 
 /// How many of this many seeds may disagree with the others: the sign test at 2.5 % on each side.
@@ -239,8 +248,6 @@ fn noisy(line: Line, before: &Column, now: &Column) -> Line {
     let (percent, interval) = if positive {
         let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
         let shift = rank_sum::shift(&logarithms(&now), &logarithms(&before));
-        let percents =
-            |ends: Interval| Interval { low: as_percent(ends.low), high: as_percent(ends.high) };
         (shift.map(|(value, _)| as_percent(value)), shift.map(|(_, ends)| percents(ends)))
     } else {
         // There is no ratio to 0, so every significant difference counts.

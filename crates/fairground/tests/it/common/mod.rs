@@ -102,6 +102,20 @@ impl Bench {
         self.run(&line.split(' ').collect::<Vec<_>>())
     }
 
+    /// What git prints in this folder. Commits have one author and one date.
+    pub fn git(&self, words: &[&str]) -> String {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(self.path("")).args(["-c", "init.defaultBranch=main"]).args(words);
+        for who in ["AUTHOR", "COMMITTER"] {
+            git.env(format!("GIT_{who}_NAME"), "author");
+            git.env(format!("GIT_{who}_EMAIL"), "author@localhost");
+            git.env(format!("GIT_{who}_DATE"), "2026-01-31T12:00:00Z");
+        }
+        let output = git.output().expect("git runs");
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    }
+
     /// The records that a store has now; none if it cannot be read yet.
     pub fn try_records(&self, name: &str) -> Vec<model::Record> {
         let store = Store::open_readonly(&self.path(name)).ok();
