@@ -8,8 +8,6 @@
 //!   effect of the block on both is not a difference between them (Fisher, "The Design of
 //!   Experiments", 1935, chapter 4).
 
-use std::collections::{BTreeMap, VecDeque};
-
 use serde::{Deserialize, Serialize};
 
 use crate::number::interval::TRIALS_NEEDED;
@@ -20,18 +18,23 @@ use crate::resample::bootstrap::Clusters;
 /// The numbers of every seed that both have, ours first, in the order of the seeds. Several samples
 /// of one seed give their median.
 pub(crate) fn by_seed(ours: &[Sample], baseline: &[Sample]) -> Vec<(f64, f64)> {
-    let (ours, baseline) = (values_by_seed(ours), values_by_seed(baseline));
-    let pair =
-        |(seed, values): (u64, Vec<f64>)| Some((median(&values)?, median(baseline.get(&seed)?)?));
-    ours.into_iter().filter_map(pair).collect()
+    let (ours, baseline) = (medians_by_seed(ours), medians_by_seed(baseline));
+    let pair = |&(seed, value): &(u64, f64)| {
+        let partner = baseline.binary_search_by_key(&seed, |of_seed| of_seed.0).ok()?;
+        Some((value, baseline[partner].1))
+    };
+    ours.iter().filter_map(pair).collect()
 }
 
-fn values_by_seed(samples: &[Sample]) -> BTreeMap<u64, Vec<f64>> {
-    let mut values: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-    for sample in samples {
-        values.entry(sample.seed.0).or_default().push(sample.value);
-    }
-    values
+/// In the order of the seeds.
+fn medians_by_seed(samples: &[Sample]) -> Vec<(u64, f64)> {
+    let mut values: Vec<(u64, f64)> = samples.iter().map(|one| (one.seed.0, one.value)).collect();
+    values.sort_by_key(|value| value.0);
+    let of_seed = |same: &[(u64, f64)]| match same {
+        [only] => Some(*only),
+        many => Some((many[0].0, median(&many.iter().map(|value| value.1).collect::<Vec<_>>())?)),
+    };
+    values.chunk_by(|a, b| a.0 == b.0).filter_map(of_seed).collect()
 }
 
 /// In how many seeds a contestant's number is below, equal to or above the baseline's number of the
@@ -92,11 +95,19 @@ fn by_block_and_seed<'a>(
     baseline: &'a [Sample],
 ) -> Vec<(&'a Sample, &'a Sample)> {
     let key = |sample: &Sample| sample.block.map(|block| (block, sample.seed.0));
-    let mut partners: BTreeMap<_, VecDeque<&Sample>> = BTreeMap::new();
-    for (key, sample) in baseline.iter().filter_map(|sample| Some((key(sample)?, sample))) {
-        partners.entry(key).or_default().push_back(sample);
-    }
-    let pair = |own: &'a Sample| Some((own, partners.get_mut(&key(own)?)?.pop_front()?));
+    let keyed = baseline.iter().filter_map(|sample| Some((key(sample)?, sample)));
+    let mut partners: Vec<_> = keyed.collect();
+    partners.sort_by_key(|partner| partner.0);
+    // How many of a key are paired, at the place of its first one.
+    let mut paired = vec![0; partners.len()];
+    let pair = |own: &'a Sample| {
+        let key = key(own)?;
+        let first = partners.partition_point(|partner| partner.0 < key);
+        let paired = paired.get_mut(first)?;
+        let (of_key, partner) = partners.get(first + *paired)?;
+        *paired += 1;
+        (*of_key == key).then_some((own, *partner))
+    };
     ours.iter().filter_map(pair).collect()
 }
 

@@ -6,50 +6,51 @@
 //! in reasonable time", ISMM 2013; resampling clusters and then their members is Davison and
 //! Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8.
 
-use std::collections::BTreeMap;
-
 use model::Seed;
 
 use crate::number::median::median;
 
 /// Which trials belong to which boot.
 pub struct Clusters {
-    members: Vec<Vec<u32>>,
-    /// The only trial of every boot, if no boot has two: then nothing is drawn within boots.
-    single: Option<Vec<u32>>,
+    /// Boot after boot.
+    trials: Vec<u32>,
+    /// Where each boot begins in [`Clusters::trials`], and the end.
+    bounds: Vec<usize>,
     /// 0, 1, … for each boot, to draw one.
     places: Vec<u32>,
-    trials: usize,
 }
 
 impl Clusters {
     /// From the boot of every trial, in the order of the trials.
     pub fn new<K: Ord>(boots: impl IntoIterator<Item = K>) -> Clusters {
-        let mut by_boot: BTreeMap<K, Vec<u32>> = BTreeMap::new();
-        let mut trials = 0;
-        for (trial, boot) in boots.into_iter().enumerate() {
-            by_boot.entry(boot).or_default().push(trial as u32);
-            trials = trial + 1;
+        // Tens of thousands of boots with one trial each are usual: a list for each is too slow.
+        let mut by_boot: Vec<(K, u32)> = boots.into_iter().zip(0..).collect();
+        by_boot.sort_unstable();
+        let mut bounds = vec![0];
+        for boot in by_boot.chunk_by(|a, b| a.0 == b.0) {
+            bounds.push(bounds[bounds.len() - 1] + boot.len());
         }
-        let members: Vec<Vec<u32>> = by_boot.into_values().collect();
-        let only =
-            |trials: &Vec<u32>| if let [only] = trials.as_slice() { Some(*only) } else { None };
-        let places = (0..members.len() as u32).collect();
-        Clusters { single: members.iter().map(only).collect(), places, members, trials }
+        let places = (0..bounds.len() as u32 - 1).collect();
+        Clusters { trials: by_boot.into_iter().map(|(_, trial)| trial).collect(), bounds, places }
     }
 
     pub fn trials(&self) -> usize {
-        self.trials
+        self.trials.len()
     }
 
     pub fn boots(&self) -> usize {
-        self.members.len()
+        self.places.len()
+    }
+
+    /// The trials of each boot.
+    fn members(&self) -> impl Iterator<Item = &[u32]> {
+        self.bounds.windows(2).map(|ends| &self.trials[ends[0]..ends[1]])
     }
 
     /// The number of independent units behind an interval: the boots, or the trials if there is
     /// only one boot (the interval then says nothing about other boots).
     pub fn units(&self) -> usize {
-        if self.boots() > 1 { self.boots() } else { self.trials }
+        if self.boots() > 1 { self.boots() } else { self.trials() }
     }
 
     /// One number for each independent unit: the median of each boot's trials, or the trials
@@ -58,21 +59,25 @@ impl Clusters {
         if self.boots() <= 1 {
             return values.to_vec();
         }
-        let values_of = |trials: &Vec<u32>| {
-            trials.iter().map(|&trial| values[trial as usize]).collect::<Vec<_>>()
+        let value_of = |trials: &[u32]| match trials {
+            [only] => Some(values[*only as usize]),
+            many => {
+                let own: Vec<f64> = many.iter().map(|&trial| values[trial as usize]).collect();
+                median(&own)
+            }
         };
-        self.members.iter().filter_map(|trials| median(&values_of(trials))).collect()
+        self.members().filter_map(value_of).collect()
     }
 
     /// The most draws that a resample can have.
     pub fn most_draws(&self) -> usize {
-        self.members.len() * self.members.iter().map(Vec::len).max().unwrap_or(0)
+        self.boots() * self.members().map(<[u32]>::len).max().unwrap_or(0)
     }
 
     /// One resample, as how often each trial was drawn.
     pub fn resample(&self, seed: &mut Seed, weights: &mut Vec<u32>) {
         weights.clear();
-        weights.resize(self.trials, 0);
+        weights.resize(self.trials(), 0);
         self.each_draw(seed, |trial| weights[trial] += 1);
     }
 
@@ -82,15 +87,17 @@ impl Clusters {
         // A local copy of the seed stays in a register; there are hundreds of millions of draws.
         let mut chance = *seed;
         let mut any = |trials: &[u32]| trials[chance.below(trials.len() as u64) as usize] as usize;
-        match &self.single {
-            Some(single) => single.iter().for_each(|_| drawn(any(single))),
-            None => self.members.iter().for_each(|_| {
-                let boot = self.members[any(&self.places)].as_slice();
-                match boot {
+        if self.boots() == self.trials() {
+            // Nothing is drawn within boots.
+            self.trials.iter().for_each(|_| drawn(any(&self.trials)));
+        } else {
+            for _ in &self.places {
+                let boot = any(&self.places);
+                match &self.trials[self.bounds[boot]..self.bounds[boot + 1]] {
                     [only] => drawn(*only as usize),
                     many => many.iter().for_each(|_| drawn(any(many))),
                 }
-            }),
+            }
         }
         *seed = chance;
     }
