@@ -220,22 +220,25 @@ pub fn smallest_experiment(
 ) -> Result<Experiment> {
     let task = TaskGroup::once("task", vec![Step::RunUs(1000)]);
     let workload = Workload { name: "load".into(), tasks: vec![task], ..Workload::default() };
-    let contestant = |source: &Source| Contestant {
-        name: source.name.clone(),
-        kernel: kernel.map(|kernel| kernel.name.clone()),
-        scheduler: SchedulerChoice::File {
-            file: source.path.clone(),
-            sha256: source.sha256.clone(),
-            knobs: BTreeMap::new(),
-            settings: side_file(source),
-        },
-        stands_for_kernel: false,
+    let contestant = |source: &Source| {
+        let scheduler = match spec::today::named(&source.name) {
+            Some(_) => contestant(&source.name)?.0.scheduler,
+            None => SchedulerChoice::File {
+                file: source.path.clone(),
+                sha256: source.sha256.clone(),
+                knobs: BTreeMap::new(),
+                settings: side_file(source),
+            },
+        };
+        let kernel = kernel.map(|kernel| kernel.name.clone());
+        let name = source.name.clone();
+        Ok(Contestant { name, kernel, scheduler, stands_for_kernel: false })
     };
     Ok(Experiment {
         name: "check".into(),
         question: "Does every scheduler load?".into(),
         backends: vec![backend],
-        contestants: sources.iter().map(contestant).collect(),
+        contestants: sources.iter().map(contestant).collect::<Result<_>>()?,
         workloads: vec![workload],
         machines: vec![spec::machine::load("uniprocessor", Path::new(""), host_cpus())?],
         blocks: 1,

@@ -211,3 +211,14 @@ fn load_hands_over_to_scx_loader_where_that_is() {
         assert!(said.contains(line), "{line}: {said}");
     }
 }
+
+#[test]
+fn check_takes_a_name_of_today_and_runs_its_file() {
+    let bench = bench();
+    let absent = stdout(&run(&bench, "check scx_flash").code(2));
+    assert!(absent.contains("it was not built here; `fairground get scx_flash` builds it"));
+    run(&bench, "get scx_flash@9.9.9").success();
+    let said = stdout(&run(&bench, "check scx_flash").success());
+    assert!(said.contains("scx_flash  "), "{said}");
+    assert!(said.contains("simulator  scx_flash@9.9.9  runs"), "{said}");
+}

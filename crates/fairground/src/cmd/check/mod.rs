@@ -20,6 +20,7 @@ use crate::execution::{self, Settings};
 use crate::exit;
 use crate::output;
 use crate::planned_experiment::{self, host_cpus};
+use crate::today;
 use crate::ui;
 use spec::assets::{self, Kind};
 use spec::mentions::{self, Missing};
@@ -151,21 +152,35 @@ fn spec(kind: Kind, name: &str) -> Result<String, spec::SpecError> {
 fn sources(files: &[String], findings: &mut Vec<Checked>) -> Vec<Source> {
     let builtin = if files.is_empty() { compile::builtin() } else { Vec::new() };
     let builtin = builtin.into_iter().map(|source| (source.name.clone(), Ok(source)));
-    let given = files.iter().map(|file| (file.clone(), compile::resolve(file, Path::new(""))));
+    let given = files.iter().map(|file| (file.clone(), resolve(file)));
     let mut sources = Vec::new();
     for (name, source) in builtin.chain(given) {
-        let compiled =
-            source.and_then(|source| compile::compile(&source).map(|object| (source, object)));
+        let compiled = source.and_then(|source| {
+            let object = compile::compile(&source)?;
+            Ok((source, object))
+        });
         let result = match compiled {
             Ok((source, object)) => {
                 sources.push(source);
                 Ok(format!("compiles to {} KiB", object.object.len() / 1024))
             }
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(format!("{error:#}")),
         };
         findings.push(Checked { kind: "scheduler", name, result });
     }
     sources
+}
+
+/// A file; of a scheduler of today that which was built with the program.
+fn resolve(file: &str) -> Result<Source> {
+    let Some((name, version)) = spec::today::named(file) else {
+        return Ok(compile::resolve(file, Path::new(""))?);
+    };
+    let Some(kept) = today::kept(name, version) else {
+        anyhow::bail!("it was not built here; `fairground get {file}` builds it");
+    };
+    let Some(path) = kept.source else { anyhow::bail!("cargo has kept no source of it") };
+    Ok(Source { name: kept.program, ..compile::resolve(&path, Path::new(""))? })
 }
 
 /// The schedulers that compile for the simulator, and findings about the others. Using
