@@ -24,10 +24,6 @@ const REPLACED: &[&str] = &[
     "task_struct",
 ];
 
-/// Headers of the ecosystem that limit loops by an instruction of BPF, each after the others.
-const LOOPING: &[&str] =
-    &["bpf_arena_common.bpf.h", "bpf_arena_spin_lock.h", "bpf_atomic.h", "bpf_experimental.h"];
-
 /// Adds the folder `native` to the tree of headers: what stands before the others when the
 /// simulator's objects are compiled, and the trampolines that they are linked with.
 pub fn add_headers(clang: &Path, tree: &Path) -> Result {
@@ -40,7 +36,7 @@ pub fn add_headers(clang: &Path, tree: &Path) -> Result {
     let ours = fs::read_to_string(native.join("fairground/task_struct.h"))?;
     let vmlinux = with_replaced(&fs::read_to_string(tree.join("vmlinux.h"))?, &ours)?;
     fs::write(native.join("vmlinux.h"), vmlinux)?;
-    for name in LOOPING {
+    for name in make::LOOPING {
         let text = fs::read_to_string(tree.join(name))?;
         fs::write(native.join(name), text + "\n#include <fairground/loops.h>\n")?;
     }

@@ -228,14 +228,9 @@ impl Call<'_> {
             "." => headers.clone(),
             part => headers.join(part),
         };
-        // The simulator's headers stand before the scheduler's, ours and those of C behind them.
+        // A scheduler's own headers stand before ours, and those of C behind all.
         let own = self.source.folders.iter().map(|own| absolute(own));
-        let (first, last) = match self.folders {
-            [first @ "native", rest @ ..] => (Some(ours(first)), rest),
-            all => (None, all),
-        };
-        let last = last.iter().chain(&["libc"]).map(|part| ours(part));
-        for place in first.into_iter().chain(own).chain(last) {
+        for place in own.chain(self.folders.iter().chain(&["libc"]).map(|part| ours(part))) {
             command.arg("-I").arg(place);
         }
         command.args(self.source.definitions.iter().map(|definition| format!("-D{definition}")));

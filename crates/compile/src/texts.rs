@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::identity::{folder_of, places, plain};
 use crate::job::{For, Job};
+use crate::native::make;
 use crate::{Source, clang, scan, source};
 
 /// The header of scx that schedulers begin with, and the end of its name.
@@ -102,6 +103,8 @@ pub fn of(source: &Source, headers: &Path, wanted: For) -> Vec<(String, String)>
                 "#define __SCX_ENUMS_BPF_H\n#include \"own_{COMMON}\"\n\
                  #include <fairground/after_common.h>\n"
             );
+        } else if wanted == For::Simulator && make::LOOPING.contains(&file_of(name)) {
+            text.push_str("\n#include <fairground/loops.h>\n");
         }
         written.push((name.clone(), text));
     }

@@ -8,7 +8,8 @@ use libbpf_rs::btf::types::{
     Array, Composite, CompositeMember, DataSec, Enum, Enum64, Func, FuncProto, Int, IntEncoding,
     MemberAttr, Var,
 };
-use libbpf_rs::btf::{Btf, BtfKind, BtfType, HasSize};
+use libbpf_rs::btf::{Btf, BtfKind, BtfType, HasSize, TypeId};
+use libbpf_rs::{AsRawLibbpf, MapType, OpenMap, libbpf_sys};
 use model::{Member, ValueKind, ValueType};
 
 use crate::native::interface::OPS_FLAGS;
@@ -32,12 +33,13 @@ pub struct Global {
 impl Global {
     /// Whether a file can set it: the variables of the ecosystem's headers are the loader's.
     pub fn is_knob(&self) -> bool {
-        let is_headers = ["__", "bpf_"].iter().any(|of| self.name.starts_with(of))
-            || self.name.starts_with("scx_lib_")
-            || self.name.starts_with("bpf_arena_")
-            || self.name.ends_with("_dump_len")
-            || self.ty.name == "struct user_exit_info"
-            || self.section.ends_with("_dump");
+        let is_headers =
+            ["__SCX_", "__scx_", "___", "bpf_"].iter().any(|of| self.name.starts_with(of))
+                || self.name.starts_with("scx_lib_")
+                || self.name.starts_with("bpf_arena_")
+                || self.name.ends_with("_dump_len")
+                || self.ty.name == "struct user_exit_info"
+                || self.section.ends_with("_dump");
         let of = |kind: &&str| {
             let rest = self.section.strip_prefix(*kind);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -89,6 +91,18 @@ pub fn ops_members(btf: &Btf) -> Vec<Member> {
         flags.ty.kind = ValueKind::Named { is_signed: false, names };
     }
     members
+}
+
+/// The value of an array (`BPF_MAP_TYPE_ARRAY`, `BPF_MAP_TYPE_PERCPU_ARRAY`) that the file defines;
+/// `None` for other maps.
+pub fn array_value(btf: &Btf, map: &OpenMap) -> Option<ValueType> {
+    let is_array = matches!(map.map_type(), MapType::Array | MapType::PercpuArray);
+    let is_own = !map.name().to_string_lossy().contains('.');
+    // SAFETY: the map's object is open.
+    let id = unsafe { libbpf_sys::bpf_map__btf_value_type_id(map.as_libbpf_object().as_ptr()) };
+    let value = btf.type_by_id::<BtfType>(TypeId::from(id));
+    let value = value.filter(|_| is_array && is_own && id != 0)?;
+    Some(value_type(btf, &value, DEEPEST))
 }
 
 /// What a program of the type `syscall` takes: a structure, or nothing.

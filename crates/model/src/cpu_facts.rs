@@ -28,7 +28,7 @@ impl Default for CpuFacts {
 impl CpuFacts {
     /// The words that stand for them.
     pub const WORDS: &[&str] =
-        &["cpus", "capacity", "llc", "node", "smt", "fastest", "slowest", "mask"];
+        &["cpus", "capacity", "llc", "node", "smt", "fastest", "slowest", "mask", "sibling"];
 
     pub fn of(machine: &Machine) -> CpuFacts {
         let cpus = machine.cpus.max(1);
@@ -58,7 +58,7 @@ impl CpuFacts {
             "capacity" => self.capacity.clone(),
             "llc" => self.llc.clone(),
             "node" => self.node.clone(),
-            "smt" => self.core.clone(),
+            "smt" | "sibling" => self.core.clone(),
             "fastest" | "slowest" => {
                 let mut cpus: Vec<u32> = (0..self.cpus()).collect();
                 cpus.sort_by_key(|cpu| std::cmp::Reverse(self.capacity[*cpu as usize]));
@@ -96,6 +96,13 @@ impl CpuFacts {
         }
     }
 
+    /// By CPU, another CPU of its core.
+    pub fn siblings(&self) -> Vec<Option<u32>> {
+        let pairs = self.pairs("smt");
+        let of = |cpu| pairs.iter().find(|(one, _)| *one == cpu).map(|(_, other)| *other);
+        (0..self.cpus()).map(of).collect()
+    }
+
     /// A bit for each of the first 64 CPUs.
     pub fn mask(&self) -> u64 {
         (0..self.cpus().min(64)).fold(0, |mask, cpu| mask | 1 << cpu)
@@ -123,9 +130,11 @@ mod tests {
         assert_eq!((&lists[1], &lists[2]), (&vec![0, 0, 1, 1], &vec![0; 4]));
         assert_eq!((&lists[3], &lists[4]), (&vec![0, 0, 2, 2], &vec![2, 3, 0, 1]));
         let counts = CpuFacts::WORDS.iter().map(|word| cpus.count(word)).collect::<Vec<_>>();
-        assert_eq!(counts, [4, 1024, 2, 1, 2, 2, 1, 4]);
+        assert_eq!(counts, [4, 1024, 2, 1, 2, 2, 1, 4, 2]);
         let differ: Vec<bool> = CpuFacts::WORDS.iter().map(|word| cpus.differ(word)).collect();
-        assert_eq!(differ, [true, true, true, false, true, true, true, true]);
+        assert_eq!(differ, [true, true, true, false, true, true, true, true, true]);
+        assert_eq!(cpus.siblings(), [1, 0, 3, 2].map(Some));
+        assert_eq!(CpuFacts::default().siblings(), [None]);
         assert_eq!(cpus.pairs("smt"), [(0, 1), (1, 0), (2, 3), (3, 2)]);
         assert!(!CpuFacts::default().differ("smt"));
         assert_eq!(cpus.mask(), 0xf);

@@ -2,8 +2,8 @@
 //! Knobs: what a scheduler's user space can set before it is loaded.
 //!
 //! A knob is a global variable (`slice_us`), a map's number of entries (`maps.tasks`), a member of
-//! the ops table (`ops.flags`), or the argument of a program that is called at the start
-//! (`start.enable_cpu`).
+//! the ops table (`ops.flags`), the argument of a program that is called at the start
+//! (`start.enable_cpu`), or a value of a map that is written then (`value.cpu_contexts`).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,6 +19,7 @@ pub type Knobs = BTreeMap<String, KnobValue>;
 pub const MAPS: &str = "maps.";
 pub const OPS: &str = "ops.";
 pub const START: &str = "start.";
+pub const VALUE: &str = "value.";
 
 /// The name under which values hold the calls at the start: a list of tables, see [`Start`].
 pub const CALLS: &str = "start";
@@ -80,12 +81,19 @@ impl fmt::Display for KnobValue {
 }
 
 /// A program of the type `syscall` that user space calls once the scheduler is loaded, before it is
-/// enabled.
+/// enabled, or an array of the type `BPF_MAP_TYPE_ARRAY` or `PERCPU_ARRAY` that it writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub program: String,
-    /// The members of the structure that it takes.
+    /// The array, without a program.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub map: String,
+    /// The index in the array.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub key: u32,
+    /// The members of the structure that the program takes, or that the array holds.
     #[serde(default)]
     pub args: BTreeMap<String, KnobValue>,
     /// Called once without it.
@@ -93,9 +101,13 @@ pub struct Start {
     pub for_each: Option<ForEach>,
     #[serde(default)]
     pub when: When,
-    /// The CPU that it is called on; any without it.
+    /// The CPU that it is called on, or whose value of an array it is; any without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<KnobValue>,
+}
+
+fn is_first(key: &u32) -> bool {
+    *key == 0
 }
 
 /// When user space calls a program.
@@ -109,14 +121,17 @@ pub enum When {
     Enabled,
 }
 
-/// One call of a program.
+/// One call of a program, or one value of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
+    /// The name of the program, or of the array.
     pub program: String,
-    /// The bytes of the structure that it takes.
+    /// The index in the array; `None` for a program.
+    pub key: Option<u32>,
+    /// The bytes of the structure that it takes, or of the value.
     pub argument: Vec<u8>,
     pub when: When,
-    /// The CPU that it is called on; any without it.
+    /// The CPU that it is called on, or whose value it is; any, or all, without it.
     pub on: Option<u32>,
 }
 
@@ -153,10 +168,40 @@ impl Start {
     pub fn of(values: &Knobs) -> Result<Vec<Start>, String> {
         let Some(calls) = values.get(CALLS) else { return Ok(Vec::new()) };
         let calls = serde_json::to_value(calls).and_then(serde_json::from_value);
-        calls.map_err(|error| format!("{CALLS}: {error}"))
+        let calls: Vec<Start> = calls.map_err(|error| format!("{CALLS}: {error}"))?;
+        match calls.iter().find_map(Start::fault) {
+            Some(fault) => Err(format!("{CALLS}: {fault}")),
+            None => Ok(calls),
+        }
     }
 
-    /// Its calls; `knob` is its own, `start.PROGRAM`.
+    fn fault(&self) -> Option<&'static str> {
+        match (self.program.is_empty(), self.map.is_empty()) {
+            (true, true) => Some("neither a program nor a map"),
+            (false, false) => Some("a program and a map"),
+            (false, true) if self.key != 0 => Some("only a map has a key"),
+            (true, false) if self.when == When::Enabled => {
+                Some("a map is written before the kernel enables the scheduler")
+            }
+            _ => None,
+        }
+    }
+
+    /// Its knob's name.
+    pub fn knob(&self) -> String {
+        if self.is_value() {
+            format!("{VALUE}{}", self.map)
+        } else {
+            format!("{START}{}", self.program)
+        }
+    }
+
+    /// Whether it writes a map.
+    pub fn is_value(&self) -> bool {
+        !self.map.is_empty()
+    }
+
+    /// Its calls; `knob` is its own, see [`Start::knob`].
     ///
     /// # Errors
     /// As [`Knob::encode`].
@@ -165,7 +210,9 @@ impl Start {
             let words = Words { cpus: words.cpus.clone(), numbers };
             let argument = knob.encode(&KnobValue::Table(self.args.clone()), &words)?;
             let on = self.on.as_ref().map(|on| cpu(on, &words)).transpose()?;
-            Ok(Call { program: self.program.clone(), argument, when: self.when, on })
+            let key = self.is_value().then_some(self.key);
+            let program = if self.is_value() { self.map.clone() } else { self.program.clone() };
+            Ok(Call { program, key, argument, when: self.when, on })
         };
         match self.for_each {
             None => Ok(vec![call(&[])?]),
@@ -287,5 +334,14 @@ mod tests {
         assert_eq!(pairs, Ok(vec![vec![0, 1], vec![1, 0]]));
         assert!(calls(r#"{"cpu": "= cpu"}"#).unwrap_err().contains("no 'cpu'"));
         assert!(Start::of(&[(CALLS.to_owned(), KnobValue::Int(1))].into()).is_err());
+        let refused = |start: &str| {
+            let values: Knobs =
+                serde_json::from_str(&format!(r#"{{"start": [{start}]}}"#)).expect("values");
+            Start::of(&values).unwrap_err()
+        };
+        assert_eq!(refused("{}"), "start: neither a program nor a map");
+        assert_eq!(refused(r#"{"program": "p", "map": "m"}"#), "start: a program and a map");
+        assert_eq!(refused(r#"{"program": "p", "key": 1}"#), "start: only a map has a key");
+        assert!(refused(r#"{"map": "m", "when": "enabled"}"#).contains("before the kernel"));
     }
 }

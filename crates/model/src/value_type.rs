@@ -279,8 +279,13 @@ impl Words<'_> {
         }
         let list = self.cpus.list(word).ok_or_else(|| self.unknown(word))?;
         match &ty.kind {
+            ValueKind::List { of, .. } if word == "mask" => Ok(self.mask_in_parts(of)),
             ValueKind::List { length, .. } if list.len() > *length => {
                 Err(format!("the machine has {} CPUs, and there is room for {length}", list.len()))
+            }
+            ValueKind::List { .. } if word == "sibling" => {
+                let other = |cpu: &Option<u32>| KnobValue::Int(cpu.map_or(-1, i64::from));
+                Ok(KnobValue::List(self.cpus.siblings().iter().map(other).collect()))
             }
             ValueKind::List { .. } => Ok(KnobValue::List(list.iter().map(number).collect())),
             ValueKind::Unsigned if word == "mask" => {
@@ -289,6 +294,20 @@ impl Words<'_> {
             ValueKind::Bool => Ok(KnobValue::Bool(self.cpus.differ(word) != is_not)),
             _ => Ok(KnobValue::Int(i64::from(self.cpus.count(word)))),
         }
+    }
+}
+
+impl Words<'_> {
+    /// A bit for each CPU, in numbers of this type.
+    fn mask_in_parts(&self, of: &ValueType) -> KnobValue {
+        let (cpus, width) = (self.cpus.cpus(), 8 * of.size.clamp(1, 8) as u32);
+        let part = |number: u32| {
+            let first = number * width;
+            let own = first..(first + width).min(cpus);
+            let bits = own.fold(0u64, |bits, cpu| bits | 1 << (cpu - first));
+            KnobValue::Text(format!("{bits:#x}"))
+        };
+        KnobValue::List((0..cpus.div_ceil(width)).map(part).collect())
     }
 }
 
@@ -346,6 +365,9 @@ mod tests {
         assert_eq!(written(&byte(), "\"= cpus\""), Ok(vec![2]));
         assert_eq!(written(&byte(), "\"=cpu\""), Ok(vec![7]));
         assert_eq!(written(&byte(), "\"= mask\""), Ok(vec![3]));
+        assert_eq!(written(&list(byte(), 3), "\"= mask\""), Ok(vec![3, 0xee, 0xee]));
+        let signed = ty("s8", 1, ValueKind::Signed);
+        assert_eq!(written(&list(signed, 3), "\"= sibling\""), Ok(vec![1, 0, 0xee]));
         let truth = ty("bool", 1, ValueKind::Bool);
         assert_eq!(written(&truth, "\"= smt\""), Ok(vec![1]));
         assert_eq!(written(&truth, "\"= node\""), Ok(vec![0]));

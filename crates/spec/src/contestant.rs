@@ -106,9 +106,14 @@ fn settings_of(
     if !is_path(file) {
         return Ok(Knobs::new());
     }
-    let Some(found) = settings::beside(&base.join(file))? else {
-        settings::note_own_values(own, sha256, host);
-        return Ok(Knobs::new());
+    let path = base.join(file);
+    let Some(found) = settings::beside(&path)? else {
+        let of_crate = settings::of_crate(&path)?;
+        if of_crate.is_none() {
+            settings::note_own_values(own, sha256, host);
+        }
+        let values = of_crate.map(|found| found.of_another_version(file, sha256, host));
+        return Ok(values.unwrap_or_default());
     };
     found.check(own, sha256, host)?;
     Ok(found.values)

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use model::knob::{CALLS, START};
-use model::{Knob, KnobValue, Knobs, Start, Words};
+use model::knob::{CALLS, START, VALUE};
+use model::{Knob, KnobValue, Knobs, Start, ValueKind, ValueType, Words};
 use serde::Deserialize;
 
 use super::Host;
@@ -67,7 +67,8 @@ pub fn check(name: &str, sha256: &str, knobs: &Knobs, host: &Host) -> Result<(),
     let has = (host.knobs)(sha256).map_err(|why| Fault::new(first, why, None))?;
     let words = Words::default();
     for (wanted, value) in knobs.iter().filter(|(name, _)| *name != CALLS) {
-        let is_it = |knob: &&Knob| knob.name == *wanted && !wanted.starts_with(START);
+        let is_set = |name: &str| ![START, VALUE].iter().any(|of| name.starts_with(of));
+        let is_it = |knob: &&Knob| knob.name == *wanted && is_set(wanted);
         let knob = has.iter().find(is_it).ok_or_else(|| unknown(name, wanted, &has))?;
         knob.encode(value, &words).map_err(|why| {
             Fault::new(wanted, why, format!("the default is {}", knob.default_words()))
@@ -76,16 +77,66 @@ pub fn check(name: &str, sha256: &str, knobs: &Knobs, host: &Host) -> Result<(),
     let starts = Start::of(knobs).map_err(|why| Fault::new(CALLS, why, None))?;
     for (index, start) in starts.iter().enumerate() {
         let place = format!("{CALLS}[{index}]");
-        let wanted = format!("{START}{}", start.program);
+        let wanted = start.knob();
         let knob = has.iter().find(|knob| knob.name == wanted).ok_or_else(|| {
-            let known = has.iter().filter_map(|knob| knob.name.strip_prefix(START));
-            let message = format!("{name} has no program '{}' of the type syscall", start.program);
-            let hint = advice(&start.program, known);
+            let (of, own) = wanted.split_once('.').unwrap_or_default();
+            let known = has.iter().filter_map(|knob| knob.name.strip_prefix(of)?.strip_prefix('.'));
+            let message = if start.is_value() {
+                format!("{name} has no array '{own}'")
+            } else {
+                format!("{name} has no program '{own}' of the type syscall")
+            };
+            let hint = advice(own, known);
             Fault::new(&place, message, hint.unwrap_or_else(|| "it has none".into()))
         })?;
         start.calls(knob, &words).map_err(|why| Fault::new(&place, why, None))?;
     }
     Ok(())
+}
+
+/// Takes the members, and the calls, away that the scheduler lacks. The result names them.
+pub fn take_unknown(knobs: &mut Knobs, has: &[Knob]) -> Vec<String> {
+    let mut taken = Vec::new();
+    let ty = |name: &str| has.iter().find(|knob| knob.name == name).map(|knob| &knob.ty);
+    for (name, value) in knobs.iter_mut() {
+        if let Some(ty) = ty(name) {
+            take_members(name, ty, value, &mut taken);
+        }
+    }
+    let Some(KnobValue::List(starts)) = knobs.get_mut(CALLS) else { return taken };
+    starts.retain_mut(|start| {
+        let KnobValue::Table(start) = start else { return true };
+        let text = |key| start.get(key).map(KnobValue::to_string);
+        let own = text("map").map(|map| format!("{VALUE}{map}"));
+        let own = own.or_else(|| Some(format!("{START}{}", text("program")?))).unwrap_or_default();
+        let Some(ty) = ty(&own) else {
+            taken.push(own);
+            return false;
+        };
+        if let Some(args) = start.get_mut("args") {
+            take_members(&own, ty, args, &mut taken);
+        }
+        true
+    });
+    taken
+}
+
+fn take_members(name: &str, ty: &ValueType, value: &mut KnobValue, taken: &mut Vec<String>) {
+    match (&ty.kind, value) {
+        (ValueKind::Members(members), KnobValue::Table(values)) => values.retain(|key, value| {
+            let own = format!("{name}.{key}");
+            let member = members.iter().find(|member| member.name == *key);
+            match member {
+                Some(member) => take_members(&own, &member.ty, value, taken),
+                None => taken.push(own),
+            }
+            member.is_some()
+        }),
+        (ValueKind::List { of, .. }, KnobValue::List(values)) => {
+            values.iter_mut().for_each(|value| take_members(name, of, value, taken));
+        }
+        _ => {}
+    }
 }
 
 fn unknown(name: &str, wanted: &str, has: &[Knob]) -> Fault {

@@ -89,6 +89,22 @@ pub fn of_today(name: &str) -> Result<Option<Settings>, SpecError> {
     assets::embedded(&path).map_or(Ok(None), |asset| read(&asset.label, &asset.text))
 }
 
+/// The side file for the sources of a scheduler of today, as its authors' tree has them: the folder
+/// `scx_NAME`, its `src/bpf`, or a file in that.
+///
+/// # Errors
+/// As [`beside`].
+pub fn of_crate(path: &Path) -> Result<Option<Settings>, SpecError> {
+    let folder = if path.is_dir() { Some(path) } else { path.parent() };
+    let folder = folder.and_then(|folder| folder.canonicalize().ok());
+    let root = folder.as_deref().and_then(|folder| {
+        let is_inner = folder.ends_with("src/bpf");
+        if is_inner { folder.ancestors().nth(2) } else { path.is_dir().then_some(folder) }
+    });
+    let name = root.and_then(|root| root.file_name()).unwrap_or_default();
+    of_today(&name.to_string_lossy())
+}
+
 /// A file with so many constants is one whose user space sets some of them.
 const MANY: usize = 8;
 
@@ -135,7 +151,8 @@ impl Settings {
     /// The values that another version has too. What it lacks is left out, with a note.
     pub fn of_another_version(self, name: &str, sha256: &str, host: &Host) -> Knobs {
         let mut values = self.values;
-        let mut lacking = Vec::new();
+        let has = (host.knobs)(sha256).unwrap_or_default();
+        let mut lacking = knobs::take_unknown(&mut values, &has);
         while let Err(fault) = knobs::check(name, sha256, &values, host) {
             let key = fault.knob.split('[').next().unwrap_or_default().to_owned();
             if values.remove(&key).is_none() {
@@ -150,7 +167,7 @@ impl Settings {
         };
         let version = &self.version;
         assets::note(&format!(
-            "note: {name} has the settings of {version} in the simulator{lacks}"
+            "note: {name} has the settings that its program has in version {version}{lacks}"
         ));
         values
     }

@@ -45,6 +45,9 @@ pub struct Map {
     /// locks, lists and trees. Bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub special: Vec<(u32, u32)>,
+    /// The type of an array's values, which user space can write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<ValueType>,
 }
 
 /// A global variable that user space can set.
@@ -205,6 +208,7 @@ fn maps(open: &OpenObject, symbols: &BTreeMap<String, SymbolRange>, btf: &Btf) -
             flags: map.map_flags(),
             inner_at: inner_at(btf, &name),
             special: special::of_map(btf, &map),
+            value: variables::array_value(btf, &map),
             name,
         })
     };

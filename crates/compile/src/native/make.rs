@@ -2,6 +2,7 @@
 //! Running clang and the linker for a native object: the same way for the build script and at run
 //! time.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -49,6 +50,11 @@ pub const LINK_FLAGS: &[&str] = &[
     "-o",
 ];
 
+/// Headers of the ecosystem that limit loops by an instruction of BPF, each after the others. Here
+/// `fairground/loops.h` follows each, ours or a scheduler's own.
+pub const LOOPING: &[&str] =
+    &["bpf_arena_common.bpf.h", "bpf_arena_spin_lock.h", "bpf_atomic.h", "bpf_experimental.h"];
+
 /// Compiles and links one scheduler. The trampolines' object lies among the headers. Also says
 /// which files were read.
 pub fn object(
@@ -66,8 +72,9 @@ pub fn object(
     }
     let whole = scratch.path().join("scheduler.so");
     let mut link = Command::new(clang);
-    link.arg("--no-default-config").args(LINK_FLAGS).arg(&whole).args(&parts);
-    link.arg(absolute(&trampolines(headers)));
+    let trampolines = absolute(&trampolines(headers));
+    link.arg("--no-default-config").args(LINK_FLAGS).arg(&whole).args(&parts).arg(&trampolines);
+    link.args(absent_options(&parts, &trampolines)?);
     let reach = guarded::reach(clang, &[&absolute(headers)], scratch.path());
     let output =
         guarded::run(link, "", &reach).map_err(|error| Complaint::not_run(clang, &error))?;
@@ -81,6 +88,21 @@ pub fn object(
         std::fs::read(&whole).map_err(|error| said(format!("the linked object is gone: {error}")));
     Ok((object?, read))
 }
+
+/// Gives the kernel's options that the model's kernel lacks to the linker, as zeros.
+fn absent_options(parts: &[PathBuf], trampolines: &Path) -> Result<Vec<String>, Complaint> {
+    let gone = |error| said(format!("a compiled object is gone: {error}"));
+    let known = super::part::options(&std::fs::read(trampolines).map_err(gone)?, |_| true);
+    let mut absent = BTreeSet::new();
+    for part in parts {
+        let asked = super::part::options(&std::fs::read(part).map_err(gone)?, |is_weak| is_weak);
+        absent.extend(asked.into_iter().filter(|name| !known.contains(name)));
+    }
+    Ok(absent.iter().map(|name| format!("-Wl,--defsym={name}={ABSENT}")).collect())
+}
+
+/// What an absent option reads as; see `kernel_variables.inc.c`.
+const ABSENT: &str = "fairground_absent_option";
 
 /// See [`super::part`].
 fn prepare(part: &Path) -> Result<(), Complaint> {

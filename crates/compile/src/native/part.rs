@@ -3,16 +3,19 @@
 //!
 //! The ecosystem's headers declare kfuncs as weak, because a kernel may lack them. A call of one
 //! that the model lacks must be the linker's error and not a null pointer, so such symbols become
-//! strong. What is only asked for (`&variable`) stays weak, and is null where it is missing.
+//! strong. What is only asked for (`&variable`) stays weak, and is null where it is missing. A weak
+//! option of the kernel's configuration that is missing reads as zero, as libbpf lets it.
 //!
 //! Each source of a scheduler has its licence, by the same name; they become weak.
 //!
 //! Programs that the simulator never starts lose the mark that keeps them, so that the linker
 //! leaves them out with all that only they use.
 
+use std::collections::BTreeSet;
+
 use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
-use object::{LittleEndian as LE, SymbolIndex};
+use object::{LittleEndian as LE, Object, ObjectSymbol, SymbolIndex};
 
 use super::programs;
 
@@ -27,6 +30,15 @@ const BINDING_AT: usize = 4;
 const CALLS: &[u32] = &[elf::R_AARCH64_CALL26, elf::R_AARCH64_JUMP26];
 #[cfg(not(target_arch = "aarch64"))]
 const CALLS: &[u32] = &[elf::R_X86_64_PLT32];
+
+/// The names of the kernel's configuration options (`__kconfig`) among an object's symbols, of
+/// those whose binding is weak or not as wanted.
+pub fn options(object: &[u8], wanted: impl Fn(bool) -> bool) -> BTreeSet<String> {
+    let Ok(file) = object::File::parse(object) else { return BTreeSet::new() };
+    let names = file.symbols().filter(|symbol| wanted(symbol.is_weak()));
+    let names = names.filter_map(|symbol| symbol.name().ok().map(str::to_owned));
+    names.filter(|name| name.starts_with("CONFIG_")).collect()
+}
 
 /// Prepares a relocatable object in place; one that is none stays as it is, for the linker.
 pub fn prepare(part: &mut [u8]) {

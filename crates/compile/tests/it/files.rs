@@ -168,6 +168,38 @@ fn a_scheduler_s_own_headers_of_scx_win() {
     compiles(&source);
 }
 
+/// A checkout of scx has the headers of its time for arenas and loops, which ours differ from.
+#[test]
+fn a_scheduler_s_own_headers_of_arenas_win() {
+    let own = "#pragma once\nint own_atomic;\n#define can_loop own_atomic\n";
+    let text = scheduler(
+        "#include <scx/common.bpf.h>\n#include <bpf_atomic.h>\n\
+         #define SLICE ({ while (can_loop && own_atomic++ < 3); SCX_SLICE_DFL; })",
+    );
+    let files = [("scheds/x.bpf.c", text.as_str()), ("include/bpf_atomic.h", own)];
+    let (_folder, source) = resolved(&files);
+    assert_eq!(names(&source), ["../include/bpf_atomic.h"]);
+    compiles(&source);
+}
+
+/// libbpf lets an option read as zero that no kernel has, if it is weak.
+#[test]
+fn options_of_the_kernel_and_programs_of_many_arguments_compile() {
+    let (_folder, source) = resolved(&[(
+        "options.bpf.c",
+        &scheduler(
+            "#include <scx/common.bpf.h>\n\
+             extern bool CONFIG_NO_SUCH_THING __kconfig __weak;\n\
+             extern bool CONFIG_NO_HZ_IDLE __kconfig __weak;\n\
+             #define SLICE (CONFIG_NO_SUCH_THING || !CONFIG_NO_HZ_IDLE ? 1 : SCX_SLICE_DFL)\n\
+             u64 waits;\nSEC(\"?fexit/futex_wait\")\n\
+             int BPF_PROG(waited, u32 *at, u32 flags, u32 val, void *to, u32 bits, u32 *other, int ret)\n\
+             { waits += !ret; return 0; }",
+        ),
+    )]);
+    compiles(&source);
+}
+
 #[test]
 fn the_kernel_s_types_beside_a_scheduler_give_way_to_those_of_the_simulator() {
     let types = "\nstruct task_struct {\n\tint pid;\n};\n";

@@ -4,8 +4,8 @@
 
 use compile::variables::{self, Global};
 use libbpf_rs::btf::Btf;
-use libbpf_rs::{MapType, Object, OpenMap, OpenObject, ProgramInput};
-use model::knob::{CALLS, MAPS, OPS, START};
+use libbpf_rs::{MapCore, MapFlags, MapType, Object, OpenMap, OpenObject, ProgramInput};
+use model::knob::{CALLS, MAPS, OPS, START, VALUE};
 use model::{Call, Knob, Knobs, Member, Start, ValueKind, ValueType, When, Words};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
@@ -15,7 +15,7 @@ use super::{LoadError, Open, Ops};
 use crate::facts;
 
 /// All knobs: constants in the order of the source, other variables, members of the ops table,
-/// maps, programs that user space calls.
+/// maps, values of arrays, programs that user space calls.
 pub fn knobs(object: &OpenObject, btf: &Btf, globals: &[Global], members: &[Member]) -> Vec<Knob> {
     let mut settable: Vec<&Global> = globals.iter().filter(|global| global.is_knob()).collect();
     settable.sort_by_key(|global| (global.section != ".rodata", &global.section, global.offset));
@@ -25,6 +25,7 @@ pub fn knobs(object: &OpenObject, btf: &Btf, globals: &[Global], members: &[Memb
     let ops = ops.as_ref().and_then(OpenMap::initial_value).unwrap_or_default();
     found.extend(members.iter().filter_map(|member| of_member(member, ops)));
     found.extend(object.maps().filter_map(|map| of_map(&map)));
+    found.extend(object.maps().filter_map(|map| of_value(btf, &map)));
     let callable = object.progs().filter(|program| program.section() == "syscall");
     found.extend(callable.map(|program| of_program(btf, &program.name().to_string_lossy())));
     found
@@ -64,6 +65,13 @@ fn of_map(map: &OpenMap) -> Option<Knob> {
     })
 }
 
+/// A value of an array.
+fn of_value(btf: &Btf, map: &OpenMap) -> Option<Knob> {
+    let ty = variables::array_value(btf, map)?;
+    let (name, default) = (format!("{VALUE}{}", map.name().to_string_lossy()), vec![0; ty.size]);
+    Some(Knob { name, ty, default, is_constant: false })
+}
+
 fn of_program(btf: &Btf, name: &str) -> Knob {
     let ty = variables::argument(btf, name);
     let default = vec![0; ty.size];
@@ -79,7 +87,7 @@ impl Open {
             self.set(name, &bytes)?;
         }
         for start in Start::of(values)? {
-            let knob = self.knob(&format!("{START}{}", start.program))?;
+            let knob = self.knob(&start.knob())?;
             let calls = start.calls(knob, &words)?;
             self.calls.extend(calls);
         }
@@ -129,6 +137,9 @@ pub(super) fn make(calls: &[Call], when: When, object: &Object) -> Result<(), St
 
 fn make_one(call: &Call, object: &Object) -> Result<(), String> {
     let name = &call.program;
+    if let Some(key) = call.key {
+        return write_value(call, key, object).map_err(|why| format!("the map {name}: {why}"));
+    }
     let found = object.progs_mut().find(|program| program.name() == name.as_str());
     let program = found.ok_or_else(|| format!("there is no program {name}"))?;
     let mut argument = call.argument.clone();
@@ -145,6 +156,22 @@ fn make_one(call: &Call, object: &Object) -> Result<(), String> {
         0 => Ok(()),
         result => Err(format!("{name}() returns {result}")),
     }
+}
+
+/// Writes a value of an array, for one CPU or for all.
+fn write_value(call: &Call, key: u32, object: &Object) -> Result<(), String> {
+    let map = object.maps().find(|map| map.name() == call.program.as_str());
+    let map = map.ok_or("there is none")?;
+    let (key, fault) = (key.to_ne_bytes(), |error: libbpf_rs::Error| error.to_string());
+    if map.map_type() != MapType::PercpuArray {
+        return map.update(&key, &call.argument, MapFlags::ANY).map_err(fault);
+    }
+    let values = map.lookup_percpu(&key, MapFlags::ANY).map_err(fault)?;
+    let mut values = values.ok_or("it has no such key")?;
+    let place = |cpu: u32| values.len().min(cpu as usize);
+    let of = call.on.map_or(0..values.len(), |cpu| place(cpu)..place(cpu + 1));
+    values[of].fill(call.argument.clone());
+    map.update_percpu(&key, &values, MapFlags::ANY).map_err(fault)
 }
 
 /// Does something on a CPU.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 
 use compile::native::{Native, SymbolRange};
-use model::knob::{CALLS, MAPS, OPS, START};
+use model::knob::{CALLS, MAPS, OPS, START, VALUE};
 use model::{Call, Knob, Knobs, Start, ValueKind, ValueType, Words};
 
 use super::abi::Export;
@@ -73,10 +73,14 @@ impl Loaded {
             self.write(*place, &bytes).map_err(|error| format!("{name} cannot be set: {error}"))?;
         }
         for start in Start::of(values)? {
-            let name = format!("{START}{}", start.program);
+            let name = start.knob();
             let (place, ty) = place(&name)?;
             let calls = start.calls(&knob(&name, ty, &vec![0; ty.size]), words)?;
-            set.calls.extend(calls.into_iter().map(|call| (place.address, call)));
+            if start.is_value() {
+                set.values.extend(calls);
+            } else {
+                set.calls.extend(calls.into_iter().map(|call| (place.address, call)));
+            }
         }
         Ok(set)
     }
@@ -106,6 +110,8 @@ pub struct Set {
     /// Calls of programs of the type `syscall`, each with the address of the program's code
     /// relative to where the object is loaded.
     pub calls: Vec<(u64, Call)>,
+    /// Values of arrays.
+    pub values: Vec<Call>,
 }
 
 /// Where what user space can set is, with its type. Maps have no place.
@@ -120,10 +126,14 @@ fn places(native: &Native) -> BTreeMap<String, (SymbolRange, ValueType)> {
     let entries = ValueType { name: "u32".into(), size: 4, kind: ValueKind::Unsigned };
     let maps =
         facts.maps.iter().map(|map| (format!("{MAPS}{}", map.name), (map.place, entries.clone())));
+    let values = facts
+        .maps
+        .iter()
+        .filter_map(|map| Some((format!("{VALUE}{}", map.name), (map.place, map.value.clone()?))));
     let callables = facts.callables.iter();
     let callables =
         callables.map(|one| (format!("{START}{}", one.name), (one.place, one.argument.clone())));
-    variables.chain(members).chain(maps).chain(callables).collect()
+    variables.chain(members).chain(maps).chain(values).chain(callables).collect()
 }
 
 /// A knob as messages about its values name it.

@@ -60,6 +60,7 @@ impl NativeScheduler {
         let state = loaded.export().state;
         let mut simulator = Box::new(Simulator::new(state, host.cpus.cpus(), host.seed));
         simulator.maps = maps(native, &loaded, &set, host.cpus.cpus())?;
+        set.values.iter().try_for_each(|value| write_value(&mut simulator.maps, value))?;
         let simulator = Box::into_raw(simulator);
         connect(&loaded, simulator, &host)?;
         super::fault::object_at(loaded.range());
@@ -220,6 +221,26 @@ fn maps(native: &Native, loaded: &Loaded, set: &Set, cpus: u32) -> Result<Vec<Bo
         Ok(map)
     };
     native.facts.maps.iter().map(make).collect()
+}
+
+/// Writes a value of an array, for one CPU or for all.
+fn write_value(maps: &mut [Box<Map>], value: &Call) -> Result<(), String> {
+    let map = maps.iter_mut().find(|map| map.name == value.program);
+    let map = map.ok_or_else(|| format!("there is no map {}", value.program))?;
+    let key = value.key.unwrap_or(0).to_ne_bytes();
+    let cpus = value.on.map_or(0..map.cpus(), |cpu| cpu..cpu + 1);
+    for cpu in cpus {
+        // SAFETY: an array's key is a number, and the value has the type of the map's values.
+        let result = unsafe { map.update(key.as_ptr(), value.argument.as_ptr(), 0, cpu) };
+        if result != 0 {
+            return Err(format!(
+                "the map {} has no value with the key {} for CPU {cpu}",
+                map.name,
+                value.key.unwrap_or(0)
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Writes the addresses of the kfuncs and of the trial's state into the object.

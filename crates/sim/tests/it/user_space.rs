@@ -29,6 +29,13 @@ struct {
     __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 1); __type(key, u32); __type(value, u64);
 } slots SEC(".maps");
 
+struct place { u32 cpu; u32 most[2]; };
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY); __uint(max_entries, 2);
+    __type(key, u32); __type(value, struct place);
+} places SEC(".maps");
+const volatile s32 __other[4];
+
 SEC("syscall")
 int enable(struct cpu_arg *input) { calls = calls * 10 + input->cpu_id + 1; return 0; }
 
@@ -43,13 +50,17 @@ int refuse(struct cpu_arg *input) { return -22; }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(user_init)
 {
-    u32 key = 2;
+    u32 key = 2, one = 1, cpu;
+    struct place *place;
 
     bpf_printk("%llu %llu %llu", capacity[0], capacity[1], capacity[2]);
     bpf_printk("%d %u %u %s %d", mode, pairs[0].b, pairs[1].a, label, threads);
     bpf_printk("%llu %d", in_bss[1], in_data);
     bpf_printk("%d", bpf_map_lookup_elem(&slots, &key) != NULL);
     bpf_printk("%u %u", calls, pair_calls);
+    bpf_for(cpu, 0, 2)
+        if ((place = bpf_map_lookup_percpu_elem(&places, &one, cpu)))
+            bpf_printk("%u %u %d", place->cpu, place->most[1], __other[cpu]);
     return 0;
 }
 
@@ -74,17 +85,23 @@ fn run_with(values: &str) -> Record {
 #[test]
 fn the_values_are_in_memory_before_the_first_callback() {
     let untouched = run_with("{}").provenance.printed;
-    assert_eq!(untouched, ["9 9 9", "0 0 0 none 0", "0 3", "0", "0 0", "last on 0"]);
+    assert_eq!(
+        untouched,
+        ["9 9 9", "0 0 0 none 0", "0 3", "0", "0 0", "0 0 0", "0 0 0", "last on 0"]
+    );
     let record = run_with(
         r#"{"capacity": "= capacity", "mode": "FAST", "pairs": [{"b": 2}, {"a": 3}],
             "label": "short", "threads": "= smt", "in_bss": [0, 5], "in_data": -4,
-            "maps.slots": 4, "ops.flags": "SCX_OPS_ENQ_EXITING", "ops.timeout_ms": 5000,
+            "__other": "= sibling", "maps.slots": 4, "ops.flags": "SCX_OPS_ENQ_EXITING", "ops.timeout_ms": 5000,
             "start": [{"program": "enable", "args": {"cpu_id": "= cpu"}, "for": "cpus"},
                       {"program": "couple", "args": {"cpu_id": "= cpu", "sibling": "= sibling"},
                        "for": "smt"},
+                      {"map": "places", "key": 1, "for": "cpus", "on": "= cpu",
+                       "args": {"cpu": "= cpu", "most": [0, 9]}},
                       {"program": "last", "when": "enabled", "on": "= slowest"}]}"#,
     );
-    let expected = ["1024 512 9", "7 2 3 short 1", "5 -4", "1", "12 110", "last on 1"];
+    let expected =
+        ["1024 512 9", "7 2 3 short 1", "5 -4", "1", "12 110", "0 9 1", "1 9 0", "last on 1"];
     assert_eq!(record.provenance.printed, expected, "{:?}", record.outcome);
 }
 
@@ -93,5 +110,7 @@ fn what_cannot_be_done_is_the_reason() {
     let reason = |values: &str| run_with(values).outcome.reason().to_owned();
     let failed = reason(r#"{"start": [{"program": "refuse"}]}"#);
     assert!(failed.contains("-22"), "{failed}");
+    let beyond = reason(r#"{"start": [{"map": "places", "key": 2}]}"#);
+    assert!(beyond.contains("the map places has no value with the key 2"), "{beyond}");
     assert!(reason(r#"{"ops.flag": 1}"#).contains("no knob ops.flag"));
 }

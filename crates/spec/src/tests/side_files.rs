@@ -125,7 +125,7 @@ fn what_is_wrong_is_refused_at_its_line() {
             "\"= capacity\"",
             "\"= speed\"",
             "7:1: capacity = =speed: the machine has no 'speed'; there \
-            are cpus, capacity, llc, node, smt, fastest, slowest, mask; the default is 4 values",
+            are cpus, capacity, llc, node, smt, fastest, slowest, mask, sibling; the default is 4 values",
         ),
         (
             "A_FLAG |",
@@ -156,4 +156,30 @@ fn what_is_wrong_is_refused_at_its_line() {
     assert!(
         word.ends_with("smt=2: smt = 2 is out of range: bool holds 0 … 1; the default is false")
     );
+}
+
+#[test]
+fn what_another_version_lacks_is_left_out_part_by_part() {
+    let side = r#"{"capacity": [1], "gone": 1, "start": [
+        {"program": "enable_cpu", "args": {"cpu_id": 1, "gone": 2}}, {"program": "gone"},
+        {"map": "gone"}]}"#;
+    let mut values: model::Knobs = serde_json::from_str(side).unwrap();
+    let taken = crate::knobs::take_unknown(&mut values, &knobs("").unwrap());
+    assert_eq!(taken, ["start.enable_cpu.gone", "start.gone", "value.gone"]);
+    assert_eq!(values["start"].to_string(), "[{args={cpu_id=1},program=enable_cpu}]");
+}
+
+#[test]
+fn a_scheduler_of_today_in_its_authors_tree_has_its_side_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let sources = folder.path().join("scx_bpfland/src/bpf");
+    std::fs::create_dir_all(&sources).unwrap();
+    std::fs::write(sources.join("main.bpf.c"), "").unwrap();
+    let version = |path: &Path| crate::settings::of_crate(path).unwrap().map(|side| side.version);
+    let known = crate::settings::of_today("scx_bpfland").unwrap().map(|side| side.version);
+    assert!(known.is_some());
+    assert_eq!(version(&folder.path().join("scx_bpfland")), known);
+    assert_eq!(version(&sources), known);
+    assert_eq!(version(&sources.join("main.bpf.c")), known);
+    assert_eq!(version(folder.path()), None);
 }

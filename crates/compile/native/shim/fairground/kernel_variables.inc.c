@@ -7,6 +7,11 @@
 unsigned long CONFIG_NR_CPUS = 8192;
 bool CONFIG_X86_64 = true;
 bool CONFIG_PREEMPT_RT = false;
+/* An idle CPU has no ticks, and `clock_pelt` runs on meanwhile. */
+bool CONFIG_NO_HZ_IDLE = true;
+
+/* What stands for a weak option that is not among these: as long as the longest text of one. */
+__attribute__((retain, used)) const char fairground_absent_option[64];
 
 /* As where no driver controls the frequency: no CPU has a policy. */
 static struct cpufreq_policy *fairground_cpufreq[8192] __attribute__((used));

@@ -316,6 +316,11 @@ impl Map {
         }
     }
 
+    /// How many CPUs have values of their own; 1 where all share them.
+    pub fn cpus(&self) -> u32 {
+        self.cpus
+    }
+
     pub fn key_size(&self) -> usize {
         self.key_size
     }

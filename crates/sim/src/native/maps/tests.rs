@@ -8,6 +8,7 @@ use super::*;
 
 fn fact(name: &str, kind: u32, max_entries: u32) -> Fact {
     Fact {
+        value: None,
         name: name.into(),
         place: SymbolRange::default(),
         kind,
