@@ -9,12 +9,14 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use model::Record;
-use stats::decide::gate::gate;
+use serde::Serialize;
+use stats::decide::gate::{Gate, gate};
 use stats::records::merge::name_processors_if_several;
 use stats::view;
 use stats::view::history::History;
 use store::Session;
 
+use crate::cmd::check::verified::{Growth, growths};
 use crate::exit::{self, bad_input};
 use crate::leaving::{self, LeavingOptions};
 use crate::output::{self, Format};
@@ -38,6 +40,9 @@ pub struct Args {
     /// Smaller changes do not count, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
     margin: f64,
+    /// Fail too if the verifier looks at this many percent more instructions of a scheduler
+    #[arg(long, value_name = "PERCENT", requires = "gate", value_parser = times::percent)]
+    verified: Option<f64>,
     /// How to print it: table or json
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     format: Format,
@@ -98,11 +103,42 @@ fn show_gate(args: &Args) -> Result<bool> {
             "{name}: the two sessions have no contestant, workload and machine in common: {places}"
         )));
     }
-    match args.format {
-        Format::Json => output::print_json(&gate)?,
-        Format::Table => output::print(&report::terminal::gate_text::gate(&gate))?,
+    let growths = args.verified.map(|_| growths(&before, &now.records)).unwrap_or_default();
+    let most = args.verified.unwrap_or(f64::INFINITY);
+    if args.verified.is_some() && growths.is_empty() {
+        return Err(bad_input(format!(
+            "--verified: the two sessions of {name} have no scheduler that the same kernel has \
+             verified; measure both with --on vm or --on live"
+        )));
     }
-    Ok(gate.is_shut())
+    let grown: Vec<&Growth> = growths.iter().filter(|growth| growth.percent() > most).collect();
+    match args.format {
+        Format::Json => output::print_json(&GateWithGrowths { gate: &gate, verified: &growths })?,
+        Format::Table => {
+            output::print(&report::terminal::gate_text::gate(&gate))?;
+            if !growths.is_empty() {
+                output::print(&growth_text(&growths, grown.len(), most))?;
+            }
+        }
+    }
+    Ok(gate.is_shut() || !grown.is_empty())
+}
+
+/// The gate as JSON.
+#[derive(Serialize)]
+struct GateWithGrowths<'a> {
+    #[serde(flatten)]
+    gate: &'a Gate,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    verified: &'a [Growth],
+}
+
+/// What the verifier has looked at, below what the gate says.
+fn growth_text(growths: &[Growth], grown: usize, most: f64) -> String {
+    let (word, all) = (if grown > 0 { "regressed" } else { "passed" }, growths.len());
+    let lines = growths.iter().map(|growth| format!("  {}\n", growth.words()));
+    let lines: String = lines.collect();
+    format!("verified instructions {word}: {grown} of {all} grew by more than {most} %\n{lines}")
 }
 
 /// A campaign with its records, as a history has it.
