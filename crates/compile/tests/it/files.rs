@@ -229,6 +229,15 @@ fn a_scheduler_without_the_headers_of_scx_declares_what_it_calls() {
     compiles(&source);
 }
 
+/// As the headers of scx that both a scheduler and its user space include.
+#[test]
+fn a_header_for_bpf_and_for_user_space_is_one_for_bpf() {
+    let text = scheduler("#include <scx/common.bpf.h>\n#include \"shared.h\"");
+    let header = "#ifdef __bpf__\n#define SLICE 1\n#else\n#include <stdio.h>\n#endif\n";
+    let (_folder, source) = resolved(&[("x.bpf.c", &text), ("shared.h", header)]);
+    compiles(&source);
+}
+
 #[test]
 fn older_forms_compile_with_our_headers() {
     for (name, lines) in [
