@@ -7,9 +7,19 @@ use crate::common::{Bench, stderr, stdout};
 const ASK: [&str; 5] = ["bisect", "--workload", "./waker.toml", "--blocks", "6"];
 
 /// A waker waits for as many slices as there are hogs.
-const WAKER: &str = "duration_us = 200000\nheadline = [\"longest_wait_ns waker\"]\n\n\
-    [[task]]\nname = \"waker\"\njitter_us = 1000\nsteps = [{ run_us = 10 }, { sleep_us = 5000 }]\n\n\
-    [[task]]\nname = \"hog\"\ncount = 2\nsteps = [{ run_us = 1000 }]\n";
+const WAKER: &str = r#"duration_us = 200000
+headline = ["longest_wait_ns waker"]
+
+[[task]]
+name = "waker"
+jitter_us = 1000
+steps = [{ run_us = 10 }, { sleep_us = 5000 }]
+
+[[task]]
+name = "hog"
+count = 2
+steps = [{ run_us = 1000 }]
+"#;
 
 /// The folder of a scheduler whose slice is in a header elsewhere in its tree.
 fn bench() -> Bench {
