@@ -156,7 +156,9 @@ fn without_paths(text: &str) -> String {
         // Between quotes is one path, whatever spaces it has; the number of a line may follow it.
         let behind = after.trim_start_matches(|c: char| c == ':' || c.is_ascii_digit());
         let is_quote = opened.is_some_and(|c: char| "'\"`".contains(c));
-        let quoted = is_quote && behind.chars().next() == opened;
+        // So is `(FILE:LINE)`, as reasons name a place.
+        let is_place = opened == Some('(') && behind.starts_with(')') && after.starts_with(':');
+        let quoted = is_place || is_quote && behind.chars().next() == opened;
         clean += &if quoted { of_words(&[part]) } else { of_words(&words(part)) };
         let Some(delimiter) = closes else { break };
         clean.push(delimiter);
@@ -321,6 +323,7 @@ mod tests {
         for (text, left) in [
             ("read /home/ada/x/mine.bpf.c:3", "read …/mine.bpf.c:3"),
             ("(clientacme/private/x.bpf.c:4)", "(…/x.bpf.c:4)"),
+            ("null (client acme/secret dir/my own.bpf.c:4)", "null (…/my own.bpf.c:4)"),
             (
                 "imported from ../clientacme/schbench.json; which",
                 "imported from …/schbench.json; which",
