@@ -4,6 +4,7 @@
 use stats::Verdict;
 use stats::decide::gate::{Gate, Line};
 
+use super::layout::hanging;
 use crate::units;
 
 /// The verdict in a sentence, the changes, and what could not be compared.
@@ -21,6 +22,9 @@ pub fn gate(gate: &Gate) -> String {
         text += &format!("  {:width$}  {}\n", line.change.words(), numbers(line));
     }
     gate.one_sided.iter().for_each(|place| text += &format!("  cannot be compared: {place}\n"));
+    gate.other_objects
+        .iter()
+        .for_each(|said| text += &hanging(&format!("note: {said}"), "  ", "    "));
     text
 }
 
@@ -101,6 +105,7 @@ mod tests {
                 failed: (2, 8),
             }],
             one_sided: vec!["hogs on one (sim), now only".into()],
+            other_objects: [String::from("mine has another object")].into(),
         };
         let expected = "\
 regressed: 1 of 3 numbers worse and 0 better by more than 1 %, 1 broken, 1 without a verdict
@@ -109,6 +114,7 @@ regressed: 1 of 3 numbers worse and 0 better by more than 1 %, 1 broken, 1 witho
   exactly equal  mine  1.00 ms → 1.00 ms, +0.0 %, n 8  completion, messaging on one (sim)
   not measured   mine  1.00 ms → –, n 8  completion, messaging on one (sim)
   cannot be compared: hogs on one (sim), now only
+  note: mine has another object
 ";
         assert_eq!(super::gate(&gate), expected);
     }

@@ -4,7 +4,7 @@
 use stats::Verdict;
 use stats::view::history::{History, Series, Step};
 
-use super::layout::wrapped;
+use super::layout::{hanging, wrapped};
 use crate::units;
 
 /// Heights of a picture's points.
@@ -20,6 +20,9 @@ pub fn history(history: &History) -> String {
     }
     for (index, session) in history.sessions.iter().enumerate() {
         text += &wrapped(&format!("  session {}: {session}", index + 1), "    ");
+    }
+    for said in &history.other_objects {
+        text += &hanging(&format!("note: {said}"), "  ", "    ");
     }
     let mut series: Vec<&Series> = history.series.iter().collect();
     series.sort_by_key(|series| (!series.has_regressed(), series.steps.is_empty()));

@@ -14,10 +14,14 @@
 //!   for everything that the gate looks at, and the shift must lie beyond the margin. If nothing
 //!   has changed, at most 5 % of gates report any change, and half of them report a worse number.
 //!
+//! Records name the object that ran. Where one text was compiled to another one, a line says so.
+//!
 //! A contestant whose trials ended well before and do not now is worse, whatever its numbers.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use model::metric::{Direction, Unit};
-use model::{Clock, MeasureKey, Record};
+use model::{Clock, MeasureKey, Record, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::verdict::{Verdict, is_beyond, log_ratio, log_ratio_of_percent, towards};
@@ -79,6 +83,9 @@ pub struct Gate {
     /// Contestants in cells that were measured only before or only now, so that nothing can be
     /// compared.
     pub one_sided: Vec<String>,
+    /// Contestants of one text that ran as other objects now, in words.
+    #[serde(default)]
+    pub other_objects: BTreeSet<String>,
 }
 
 impl Gate {
@@ -91,8 +98,13 @@ impl Gate {
 /// Compares what was measured before with what is measured now.
 pub fn gate(before: &[Record], now: &[Record], margin_percent: f64) -> Gate {
     let (then, today) = (cells(before), cells(now));
-    let mut gate =
-        Gate { margin_percent, lines: Vec::new(), broken: Vec::new(), one_sided: Vec::new() };
+    let mut gate = Gate {
+        margin_percent,
+        lines: vec![],
+        broken: vec![],
+        one_sided: vec![],
+        other_objects: other_objects(before, now),
+    };
     for (key, records) in &today {
         let label = key.label(records[0]);
         match then.get(key) {
@@ -108,6 +120,38 @@ pub fn gate(before: &[Record], now: &[Record], margin_percent: f64) -> Gate {
         line.interval = line.interval.filter(|ends| ends.low.is_finite() && ends.high.is_finite());
     }
     gate
+}
+
+/// Other compilers, flags and headers make other objects of one text: then the change may be theirs.
+fn other_objects(before: &[Record], now: &[Record]) -> BTreeSet<String> {
+    let (then, today) = (objects(before), objects(now));
+    let differing = today.iter().filter_map(|(of, now)| {
+        let before = then.get(of).filter(|before| *before != now)?;
+        let list = |hashes: &BTreeSet<&str>| {
+            let short = hashes.iter().map(|hash| hash.get(..8).unwrap_or(hash));
+            short.collect::<Vec<_>>().join(" and ")
+        };
+        let place = if of.1 { "in the simulator" } else { "on kernels" };
+        let (name, before, now) = (of.0, list(before), list(now));
+        Some(format!(
+            "{name} has the same text and another object {place} ({before} → {now}), so another \
+             compiler, other flags or other headers made it"
+        ))
+    });
+    differing.collect()
+}
+
+/// The objects that ran, by contestant, whether it is simulated, and its text.
+fn objects(records: &[Record]) -> BTreeMap<(&str, bool, &str), BTreeSet<&str>> {
+    let mut objects: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+    for record in records {
+        let Record { trial, provenance, .. } = record;
+        let SchedulerChoice::File { sha256, .. } = &trial.contestant.scheduler else { continue };
+        let of = (trial.contestant.name.as_str(), trial.backend.is_model(), sha256.as_str());
+        objects.entry(of).or_default().extend(provenance.object());
+    }
+    objects.retain(|_, hashes| !hashes.is_empty());
+    objects
 }
 
 /// Compares one cell that was measured before and now.

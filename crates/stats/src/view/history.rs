@@ -13,7 +13,7 @@
 //! therefore also compared with the oldest: a worse number without a worse step in between is a
 //! **drift**, and a regression as well. An old step that was accepted is neither.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::metric::{Direction, Unit};
 use model::{MeasureKey, Record, SchedulerChoice};
@@ -74,6 +74,9 @@ pub struct History {
     /// Contestants whose trials ended well in the session before the newest one, and not in the
     /// newest.
     pub broken: Vec<Broken>,
+    /// Contestants of one text that ran as another object than in the session before, in words.
+    #[serde(default)]
+    pub other_objects: BTreeSet<String>,
 }
 
 impl Step {
@@ -128,8 +131,17 @@ pub fn history(sessions: &[Session], margin_percent: f64) -> History {
         sessions: sessions.iter().map(|session| session.label.to_owned()).collect(),
         margin_percent,
         series,
+        other_objects: other_objects(&steps),
         broken: steps.last().map(|newest| newest.broken.clone()).unwrap_or_default(),
     }
+}
+
+fn other_objects(steps: &[Gate]) -> BTreeSet<String> {
+    let in_session = |(index, step): (usize, &Gate)| {
+        let said = step.other_objects.iter();
+        said.map(|object| format!("session {}: {object}", index + 2)).collect::<Vec<_>>()
+    };
+    steps.iter().enumerate().flat_map(in_session).collect()
 }
 
 fn add(series: &mut BTreeMap<SeriesKey, Series>, index: usize, session: &Session, sessions: usize) {

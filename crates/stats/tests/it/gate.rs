@@ -2,12 +2,17 @@
 //! The gate: planted regressions are found, and where nothing has changed it says so as often as it
 //! promises.
 
+use std::collections::BTreeMap;
+
 use crate::common::{record, with};
 use crate::experiments::normal;
+use model::record::OBJECT;
 use model::{Clock, Outcome, Record, Seed};
 use proptest::prelude::*;
+use serde_json::json;
 use stats::Verdict;
 use stats::decide::gate::{Gate, gate};
+use stats::view::history::{Session, history};
 
 /// As in the field: where a change of two per cent is worth a look.
 const MARGIN: f64 = 1.0;
@@ -168,4 +173,28 @@ fn what_only_one_side_has_is_named() {
     let said = gate(&before, &now, MARGIN);
     assert!(said.lines.is_empty());
     assert_eq!(said.one_sided.len(), 2, "{:?}", said.one_sided);
+}
+
+#[test]
+fn another_object_of_one_text_is_named_and_another_text_is_not() {
+    let ran = |sha256: &str, object: &str| {
+        let mut records = trials([1.0; 6], Clock::Virtual);
+        for record in &mut records {
+            let mut contestant = (*record.trial.contestant).clone();
+            let scheduler = json!({"kind": "file", "file": "mine", "sha256": sha256});
+            contestant.scheduler = serde_json::from_value(scheduler).unwrap();
+            record.trial.contestant = contestant.into();
+            let programs = [(OBJECT.to_owned(), object.to_owned())];
+            record.provenance.programs = BTreeMap::from(programs).into();
+        }
+        records
+    };
+    let said = |now: &[Record]| gate(&ran("a", "11aa22bb33"), now, MARGIN).other_objects;
+    assert!(said(&ran("a", "11aa22bb33")).is_empty() && said(&ran("b", "44dd55ee66")).is_empty());
+    let other: Vec<String> = said(&ran("a", "44dd55ee66")).into_iter().collect();
+    assert!(other[0].contains("another object on kernels (11aa22bb → 44dd55ee)"), "{other:?}");
+    let (before, now) = (ran("a", "11aa22bb33"), ran("a", "44dd55ee66"));
+    let sessions = [&before, &now].map(|records| Session { label: "", records });
+    let told: Vec<String> = history(&sessions, MARGIN).other_objects.into_iter().collect();
+    assert!(told[0].starts_with("session 2: mine has the same text"), "{told:?}");
 }
