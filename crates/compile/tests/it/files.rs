@@ -193,7 +193,8 @@ fn options_of_the_kernel_and_programs_of_many_arguments_compile() {
              extern bool CONFIG_NO_HZ_IDLE __kconfig __weak;\n\
              #define SLICE (CONFIG_NO_SUCH_THING || !CONFIG_NO_HZ_IDLE ? 1 : SCX_SLICE_DFL)\n\
              u64 waits;\nSEC(\"?fexit/futex_wait\")\n\
-             int BPF_PROG(waited, u32 *at, u32 flags, u32 val, void *to, u32 bits, u32 *other, int ret)\n\
+             int BPF_PROG(waited, u32 *at, u32 flags, u32 val, void *to, u32 bits, u32 *other,\n\
+             int ret)\n\
              { waits += !ret; return 0; }",
         ),
     )]);

@@ -92,7 +92,8 @@ fn the_values_are_in_memory_before_the_first_callback() {
     let record = run_with(
         r#"{"capacity": "= capacity", "mode": "FAST", "pairs": [{"b": 2}, {"a": 3}],
             "label": "short", "threads": "= smt", "in_bss": [0, 5], "in_data": -4,
-            "__other": "= sibling", "maps.slots": 4, "ops.flags": "SCX_OPS_ENQ_EXITING", "ops.timeout_ms": 5000,
+            "__other": "= sibling", "maps.slots": 4, "ops.flags": "SCX_OPS_ENQ_EXITING",
+            "ops.timeout_ms": 5000,
             "start": [{"program": "enable", "args": {"cpu_id": "= cpu"}, "for": "cpus"},
                       {"program": "couple", "args": {"cpu_id": "= cpu", "sibling": "= sibling"},
                        "for": "smt"},

@@ -125,7 +125,8 @@ fn what_is_wrong_is_refused_at_its_line() {
             "\"= capacity\"",
             "\"= speed\"",
             "7:1: capacity = =speed: the machine has no 'speed'; there \
-            are cpus, capacity, llc, node, smt, fastest, slowest, mask, sibling; the default is 4 values",
+            are cpus, capacity, llc, node, smt, fastest, slowest, mask, sibling; the default is 4 \
+            values",
         ),
         (
             "A_FLAG |",
