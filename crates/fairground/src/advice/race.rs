@@ -161,8 +161,8 @@ impl Wish {
         if !absent.is_empty() {
             let such = &absent[absent.len() / 2];
             said.push(format!(
-                "left out: {} schedulers of today that were not built here; `fairground get` lists them, \
-                 `fairground get {such}` builds one",
+                "left out: {} schedulers of today that were not built here; `fairground get` lists \
+                 them, `fairground get {such}` builds one",
                 absent.len()
             ));
         }

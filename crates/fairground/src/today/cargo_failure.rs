@@ -6,16 +6,19 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::anyhow;
+use spec::files::FileKind;
 use vm::kernels::build::Refused;
 use vm::kernels::build::tools::Needs;
 
 use super::cargo_install::Order;
 use crate::exit::bad_input;
 
+const LOG: FileKind = FileKind { noun: "a log of cargo", most: 64 << 20 };
+
 /// Why cargo has ended badly, from its log: a crate that does not compile, a version that there is
 /// not, or what cargo lacks to begin.
 pub fn failure(order: &Order<'_>, log: &Path, has_compiled: bool) -> anyhow::Error {
-    let said = fs::read_to_string(log).unwrap_or_default();
+    let said = spec::files::text(log, LOG).unwrap_or_default();
     let is_text = |line: &&str| !line.starts_with('{');
     let said: String = said.lines().filter(is_text).flat_map(|line| [line, "\n"]).collect();
     let _ = fs::write(log, &said);
@@ -135,14 +138,14 @@ mod tests {
         assert!(
             plain.to_string().contains("does not compile: error[E0308]: mismatched types; all")
         );
-        let own = "error: failed to run custom build command for `libbpf-sys v1.5.1`\n  --- stderr\n  \
-                   x.c:3:10: fatal error: gelf.h: No such file or directory\n";
+        let own = "error: failed to run custom build command for `libbpf-sys v1.5.1`\n  --- \
+                   stderr\n  x.c:3:10: fatal error: gelf.h: No such file or directory\n";
         let own = said(false, true, own).to_string();
-        let expected = "libbpf-sys v1.5.1: x.c:3:10: fatal error: gelf.h: No such file or directory; \
-                        install the package `libelf-dev`";
+        let expected = "libbpf-sys v1.5.1: x.c:3:10: fatal error: gelf.h: No such file or \
+                        directory; install the package `libelf-dev`";
         assert!(own.contains(expected), "{own}");
-        let panicked = "error: failed to run custom build command for `scx_utils v1`\n  thread 'main' \
-                        panicked at build.rs:1:2:\n  Unable to find libclang: \"none\"\n";
+        let panicked = "error: failed to run custom build command for `scx_utils v1`\n  thread \
+                        'main' panicked at build.rs:1:2:\n  Unable to find libclang: \"none\"\n";
         let panicked = said(false, true, panicked).to_string();
         assert!(panicked.contains("scx_utils v1: Unable to find libclang"), "{panicked}");
         assert!(panicked.contains("`libclang-dev`"), "{panicked}");

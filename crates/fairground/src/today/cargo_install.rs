@@ -84,7 +84,8 @@ pub fn build(order: &Order<'_>, home: &Path, on_event: &mut OnBuildEvent<'_>) ->
     let _ = fs::remove_dir_all(&root);
     let (program, target) = (order.program(), target.display());
     on_event(BuildEvent::Note(&format!(
-        "{program} is built; what the next one shares with it stays in {target}, which may be removed"
+        "{program} is built; what the next one shares with it stays in {target}, which may be \
+         removed"
     )));
     Ok(facts)
 }

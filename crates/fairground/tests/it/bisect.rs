@@ -73,7 +73,7 @@ fn the_planted_commit_is_found_and_nothing_runs_twice() {
     assert!(!said.contains("/tmp"), "{said}");
     assert!(stderr(&found).contains("left to test: about "), "{}", stderr(&found));
     let records = bench.records("fairground.db").len();
-    assert!(records % 6 == 0 && records <= 30, "each text once, {records} trials");
+    assert!(records.is_multiple_of(6) && records <= 30, "each text once, {records} trials");
     let again = ask(&bench, "--good start").success();
     assert_eq!(stdout(&again), said);
     assert_eq!(bench.records("fairground.db").len(), records, "nothing ran again");

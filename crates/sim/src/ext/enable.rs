@@ -67,8 +67,8 @@ impl Core {
     /// Gives the ordinary tasks the policy `SCHED_EXT`, as the player does on a kernel. False if a
     /// task would stay in the fair class, which is not modelled.
     ///
-    /// DIVERGES: the player's own threads are real-time tasks. On a kernel they are in the fair class,
-    /// which is above sched_ext, too.
+    /// DIVERGES: the player's own threads are real-time tasks. On a kernel they are in the fair
+    /// class, which is above sched_ext, too.
     fn switch_partially(&mut self) -> bool {
         let is_idle = |policy: &model::Policy| policy.class == PolicyClass::Idle;
         if self.workload.groups().iter().any(|group| is_idle(&group.policy)) {

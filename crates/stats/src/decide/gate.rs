@@ -122,7 +122,8 @@ pub fn gate(before: &[Record], now: &[Record], margin_percent: f64) -> Gate {
     gate
 }
 
-/// Other compilers, flags and headers make other objects of one text: then the change may be theirs.
+/// Other compilers, flags and headers make other objects of one text: then the change may be
+/// theirs.
 fn other_objects(before: &[Record], now: &[Record]) -> BTreeSet<String> {
     let (then, today) = (objects(before), objects(now));
     let differing = today.iter().filter_map(|(of, now)| {
