@@ -91,10 +91,10 @@ fn a_helper_that_the_model_lacks_is_named() {
 #[test]
 fn a_field_that_the_model_lacks_is_named() {
     let body = "void BPF_STRUCT_OPS(field_enqueue, struct task_struct *p, u64 flags) {\n\
-        scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, p->se.vruntime, flags); }";
+        scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, p->se.deadline, flags); }";
     let (line, message) = refusal("field", body);
     assert_eq!(line, Some(4), "{message}");
-    assert!(message.contains("no member named 'vruntime'"), "{message}");
+    assert!(message.contains("no member named 'deadline'"), "{message}");
 }
 
 #[test]

@@ -88,7 +88,11 @@ fn a_program_is_built_once_and_kept_with_its_source() {
     let both = "run --on sim --workload ./tiny.toml --exploratory --blocks 1 --scheduler \
                 scx_bpfland@1.1.2 --scheduler scx_bpfland@1.1.3";
     let said = run(&bench, both).success();
-    assert!(stderr(&said).contains("has the settings of 1.1.4 in the simulator; left out"));
+    assert!(
+        stderr(&said).contains("its program has in version 1.1.4; left out"),
+        "{}",
+        stderr(&said)
+    );
     let out = stdout(&said);
     assert!(out.contains("scx_bpfland@1.1.2 ") && out.contains("scx_bpfland@1.1.3 "), "{out}");
     // The version of the side file has to have what that sets.
