@@ -49,8 +49,8 @@ pub struct Track<'a> {
 }
 
 impl Track<'_> {
-    /// The best, all that are as good, and those of which the simulator says nothing, as far as
-    /// they fit into the budget.
+    /// The best, all that are as good, and those that the simulator cannot run, as far as they fit
+    /// into the budget.
     pub fn finalists(
         &self,
         race: &Race,

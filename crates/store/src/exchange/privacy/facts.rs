@@ -99,7 +99,7 @@ fn without_tasks(reason: &str, ours: impl Fn(&str) -> bool) -> String {
     reason.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a text is an object's hash, of which a reader learns nothing.
+/// Whether a text is an object's hash, which tells a reader nothing.
 pub fn is_object(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
