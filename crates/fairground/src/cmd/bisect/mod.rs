@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Error, Result};
 use model::{Backend, Outcome, Record, SchedulerChoice};
 use report::terminal::gate_text;
+use report::units::plural;
 use spec::contestant::split_file;
 use stats::Verdict;
 use stats::decide::gate::{Gate, gate};
@@ -216,10 +217,7 @@ impl Bisect {
         let steps = left.ilog2() + 1;
         let average = self.took.iter().sum::<Duration>().checked_div(self.took.len() as u32);
         let time = average.map_or(String::new(), |each| format!(", {}", words(each * steps)));
-        let (commits, noun) = (
-            if left == 1 { "commit" } else { "commits" },
-            if steps == 1 { "step" } else { "steps" },
-        );
+        let (commits, noun) = (plural(left as u64, "commit"), plural(steps.into(), "step"));
         output::tell(format_args!("{left} {commits} left to test: about {steps} {noun}{time}"));
     }
 
