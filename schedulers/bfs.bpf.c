@@ -24,6 +24,7 @@
  *          task that one displaces stays on its CPU. With one CPU no wake-up is reported as
  *          synchronous, so woken tasks preempt their wakers. A process that is created as its
  *          creator's sibling (CLONE_PARENT) counts as its child. yield_to() hands nothing over.
+ *          Control groups have no effect: the original has none.
  */
 #include <scx/common.bpf.h>
 #include "include/near.h"

@@ -26,7 +26,7 @@
  *          Real-time tasks have a class of their own: a task that one displaces stays on its CPU,
  *          and a real-time task's run time does not shorten its children's slices. Tasks that exist
  *          when the scheduler is loaded begin with their best boost, because their earlier sleeps
- *          are not known.
+ *          are not known. Control groups have no effect: the original has none.
  */
 #include <scx/common.bpf.h>
 #include "include/project_c.h"

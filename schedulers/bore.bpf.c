@@ -162,52 +162,12 @@ static inline bool keeps_credit(void)
 	return sched_bore && sleepers_keep_lag();
 }
 
-/* Returns a time in the virtual time of another weight (`rescale_slice`). */
-static inline s64 rescale(s64 virtual_ns, u32 from, u32 to)
-{
-	return divide_down(virtual_ns * from, to);
-}
-
-/*
- * Gives a queued or running task the weight of its score; its lag in real time stays. Returns
- * whether the weight has changed (`reweight_entity`, `reweight_eevdf`).
- */
-static inline bool reweight_eevdf(struct task_struct *p, struct fair_task *task, u64 *vruntime,
-				  u64 *deadline)
-{
-	s64 old = task->load.weight, new = fair_weight(p, task), limit = lag_limit(p, task), lag;
-	u64 average, before = *vruntime;
-	s32 cpu = task->load.cpu;
-
-	if (!old || old == new)
-		return false;
-	average = avg_vruntime(cpu);
-	lag = rescale(average - before, old, new);
-	if (!reweight_keeps_all())
-		lag = lag > limit ? limit : lag < -limit ? -limit : lag;
-	*vruntime = average - lag;
-	*deadline = average + rescale(*deadline - average, old, new);
-	avg_vruntime_add(cpu, new - old, new * *vruntime - old * before);
-	load_join(&task->load, cpu, new);
-	return true;
-}
-
-/*
- * Gives the running task the weight of its score, by which it may lose its protection
- * (`reweight_entity`).
- */
+/* Gives the running task the weight of its score (`reweight_entity`). */
 static inline void reweight_curr(struct task_struct *p, struct fair_task *task,
 				 struct running *curr)
 {
-	s64 old = task->load.weight, protected = curr->vprot - curr->vruntime;
-
 	curr->penalty = task->burst.penalty;
-	if (!reweight_eevdf(p, task, &curr->vruntime, &curr->deadline))
-		return;
-	curr->weight = task->load.weight;
-	curr->inverse_weight = inverse_weight_at(p, effective_index(p, task));
-	curr->vslice = virtual_time_at(curr->inverse_weight, curr->slice);
-	curr->vprot = curr->vruntime + (reweight_keeps_all() ? rescale(protected, old, curr->weight) : 0);
+	reweight_running(p, task, curr);
 }
 
 /* Lengthens the burst of the running task (`update_curr_bore`). */
@@ -279,7 +239,7 @@ void BPF_STRUCT_OPS(bore_quiescent, struct task_struct *p, u64 deq_flags)
 
 	if (task) {
 		restart_burst(p, &task->burst);
-		reweight_eevdf(p, task, &task->vruntime, &task->deadline);
+		reweight_queued(p, task, &task->vruntime, &task->deadline);
 	}
 	dequeue_task_fair(p, deq_flags);
 }
@@ -299,19 +259,19 @@ bool BPF_STRUCT_OPS(bore_yield, struct task_struct *from, struct task_struct *to
 }
 
 /* Makes a new task inherit a penalty (`task_fork_bore`). */
-static inline s32 task_fork_bore(struct task_struct *p, bool is_forked)
+static inline s32 task_fork_bore(struct task_struct *p, struct scx_init_task_args *args)
 {
-	s32 err = make_fair_task(p, is_forked);
+	s32 err = make_grouped_task(p, args);
 	struct burst *burst = burst_of(p);
 
 	if (burst)
-		begin_burst(p, burst, is_forked, processes_inherit() || is_thread(p));
+		begin_burst(p, burst, args->fork, processes_inherit() || is_thread(p));
 	return err;
 }
 
 s32 BPF_STRUCT_OPS(bore_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	return task_fork_bore(p, args->fork);
+	return task_fork_bore(p, args);
 }
 
 void BPF_STRUCT_OPS(bore_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
@@ -366,6 +326,8 @@ SCX_OPS_DEFINE(bore_ops,
 	       .yield		= (void *)bore_yield,
 	       .init_task	= (void *)bore_init_task,
 	       .exit_task	= (void *)bore_exit_task,
+	       GROUP_CALLBACKS,
+	       .flags		= SCX_OPS_ENQ_LAST,
 	       .enable		= (void *)bore_enable,
 	       .init		= (void *)bore_init,
 	       .exit		= (void *)bore_exit,

@@ -16,7 +16,8 @@
  * Wake-up: As cfs, with a granularity of 4.8 ms.
  * Balancing: As cfs; a task's score does not change its weight.
  * Differs: As cfs does. Only the parent averages the penalties of processes, and only the leader
- *          those of threads. A task that waits for a futex has no privilege.
+ *          those of threads. A task that waits for a futex has no privilege. Control groups are
+ *          missing.
  */
 #include <scx/common.bpf.h>
 
@@ -70,6 +71,9 @@ UEI_DEFINE(uei);
 #define RUNNING_PRICE(running, virtual_ns) scale_slice((running)->score, virtual_ns)
 
 static inline u64 scale_slice(u32 score, u64 virtual_ns);
+
+/* A score would change what a task's group gets, not only what the task gets of that. */
+#define WITHOUT_GROUPS
 
 #include "cfs.bpf.c"
 

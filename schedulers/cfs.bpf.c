@@ -16,15 +16,20 @@
  * Wake-up: Half a latency of credit at most; preempts a task that is 1 ms of vruntime ahead.
  * Balancing: An idle CPU takes from the heaviest. A busy one pulls weight at intervals, until CPUs
  *            are equally heavy.
- * Differs: Groups and wide wake-ups are missing. A CPU's load is the weight that is runnable now,
- *          not its average. All CPUs are one domain, caches are never too hot, a running task is
- *          not moved, and exec places nothing. An idle CPU takes from the heaviest at once; Linux
- *          first weighs the cost. Whatever changed between versions and is neither a constant nor a
- *          feature below is as in 6.5.
+ * Differs: Wide wake-ups are missing. Groups share one queue: a task's weight
+ *          is its part of its groups' weights, and is given anew when the task joins a queue or
+ *          begins to run, and at ticks. Linux picks level by level; the shares are the same, but a
+ *          sleeper's credit is for itself, not for its group. A CPU's load, and a group's, is the
+ *          weight that is runnable now, not its average. All CPUs are one domain, caches are never
+ *          too hot, a running task is not moved, and exec places nothing. An idle CPU takes from
+ *          the heaviest at once; Linux first weighs the cost. Whatever changed between versions and
+ *          is neither a constant nor a feature below is as in 6.5.
  */
 #include <scx/common.bpf.h>
-#include "include/fair.h"
-#include "include/balance.h"
+#include "include/throttle.h"
+#ifndef WITHOUT_GROUPS
+#include "include/group_ops.h"
+#endif
 #include "include/scan.h"
 
 /*
@@ -121,7 +126,7 @@ static inline bool is_next(u32 cpu, u64 vruntime)
 /* Returns the constant in the task's virtual time (`wakeup_gran`). */
 static inline s64 wakeup_gran(struct task_struct *p)
 {
-	return virtual_time(p, wakeup_granularity);
+	return fair_time(p, grouped_task(p), wakeup_granularity);
 }
 #endif
 
@@ -159,8 +164,8 @@ static inline s32 pick_next_entity(const struct buddies *buddies, u64 dsq,
 	if (!p || (!next && !last && !skip))
 		return stays ? prev->pid : 0;
 	first = stays ? prev->pid : p->pid;
-	limit = stays ? prev->scx.dsq_vtime + virtual_time(prev, granularity) :
-			p->scx.dsq_vtime + virtual_time(p, granularity);
+	limit = stays ? prev->scx.dsq_vtime + fair_time(prev, grouped_task(prev), granularity) :
+			p->scx.dsq_vtime + fair_time(p, grouped_task(p), granularity);
 	if (!time_after(p->scx.dsq_vtime, limit) &&
 	    (p->pid == next || (!next && (p->pid == last || (!last && first == skip && stays)))))
 		return 0;
@@ -187,9 +192,10 @@ static inline s32 pick_next_entity(const struct buddies *buddies, u64 dsq,
  */
 static inline u64 sched_slice(const struct task_struct *p, const struct load *load, u32 joins)
 {
-	u64 nr = load->nr_running + joins, weight = load->weight + joins * weight_of(p);
+	u64 mine = has_groups ? fair_weight(p, grouped_task(p)) : weight_of(p);
+	u64 nr = load->nr_running + joins, weight = load->weight + joins * mine;
 	u64 period = nr > nr_latency ? nr * min_granularity : latency, least = min_granularity;
-	u64 slice = weight ? period * weight_of(p) / weight : period;
+	u64 slice = weight ? period * mine / weight : period;
 
 	if (!has_base_slice())
 		return slice;
@@ -250,7 +256,7 @@ static inline u64 place_new(const struct task_struct *p, struct queue *rq, const
 	u64 parent = live_vruntime(&rq->curr), least = rq->min_vruntime;
 
 	if (start_debit)
-		least += virtual_time(p, sched_slice(p, load, 1));
+		least += fair_time(p, grouped_task(p), sched_slice(p, load, 1));
 	if (!child_runs_first || !time_before(parent, least))
 		return later_of(least, parent);
 	/* Parent and child swap vruntimes. */
@@ -276,7 +282,7 @@ static inline bool check_preempt_wakeup(struct task_struct *p, struct queue *rq,
 
 	if (!rq->curr.is_set || rq->curr.need_resched)
 		return false;
-	if (rq->curr.has_idle_policy && !has_idle_policy(p))
+	if (rq->curr.has_idle_policy && !gives_way_to_all(p, grouped_task(p)))
 		return true;
 	if (p->policy != POLICY_NORMAL || !wakeup_preemption)
 		return false;
@@ -303,6 +309,12 @@ static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 
 	if (!task)
 		return;
+	if (may_not_run(task)) {
+		update_min_vruntime(rq, cpu);
+		park(p, task, enq_flags);
+		return;
+	}
+	count_in_group(p, task);
 	is_new = task->is_new;
 	if (is_woken || is_new)
 		update_min_vruntime(rq, cpu);
@@ -339,11 +351,19 @@ static inline bool run_next(u32 cpu, s32 pid)
 }
 
 #ifndef OVERLAY_TREE
-/* Gives a task that this CPU has pulled its place here (`attach_task`). */
+/*
+ * Gives a task that this CPU has pulled its place here (`attach_task`). One that was parked, and is
+ * not counted, gets the place that it had: in Linux its group stands still (`unthrottle_cfs_rq`).
+ */
 static __noinline u64 attach_task(struct task_struct *p, struct fair_task *task, s32 cpu)
 {
 	u64 vruntime = migrate_vruntime(p->scx.dsq_vtime, task->load.cpu, cpu);
 
+	if (!task->load.weight) {
+		update_min_vruntime(of_cpu(queues, cpu), cpu);
+		vruntime += of_cpu(queues, cpu)->min_vruntime - task->member.parked_at;
+		vruntime = place_woken(p, of_cpu(queues, cpu), vruntime);
+	}
 	load_join(&task->load, cpu, fair_weight(p, task));
 	return vruntime;
 }
@@ -360,6 +380,13 @@ static inline bool is_turn_over_at(const struct task_struct *p, const struct que
 				     vruntime - left->scx.dsq_vtime);
 }
 
+/* Stops counting a waiting task whose group is throttled (`throttle_cfs_rq`). */
+static void detach_throttled(struct task_struct *p, struct fair_task *task)
+{
+	task->member.parked_at = of_cpu(queues, scx_bpf_task_cpu(p))->min_vruntime;
+	leave_cpu(task);
+}
+
 /* Handles `ops.dispatch` (`pick_next_task_fair`). */
 static inline void pick_next_task_fair(s32 cpu, struct task_struct *prev)
 {
@@ -370,20 +397,36 @@ static inline void pick_next_task_fair(s32 cpu, struct task_struct *prev)
 	if (goes_on)
 		scx_bpf_task_set_dsq_vtime(prev, account(&rq->curr, prev));
 	/* A CPU that has only looked around does not choose again. */
-	if (sched_balance_domains(cpu) && goes_on && !rq->curr.need_resched &&
+	if (sched_balance_domains(cpu) && goes_on && !has_quotas && !rq->curr.need_resched &&
 	    !is_turn_over_at(prev, rq, cpu, prev->scx.dsq_vtime)) {
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 		return;
 	}
 	rq->curr.need_resched = false;
+	if (has_quotas) {
+		goes_on = goes_on && !is_throttled(rq->curr.group);
+		update_min_vruntime(rq, cpu);
+		sort_throttled(cpu);
+	}
 	pid = pick_next_entity(&rq->buddies, cpu, goes_on ? prev : NULL, wakeup_granularity);
 	if (goes_on && pid == prev->pid) {
 		clear_buddies(&rq->buddies, pid);
 		rq->curr.prev_sum_exec = prev->se.sum_exec_runtime;
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
-	} else if (!run_next(cpu, pid) && !goes_on) {
-		newidle_balance(cpu, busiest_cpu(cpu));
+	} else if (!run_next(cpu, pid)) {
+		/* A task that goes on without a slice would be queued, and nobody would look there. */
+		if (goes_on)
+			scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
+		else
+			newidle_balance(cpu, busiest_cpu(cpu));
 	}
+}
+
+/* Gives a task its present weight; its vruntime stays (`reweight_entity`). */
+static inline void reweight_entity(const struct task_struct *p, struct fair_task *task, s32 cpu)
+{
+	count_in_group(p, task);
+	load_join(&task->load, cpu, fair_weight(p, task));
 }
 
 /* Handles `ops.running` (`set_next_task_fair`). */
@@ -396,6 +439,8 @@ static inline void set_next_task_fair(struct task_struct *p)
 	/* The task may have been pulled here. */
 	if (task && task->load.cpu != cpu)
 		scx_bpf_task_set_dsq_vtime(p, migrate_vruntime(p->scx.dsq_vtime, task->load.cpu, cpu));
+	if (task && has_groups)
+		reweight_entity(p, task, cpu);
 	clear_buddies(&rq->buddies, p->pid);
 	begin_to_run(&rq->curr, p, task, p->scx.dsq_vtime);
 	if (must_choose_again(cpu))
@@ -407,10 +452,17 @@ static inline void task_tick_fair(struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct queue *rq = of_cpu(queues, cpu);
+	struct fair_task *task = grouped_task(p);
 	u64 vruntime = account(&rq->curr, p);
 
+	if (task) {
+		reweight_entity(p, task, cpu);
+		rq->curr.weight = task->load.weight;
+		rq->curr.inverse_weight = inverse_part(rq->curr.weight);
+	}
 	scx_bpf_task_set_dsq_vtime(p, vruntime);
-	if (is_balance_due(cpu) || is_turn_over_at(p, rq, cpu, vruntime))
+	if (is_balance_due(cpu) || is_turn_over_at(p, rq, cpu, vruntime) ||
+	    (has_quotas && is_throttled(rq->curr.group)))
 		scx_bpf_task_set_slice(p, 0);
 }
 
@@ -510,7 +562,7 @@ bool BPF_STRUCT_OPS(cfs_yield, struct task_struct *from, struct task_struct *to)
 
 s32 BPF_STRUCT_OPS(cfs_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	return make_fair_task(p, args->fork);
+	return make_grouped_task(p, args);
 }
 
 void BPF_STRUCT_OPS(cfs_enable, struct task_struct *p)
@@ -538,6 +590,8 @@ SCX_OPS_DEFINE(cfs_ops,
 	       .quiescent	= (void *)cfs_quiescent,
 	       .yield		= (void *)cfs_yield,
 	       .init_task	= (void *)cfs_init_task,
+	       GROUP_CALLBACKS,
+	       .flags		= SCX_OPS_ENQ_LAST,
 	       .enable		= (void *)cfs_enable,
 	       .init		= (void *)cfs_init,
 	       .exit		= (void *)cfs_exit,

@@ -23,7 +23,8 @@
  *          count as a close pair. If CPU 0 idles, the ticks of CPUs where tasks wait wake it to
  *          balance. NUMA nodes and load averages are missing; the coldest task is the one that has
  *          not run for longest. A new nice value does not change an estimate. A task that a
- *          real-time task displaces waits for its CPU.
+ *          real-time task displaces waits for its CPU. Control groups have no effect: the original
+ *          has none.
  */
 #include <scx/common.bpf.h>
 #include "include/slice_timer.h"

@@ -16,22 +16,26 @@
  * Wake-up: Keeps its lag; preempts a later deadline once the running task's slice is over.
  * Balancing: An idle CPU takes from the heaviest. A busy one pulls weight at intervals, until CPUs
  *            are equally heavy.
- * Differs: Groups and wide wake-ups are missing. A CPU's load is the weight that is runnable now,
- *          not its average, so that hogs are spread within a tick after they begin; Linux 7.3 needs
- *          60 to 150 ms. A CPU that idles always takes what waits; from 7.0 on Linux leaves that to
- *          chance. Four hogs and short tasks that begin together on two CPUs: the longest wait of a
- *          short task is 0.8 to 1.8 ms, in Linux 3.1 to 4.0 ms. All CPUs are one domain, caches are
- *          never too hot, a running task is not moved, and exec places nothing. On two and four
- *          CPUs the shares of hogs are within 5 points of those of Linux 7.3. The earliest eligible
- *          task is found by walking the queue. At most 64 sleepers of a CPU keep their places in
- *          it. From 7.0 on the longest slice of a queue bounds lag; here the task's own slice does.
- *          They are the same where no task asks for a slice.
+ * Differs: Wide wake-ups are missing. Groups share one queue, as in the flat
+ *          pick that Peter Zijlstra has proposed in 2026: a task's weight is its part of its
+ *          groups' weights, and is given anew when the task joins a queue or begins to run, and at
+ *          ticks. Linux picks level by level; the shares are the same. A CPU's load, and a group's,
+ *          is the weight that is runnable now, not its average, so that hogs are spread within a
+ *          tick after they begin; Linux 7.3 needs 60 to 150 ms. A CPU that idles always takes what
+ *          waits; from 7.0 on Linux leaves that to chance. Four hogs and short tasks that begin
+ *          together on two CPUs: the longest wait of a short task is 0.8 to 1.8 ms, in Linux 3.1 to
+ *          4.0 ms. All CPUs are one domain, caches are never too hot, a running task is not moved,
+ *          and exec places nothing. On two and four CPUs the shares of hogs are within 5 points of
+ *          those of Linux 7.3. The earliest eligible task is found by walking the queue. At most 64
+ *          sleepers of a CPU keep their places in it. From 7.0 on the longest slice of a queue
+ *          bounds lag; here the task's own slice does. They are the same where no task asks for a
+ *          slice.
  */
 #include <scx/common.bpf.h>
 #include "include/slice_timer.h"
 #include "include/eevdf_queue.h"
-#include "include/fair.h"
 #include "include/balance.h"
+#include "include/group_ops.h"
 
 /*
  * An overlay, a scheduler that changes parts of EEVDF, includes this file after it has defined
@@ -177,7 +181,7 @@ static inline u64 hrtick_left_ns(const struct running *curr)
 {
 	s64 left = curr->deadline - live_vruntime(curr);
 
-	return left > 0 ? left * curr->weight / NICE_0_WEIGHT : 0;
+	return left > 0 ? real_time_of(curr, left) : 0;
 }
 
 /*
@@ -251,6 +255,8 @@ static inline s64 lag_limit(const struct task_struct *p, const struct fair_task 
 
 	return fair_time(p, task, limit < TICK_NS ? TICK_NS : limit) >> lag_shift();
 }
+
+#include "include/reweight.h"
 
 /* Places a task that joins a queue. Returns the new sums (`place_entity`). */
 static __always_inline struct sums place_entity(const struct task_struct *p, struct fair_task *task,
@@ -351,7 +357,7 @@ static __always_inline bool check_preempt_wakeup(const struct task_struct *p,
 	bool is_short = has_preempt_short() &&
 			(slice_of(p) < curr->slice || counts_as_short(task, curr));
 
-	if (curr->has_idle_policy && !has_idle_policy(p))
+	if (curr->has_idle_policy && !gives_way_to_all(p, task))
 		return true;
 	if (p->policy != POLICY_NORMAL || (task->is_new && !is_short && !new_task_preempts()))
 		return false;
@@ -402,6 +408,11 @@ static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 
 	if (!task)
 		return;
+	if (may_not_run(task)) {
+		park(p, task, enq_flags);
+		return;
+	}
+	count_in_group(p, task);
 	is_woken = task->is_new || enq_flags & SCX_ENQ_WAKEUP;
 	may_preempt = is_woken && curr->is_set && wakeup_preemption;
 	is_over = curr->is_set && (update_deadline(curr, vruntime) ||
@@ -410,6 +421,8 @@ static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 		note_other(cpu);
 	if (!is_on(task, cpu))
 		sums = enqueue_entity(p, task, cpu, vruntime, is_woken);
+	else if (has_groups && reweight_queued(p, task, &task->vruntime, &task->deadline))
+		sums = sums_at(cpu, vruntime);
 	else if (may_preempt)
 		sums = sums_at(cpu, vruntime);
 	preempts = may_preempt &&
@@ -438,6 +451,14 @@ static __noinline u64 attach_task(struct task_struct *p, struct fair_task *task,
 	return task->deadline;
 }
 
+/* Takes a waiting task whose group is throttled out of the average (`dequeue_throttle`). */
+static void detach_throttled(struct task_struct *p, struct fair_task *task)
+{
+	leave_group(&task->member);
+	if (task->load.weight)
+		leave_average(task, live_sums(task->load.cpu), lag_limit(p, task));
+}
+
 /* Handles `ops.dispatch` (`pick_next_task_fair`). */
 static inline void pick_next_task_fair(s32 cpu, struct task_struct *prev)
 {
@@ -448,6 +469,11 @@ static inline void pick_next_task_fair(s32 cpu, struct task_struct *prev)
 	curr->need_resched = false;
 	sched_balance_domains(cpu);
 	sums = goes_on ? update_curr(prev, NULL, cpu) : average_sums(cpu);
+	if (has_quotas) {
+		goes_on = goes_on && !is_throttled(curr->group);
+		sort_throttled(cpu);
+		sums = average_sums(cpu);
+	}
 	may_stay = goes_on && vruntime_eligible(sums, curr->vruntime);
 	if (!may_stay || !protect_slice(curr, cpu, curr->vruntime)) {
 		sums = dismiss_sleepers(cpu, sums, goes_on ? curr : NULL);
@@ -473,6 +499,8 @@ static inline void set_next_task_fair(struct task_struct *p)
 		return;
 	if (!is_on(task, cpu))
 		enqueue_entity(p, task, cpu, live_vruntime(curr), false);
+	else if (has_groups)
+		reweight_queued(p, task, &task->vruntime, &task->deadline);
 	curr->deadline = task->deadline;
 	begin_to_run(curr, p, task, task->vruntime);
 	curr->slice = slice_of(p);
@@ -490,12 +518,16 @@ static inline void set_next_task_fair(struct task_struct *p)
 static inline void task_tick_fair(struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
-	const struct running *curr = of_cpu(currs, cpu);
+	struct running *curr = of_cpu(currs, cpu);
+	struct fair_task *task = has_groups ? fair_task(p) : NULL;
 	bool is_over;
 
-	update_curr(p, NULL, cpu);
+	update_curr(p, task, cpu);
+	if (task)
+		reweight_running(p, task, curr);
 	is_over = curr->is_over || did_preempt_short(curr, cpu, curr->vruntime);
-	if (is_balance_due(cpu) || (is_over && nr_queued_on(cpu) > 1))
+	if (is_balance_due(cpu) || (is_over && nr_queued_on(cpu) > 1) ||
+	    (has_quotas && is_throttled(curr->group)))
 		scx_bpf_task_set_slice(p, 0);
 }
 
@@ -522,6 +554,8 @@ static inline void dequeue_task_fair(struct task_struct *p, u64 deq_flags)
 	struct fair_task *task = fair_task(p);
 	struct sums sums;
 
+	if (task && has_groups)
+		leave_group(&task->member);
 	if (!task || !task->load.weight)
 		return;
 	sums = live_sums(task->load.cpu);
@@ -611,7 +645,7 @@ bool BPF_STRUCT_OPS(eevdf_yield, struct task_struct *from, struct task_struct *t
 
 s32 BPF_STRUCT_OPS(eevdf_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	return make_fair_task(p, args->fork);
+	return make_grouped_task(p, args);
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(eevdf_init)
@@ -634,6 +668,8 @@ SCX_OPS_DEFINE(eevdf_ops,
 	       .quiescent	= (void *)eevdf_quiescent,
 	       .yield		= (void *)eevdf_yield,
 	       .init_task	= (void *)eevdf_init_task,
+	       GROUP_CALLBACKS,
+	       .flags		= SCX_OPS_ENQ_LAST,
 	       .init		= (void *)eevdf_init,
 	       .exit		= (void *)eevdf_exit,
 	       .name		= "eevdf");

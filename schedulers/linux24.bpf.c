@@ -20,7 +20,8 @@
  *          original's walk over all tasks. A turn ends at this kernel's next tick. The ticks of a
  *          dead child return at once, not when the child is reaped. Kernel code can be preempted.
  *          With one CPU no wake-up is reported as synchronous. Real-time tasks have a class of
- *          their own; a task that one displaces waits for its CPU.
+ *          their own; a task that one displaces waits for its CPU. Control groups have no effect:
+ *          the original has none.
  */
 #include <scx/common.bpf.h>
 #include "include/common.h"
@@ -292,13 +293,16 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(linux24_init_task, struct task_struct *p,
 void BPF_STRUCT_OPS(linux24_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	struct task_struct *parent = p->real_parent;
+	struct task_ctx *to, *from;
 	s64 counter;
 
 	if (!parent || !fork_shares)
 		return;
-	recalculate(parent, ctx_of(parent));
-	counter = ctx_of(parent)->counter + ctx_of(p)->counter;
-	ctx_of(parent)->counter = counter < MAX_COUNTER ? counter : MAX_COUNTER;
+	to = ctx_of(parent);
+	from = ctx_of(p);
+	recalculate(parent, to);
+	counter = to->counter + from->counter;
+	to->counter = counter < MAX_COUNTER ? counter : MAX_COUNTER;
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(linux24_init)

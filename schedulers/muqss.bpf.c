@@ -25,7 +25,8 @@
  *          task that one displaces stays on its CPU. With one CPU no wake-up is reported as
  *          synchronous, so a woken task preempts its waker: `messaging` takes 2.1 times as long as
  *          under the original. CPUs share one clock. A process that is created as its creator's
- *          sibling (CLONE_PARENT) counts as its child.
+ *          sibling (CLONE_PARENT) counts as its child. Control groups have no effect: the original
+ *          has none.
  */
 #include <scx/common.bpf.h>
 

@@ -22,7 +22,7 @@
  *          CPU looks for work when some comes, not each millisecond. 2.6 balances by counting, as
  *          J7 does, and ignores exec and hardware siblings. Wake-ups by interrupts count as any
  *          others; so do synchronous ones with one CPU. A new nice value counts from the next slice
- *          on.
+ *          on. Control groups have no effect: the original has none.
  */
 #include <scx/common.bpf.h>
 #include "include/common.h"

@@ -22,7 +22,8 @@
  *          and siblings count as any CPUs that share a cache. Deadlines replace the classes of CPUs
  *          of PDS-mq. SCHED_ISO and prio_balance of 6.17 and later are missing. Real-time tasks
  *          have a class of their own: a task that one displaces stays on its CPU, and a real-time
- *          task's run time does not shorten its children's slices.
+ *          task's run time does not shorten its children's slices. Control groups have no effect:
+ *          the original has none.
  */
 #include <scx/common.bpf.h>
 #include "include/project_c.h"

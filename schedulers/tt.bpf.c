@@ -24,6 +24,7 @@
  *          wake-up has caused does not update the accounts separately. In 6.1 a new nice value, a
  *          move of a task, and a look at a CPU time do not update them. In 6.1 a task that is
  *          pulled keeps its type, and one that a real-time task displaces waits for its CPU.
+ *          Control groups have no effect: the original has none.
  */
 #include <scx/common.bpf.h>
 #include "include/lifetime.h"
@@ -91,6 +92,8 @@ struct tt_node {
 #define base_slice true
 #define last_buddy true
 #define next_buddy false
+/* The original is built without groups. */
+#define WITHOUT_GROUPS
 /* A task stores its place in the list and its rank in the tree. A list stores its newest place. */
 #define FAIR_TASK_FIELDS struct tt_node tt; s64 place, rank;
 #define RUNNING_FIELDS s64 newest;

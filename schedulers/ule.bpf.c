@@ -21,7 +21,7 @@
  *          threads, after which a CPU chooses again. Queues are ordered trees. All CPUs share one
  *          cache. A slice ends at this kernel's next tick. No priority is lent. If CPU 0 idles, the
  *          ticks of CPUs where tasks wait wake it to balance. A task that a real-time task
- *          displaces waits for its CPU.
+ *          displaces waits for its CPU. Control groups have no effect: FreeBSD has none.
  */
 #include <scx/common.bpf.h>
 #include "include/common.h"

@@ -175,13 +175,4 @@ static inline bool sleepers_keep_lag(void)
 	return is_bore_6 && era < 70000;
 }
 
-/*
- * Tells whether a task that gets a new weight keeps its protection and all of its lag. Before 7.x
- * it loses its protection, and the lag beyond the limit (`reweight_entity`).
- */
-static inline bool reweight_keeps_all(void)
-{
-	return era >= 70000;
-}
-
 #endif /* FAIRGROUND_BORE_ERAS_H */

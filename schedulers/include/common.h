@@ -230,7 +230,7 @@ static inline u32 inverse_weight_of(const struct task_struct *p)
  * Returns the virtual time of a real time at an inverse weight, which is 2^32 / weight. At nice 0
  * they are equal.
  */
-static inline u64 virtual_time_at(u32 inverse_weight, u64 real_ns)
+static inline u64 virtual_time_at(u64 inverse_weight, u64 real_ns)
 {
 	return (real_ns * inverse_weight) >> 22;
 }

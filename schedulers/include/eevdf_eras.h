@@ -101,4 +101,13 @@ static inline bool yield_forfeits(void)
 	return era >= 61200;
 }
 
+/*
+ * Tells whether a task that gets a new weight keeps its protection and all of its lag. Before 7.x
+ * it loses its protection, and the lag beyond the limit (`reweight_entity`).
+ */
+static inline bool reweight_keeps_all(void)
+{
+	return era >= 70000;
+}
+
 #endif /* FAIRGROUND_EEVDF_ERAS_H */

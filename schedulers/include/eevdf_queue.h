@@ -95,6 +95,12 @@ static inline s64 divide_down(s64 number, u64 by)
 	return number < 0 ? -(s64)((-number + by - 1) / by) : (s64)(number / by);
 }
 
+/* Returns a time in the virtual time of another weight (`rescale_slice`). */
+static inline s64 rescale(s64 virtual_ns, u32 from, u32 to)
+{
+	return divide_down(virtual_ns * from, to);
+}
+
 /* Returns V, given a vruntime near it. V is rounded down, so that some task is always eligible. */
 static inline u64 average_of(struct sums sums, u64 near)
 {

@@ -14,7 +14,7 @@
 #ifndef FAIRGROUND_FAIR_H
 #define FAIRGROUND_FAIR_H
 
-#include "common.h"
+#include "groups.h"
 
 #ifndef FAIR_TASK_FIELDS
 #define FAIR_TASK_FIELDS
@@ -36,6 +36,7 @@
 /* What is stored of a task. The scheduler itself keeps its vruntime. */
 struct fair_task {
 	struct load_member load;
+	struct group_member member;
 	/* The task is forked and not yet queued. */
 	bool is_new;
 	FAIR_TASK_FIELDS
@@ -80,16 +81,46 @@ static inline bool begin_on(struct task_struct *p, s32 cpu)
 	return task->is_new;
 }
 
-/* Returns a task's weight. */
+/* Returns what is stored of a task if its weight depends on groups, else NULL. */
+static inline struct fair_task *grouped_task(const struct task_struct *p)
+{
+	return has_groups ? fair_task((struct task_struct *)p) : NULL;
+}
+
+/* Returns a task's weight, among those of all groups if there are groups. */
 static inline u32 fair_weight(const struct task_struct *p, const struct fair_task *task)
 {
-	return weight_at(p, WEIGHT_INDEX(p, task));
+	u32 weight = weight_at(p, WEIGHT_INDEX(p, task));
+
+	if (!has_groups)
+		return weight;
+	return part_of(task ? task->member.group : 0, weight, task && !task->member.weight);
+}
+
+static inline u64 fair_inverse_weight(const struct task_struct *p, const struct fair_task *task)
+{
+	if (has_groups)
+		return inverse_part(fair_weight(p, task));
+	return inverse_weight_at(p, WEIGHT_INDEX(p, task));
 }
 
 /* Returns real time in a task's virtual time. */
 static inline u64 fair_time(const struct task_struct *p, const struct fair_task *task, u64 real_ns)
 {
-	return virtual_time_at(inverse_weight_at(p, WEIGHT_INDEX(p, task)), real_ns);
+	return virtual_time_at(fair_inverse_weight(p, task), real_ns);
+}
+
+/* Counts a runnable task in its group. */
+static inline void count_in_group(const struct task_struct *p, struct fair_task *task)
+{
+	if (has_groups)
+		join_group(&task->member, weight_at(p, WEIGHT_INDEX(p, task)));
+}
+
+/* Tells whether a task gives way to all others: it or its group is idle (`se_is_idle`). */
+static inline bool gives_way_to_all(const struct task_struct *p, const struct fair_task *task)
+{
+	return has_idle_policy(p) || (has_groups && task && is_in_idle_group(task->member.group));
 }
 
 /* The task that runs on a CPU. */
@@ -100,14 +131,23 @@ struct running {
 	/* The CPU time that its vruntime accounts for, and its CPU time when it was picked. */
 	u64 sum_exec, prev_sum_exec;
 	s32 pid;
-	u32 inverse_weight;
-	u32 weight;
+	/* Its group, and its weight among the tasks of all groups. */
+	u32 group, weight;
+	u64 inverse_weight;
 	bool has_idle_policy;
 	/* The task has been preempted, and stops as soon as it can. */
 	bool need_resched;
 	bool is_set;
 	RUNNING_FIELDS
 };
+
+/* Returns a virtual time of the running task in real time. */
+static inline u64 real_time_of(const struct running *running, u64 virtual_ns)
+{
+	u64 real_ns = virtual_ns * running->weight / NICE_0_WEIGHT;
+
+	return has_groups ? real_ns >> PART_SHIFT : real_ns;
+}
 
 /* Returns the running task's vruntime at this moment. */
 static inline u64 live_vruntime(const struct running *running)
@@ -130,29 +170,33 @@ static inline u64 account(struct running *running, struct task_struct *p)
 	/* This is so when `ops.stopping` follows `ops.dispatch`. */
 	if (!ran)
 		return running->vruntime;
+	if (has_quotas)
+		charge_groups(running->group, ran);
 	running->vruntime += RUNNING_PRICE(running, virtual_time_at(running->inverse_weight, ran));
 	running->since = scx_bpf_now();
 	running->sum_exec = p->se.sum_exec_runtime;
 	return running->vruntime;
 }
 
-/* Notes that a task begins to run on its CPU. */
+/* Notes that a task begins to run on its CPU. With groups it has its present weight already. */
 static inline void begin_to_run(struct running *running, struct task_struct *p,
 				struct fair_task *task, u64 vruntime)
 {
-	u32 index;
+	u32 index, weight;
 
 	if (!task)
 		return;
 	index = WEIGHT_INDEX(p, task);
-	load_join(&task->load, scx_bpf_task_cpu(p), weight_at(p, index));
+	weight = has_groups ? task->load.weight : weight_at(p, index);
+	load_join(&task->load, scx_bpf_task_cpu(p), weight);
 	running->sum_exec = running->prev_sum_exec = p->se.sum_exec_runtime;
 	running->vruntime = vruntime;
 	running->since = scx_bpf_now();
 	running->pid = p->pid;
-	running->inverse_weight = inverse_weight_at(p, index);
+	running->group = task->member.group;
+	running->inverse_weight = has_groups ? inverse_part(weight) : inverse_weight_at(p, index);
 	running->weight = task->load.weight;
-	running->has_idle_policy = has_idle_policy(p);
+	running->has_idle_policy = gives_way_to_all(p, task);
 	running->need_resched = false;
 	running->is_set = true;
 }
@@ -170,7 +214,8 @@ static inline void stop_running(struct running *running, struct task_struct *p, 
 static inline void join_cpu(struct fair_task *task, s32 cpu, const struct task_struct *p)
 {
 	task->is_new = false;
-	load_join(&task->load, cpu, fair_weight(p, task));
+	if (!has_groups || !task->load.weight || task->load.cpu != cpu)
+		load_join(&task->load, cpu, fair_weight(p, task));
 	if (of_cpu(loads, cpu)->nr_running > 1)
 		kick_idle_cpu_for(p);
 }
@@ -178,6 +223,8 @@ static inline void join_cpu(struct fair_task *task, s32 cpu, const struct task_s
 /* Stops counting a task that is not runnable any more. */
 static inline void leave_cpu(struct fair_task *task)
 {
+	if (has_groups)
+		leave_group(&task->member);
 	load_leave(&task->load);
 }
 

@@ -27,7 +27,7 @@ static inline u64 load_of(u32 cpu)
 /* Returns a task's weight as the CPUs count it. */
 static inline u32 task_weight(struct task_struct *p)
 {
-	return weight_at(p, WEIGHT_INDEX(p, fair_task(p)));
+	return fair_weight(p, fair_task(p));
 }
 
 /* Returns the waker's CPU or the previous one, whichever has less weight (`wake_affine`). */

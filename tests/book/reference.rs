@@ -31,6 +31,7 @@ fn the_book_says_what_leaves() {
         let left = match rule {
             Rule::Name => "the name without folders",
             Rule::Text => "words without paths, user and host",
+            Rule::Tree => "anonymous names, in the same tree",
             Rule::File => "the file's name",
             Rule::Command => "files' names instead of paths",
             Rule::Arguments => "files' names instead of paths; paths in scripts are reduced",
@@ -138,6 +139,7 @@ fn file_formats_are_those_of_the_types() {
             &[
                 "Workload",
                 "TaskGroup",
+                "ControlGroup",
                 "Policy",
                 "Step",
                 "Recorded",

@@ -8,6 +8,7 @@ use crate::{File, expect_none, files};
 const CALLS: &[&str] = &[
     "__COMPAT_scx_bpf_cpu_node",
     "__COMPAT_scx_bpf_dsq_peek",
+    "bpf_core_field_exists",
     "bpf_cpumask_",
     "bpf_for",
     "bpf_for_each",
@@ -71,7 +72,9 @@ const CALLS: &[&str] = &[
     "scx_bpf_test_and_clear_cpu_idle",
 ];
 
-/// Its callbacks and settings, but those for control groups and those that newer kernels drop.
+/// Its callbacks and settings, but those that newer kernels drop. The loader clears callbacks for
+/// control groups on kernels that lack them, and what uses their arguments asks for each field. It
+/// also clears flags; those of 6.12 are everywhere.
 const OPS: &[&str] = &[
     "select_cpu",
     "enqueue",
@@ -91,11 +94,18 @@ const OPS: &[&str] = &[
     "exit_task",
     "enable",
     "disable",
+    "cgroup_init",
+    "cgroup_exit",
+    "cgroup_move",
+    "cgroup_set_weight",
+    "cgroup_set_bandwidth",
+    "cgroup_set_idle",
     "dump",
     "dump_cpu",
     "dump_task",
     "init",
     "exit",
+    "flags",
     "dispatch_max_batch",
     "timeout_ms",
     "exit_dump_len",

@@ -32,6 +32,7 @@ mod native {
     #[allow(dead_code)]
     pub mod interface;
     pub mod make;
+    pub mod null_reads;
     #[allow(dead_code)]
     pub mod part;
     #[allow(dead_code)]

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::native::make::Form;
 use crate::native::{facts, make};
 use crate::{Result, complaint, copy_tree, file_name, identity_of, text_of};
 
@@ -103,7 +104,10 @@ fn trampolines(clang: &Path, tree: &Path) -> Result {
     let path = tree.join("native/fairground/kfuncs.c");
     let text = fs::read_to_string(&path)?;
     let source = text_of(&path, "fairground/kfuncs.c", &text);
-    make::compile(clang, tree, &source, &[], &make::trampolines(tree)).map_err(explained)?;
+    for (form, flags) in [(Form::Usual, &[][..]), (Form::Interleaved, &["-DFAIRGROUND_RACES"])] {
+        let to = make::trampolines(tree, form);
+        make::compile(clang, tree, &source, flags, &to).map_err(explained)?;
+    }
     Ok(())
 }
 
@@ -115,7 +119,8 @@ pub fn write_natives(clang: &Path, headers: &Path, schedulers: &[PathBuf], out: 
         let text = fs::read_to_string(file)?;
         let label = file_name(file);
         let source = text_of(file, &label, &text);
-        let (object, _) = make::object(clang, headers, &[source]).map_err(explained)?;
+        let (object, _) =
+            make::object(clang, headers, &[source], Form::Usual).map_err(explained)?;
         let twin = fs::read(out.join(format!("{name}.bpf.o")))?;
         let facts = facts::facts(&twin, &object).map_err(|error| format!("{label}: {error}"))?;
         fs::write(out.join(format!("{name}.so")), &object)?;

@@ -112,7 +112,7 @@ fn stamp_of(candidates: Vec<String>) -> Option<String> {
 
 /// The major version of a clang; `None` when it does not run.
 pub fn version(clang: &str) -> Option<u32> {
-    let output = Command::new(clang).arg("--version").output().ok()?;
+    let output = process::stop::output(Command::new(clang).arg("--version")).ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let (_, rest) = text.split_once("clang version ")?;
     rest.split('.').next()?.parse().ok()

@@ -2,10 +2,9 @@
 //! Runs the compiler and the linker on a stranger's text: confined to the files that they need,
 //! with limits, and only until somebody asks for the end.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::thread;
 use std::time::Duration;
 
 use process::sandbox::{Limits, Reach};
@@ -83,25 +82,16 @@ pub fn run(mut command: Command, input: &str, reach: &Reach) -> io::Result<Outpu
         command.env("TMPDIR", scratch);
     }
     process::sandbox::confine(&mut command, reach, LIMITS)?;
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn()?;
-    thread::scope(|scope| {
-        let (to, from) = (child.stdin.take(), child.stderr.take());
-        // A compiler that ends early closes its input; its words say why.
-        scope.spawn(move || to.map(|mut to| to.write_all(input.as_bytes())));
-        let words = scope.spawn(move || from.map(all_words).unwrap_or_default());
-        let ended = wait(&mut child);
-        let stderr = words.join().unwrap_or_default();
-        Ok(Output { status: ended?, stdout: Vec::new(), stderr })
-    })
-}
-
-/// Reads to the end and keeps the beginning.
-fn all_words(mut from: impl Read) -> Vec<u8> {
-    let mut kept = Vec::new();
-    let _ = from.by_ref().take(MOST_WORDS).read_to_end(&mut kept);
-    let _ = io::copy(&mut from, &mut io::sink());
-    kept
+    // Files: of a pipe's ends, processes that other threads fork meanwhile keep copies.
+    let (mut text, mut words) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    text.write_all(input.as_bytes())?;
+    text.rewind()?;
+    command.stdin(text).stdout(Stdio::null()).stderr(words.try_clone()?);
+    let status = wait(&mut process::spawn(&mut command)?)?;
+    words.rewind()?;
+    let mut stderr = Vec::new();
+    words.take(MOST_WORDS).read_to_end(&mut stderr)?;
+    Ok(Output { status, stdout: Vec::new(), stderr })
 }
 
 fn wait(child: &mut Child) -> io::Result<std::process::ExitStatus> {
@@ -117,7 +107,7 @@ fn wait(child: &mut Child) -> io::Result<std::process::ExitStatus> {
         if silence.is_over() {
             break io::ErrorKind::TimedOut;
         }
-        thread::sleep(pause);
+        std::thread::sleep(pause);
         pause = (pause * 2).min(LOOK);
     };
     // The linker that it may have started belongs to its group.

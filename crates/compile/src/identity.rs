@@ -28,14 +28,18 @@ pub type Find<'a> = dyn Fn(&str, &Include) -> Option<(String, String)> + 'a;
 
 /// Adds what a text in a folder includes, and what that includes, in the order of inclusion.
 pub fn follow(text: &str, folder: &str, find: &Find, all: &mut Vec<(String, String)>) {
-    for include in scan::includes(text) {
-        let Some((name, included)) = find(folder, &include) else { continue };
-        if all.iter().any(|(seen, _)| *seen == name) {
+    // No recursion: strangers' files can include each other to any depth.
+    let mut open = vec![(scan::includes(text).into_iter(), folder.to_owned())];
+    while let Some((includes, folder)) = open.last_mut() {
+        let Some(include) = includes.next() else {
+            open.pop();
             continue;
+        };
+        let Some((name, included)) = find(folder, &include) else { continue };
+        if all.iter().all(|(seen, _)| *seen != name) {
+            open.push((scan::includes(&included).into_iter(), folder_of(&name).to_owned()));
+            all.push((name, included));
         }
-        let folder = folder_of(&name).to_owned();
-        all.push((name, included.clone()));
-        follow(&included, &folder, find, all);
     }
 }
 

@@ -33,7 +33,9 @@ pub struct Job<'a> {
 impl<'a> Job<'a> {
     pub fn new(source: &'a Source, wanted: For) -> Result<Job<'a>, CompileError> {
         let error = |message| CompileError::new(&source.path, message);
-        let clang = clang::find().map_err(error)?;
+        // Its version is asked for by running it, and that ends when somebody asks for the end.
+        let clang = clang::find()
+            .map_err(|why| CompileError { interrupted: process::stop::is_asked(), ..error(why) })?;
         let headers = toolkit::headers().map_err(|why| {
             error(format!(
                 "the scheduler headers cannot be unpacked to {}: {why}; set FAIRGROUND_HOME to a \

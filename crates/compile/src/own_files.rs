@@ -14,8 +14,10 @@ use crate::source::brought;
 
 /// The most bytes of an included file: some bring a `vmlinux.h`.
 const LONGEST: u64 = 16 << 20;
-/// The most bytes of all included files of a scheduler.
+/// The most bytes of all included files and further sources of a scheduler.
 pub const MOST: usize = 64 << 20;
+/// What a file counts at least, so that there are thousands of them at most.
+const LEAST: usize = 32 << 10;
 
 /// How a file ends that a scheduler may include: others would be published with it.
 const ENDINGS: &[&str] = &["h", "c", "inc", "def"];
@@ -87,8 +89,13 @@ impl<'a> OwnFiles<'a> {
     pub fn read(&self, name: &str) -> Option<String> {
         let path = self.folder.join(name);
         let text = may_be_included(&path).then(|| read_text(&path, LONGEST).ok())??;
-        self.size.set(self.size.get().saturating_add(text.len()));
-        (self.size.get() <= MOST).then_some(text)
+        self.has_room_for(&text).then_some(text)
+    }
+
+    /// Whether a text is one that the scheduler may have besides those before.
+    pub fn has_room_for(&self, text: &str) -> bool {
+        self.size.set(self.size.get().saturating_add(text.len().max(LEAST)));
+        !self.is_too_much()
     }
 
     pub fn is_too_much(&self) -> bool {
@@ -148,10 +155,13 @@ fn is_common(folder: &Path) -> bool {
     home || is_open || folder.parent().is_none()
 }
 
-/// The names of files that lie outside the scheduler's folder.
-pub fn outside(included: &[(String, String)]) -> Vec<&str> {
+/// The names of files that lie outside the scheduler's folder, or are links that lead there.
+pub fn outside<'a>(folder: &Path, included: &'a [(String, String)]) -> Vec<&'a str> {
+    let root = folder.canonicalize().unwrap_or_default();
+    let leads_out =
+        |name: &str| folder.join(name).canonicalize().is_ok_and(|real| !real.starts_with(&root));
     let names = included.iter().map(|(name, _)| name.as_str());
-    names.filter(|name| name.starts_with("../")).collect()
+    names.filter(|name| name.starts_with("../") || leads_out(name)).collect()
 }
 
 /// How many folders above the scheduler's a name reaches.

@@ -59,7 +59,7 @@ fn last_word(text: &str) -> String {
     text[text.rfind(|c| !is_of_word(c)).map_or(0, |start| start + 1)..].to_owned()
 }
 
-fn is_of_word(character: char) -> bool {
+pub fn is_of_word(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_'
 }
 
@@ -129,6 +129,14 @@ fn code(text: &str) -> Vec<(u32, String)> {
 /// The line without the backslash at its end.
 fn continued(line: &str) -> Option<&str> {
     line.trim_end().strip_suffix('\\')
+}
+
+/// The text without its comments, each line in its place.
+pub fn uncommented(text: &str) -> String {
+    let mut in_comment = false;
+    let lines: Vec<String> =
+        text.split('\n').map(|line| without_comments(line, &mut in_comment)).collect();
+    lines.join("\n")
 }
 
 /// `in_comment`: whether a comment of several lines is open, before and after.

@@ -4,7 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::identity::{folder_of, follow, identity, included};
-use crate::own_files::{self, OwnFiles, read_text};
+use crate::own_files::{self, OwnFiles, may_be_included, read_text};
 use crate::{CompileError, Header, embedded, layout, texts};
 
 const ENDING: &str = ".bpf.c";
@@ -37,7 +37,7 @@ pub struct Source {
 impl Source {
     /// The names of files that lie outside the scheduler's folder, and are part of it.
     pub fn outside(&self) -> Vec<&str> {
-        own_files::outside(&self.included)
+        own_files::outside(&folder(self), &self.included)
     }
 
     /// Every text, the scheduler's first.
@@ -111,11 +111,17 @@ fn gather(
     let wrong = |path: &Path, why: String| {
         CompileError::new(path.display(), format!("cannot be read as a scheduler: {why}"))
     };
-    let text = read_text(&path, LONGEST).map_err(|why| wrong(&path, why))?;
+    let read = |path: &Path| read_text(path, LONGEST).map_err(|why| wrong(path, why));
+    let text = read(&path)?;
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let stem = file.strip_suffix(ENDING).ok_or_else(|| {
         CompileError::new(path.display(), format!("a scheduler's file name ends in {ENDING}"))
     })?;
+    // A link, or a folder's `build.rs`, may lead to any file of the machine.
+    if let Some(path) = std::iter::once(&path).chain(&others).find(|path| !may_be_included(path)) {
+        let real = path.canonicalize().unwrap_or_default();
+        return Err(wrong(path, format!("{} has no name of a C file", real.display())));
+    }
     let name = name.unwrap_or_else(|| stem.to_owned());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
@@ -129,13 +135,16 @@ fn gather(
         if included.iter().any(|(seen, _)| *seen == name) {
             continue;
         }
-        let text = read_text(&other, LONGEST).map_err(|why| wrong(&other, why))?;
+        let text = read(&other)?;
+        if !own.has_room_for(&text) {
+            break;
+        }
         units.push(name.clone());
         included.push((name.clone(), text.clone()));
         follow(&text, folder_of(&name), &find, &mut included);
     }
     if own.is_too_much() {
-        let message = format!("its headers have more than {} MiB", own_files::MOST >> 20);
+        let message = format!("its other files have more than {} MiB", own_files::MOST >> 20);
         return Err(CompileError::new(path.display(), message));
     }
     let mut source = Source {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::identity::{folder_of, places, plain};
 use crate::job::{For, Job};
-use crate::native::make;
+use crate::native::{flavors, make};
 use crate::{Source, clang, scan, source};
 
 /// The header of scx that schedulers begin with, and the end of its name.
@@ -67,6 +67,10 @@ fn is_types(name: &str, text: &str) -> bool {
     file_of(name).starts_with("vmlinux") && text.contains("\nstruct task_struct {")
 }
 
+fn is_of_ecosystem(name: &str, text: &str) -> bool {
+    is_common(name, text) || make::LOOPING.contains(&file_of(name))
+}
+
 fn is_common(name: &str, text: &str) -> bool {
     file_of(name) == COMMON && text.contains("BPF_STRUCT_OPS(")
 }
@@ -94,6 +98,10 @@ pub fn of(source: &Source, headers: &Path, wanted: For) -> Vec<(String, String)>
             text = scan::with_words(&text, words);
         }
         if wanted == For::Simulator {
+            // The ecosystem's headers have flavors of their own, which the model does not need.
+            if text.contains("___") && !is_of_ecosystem(name, &text) {
+                text = flavors::placed(&text, headers);
+            }
             text = text.replace("preserve_access_index", "annotate(\"core\")");
         }
         if wanted == For::Simulator && is_common(name, &text) {

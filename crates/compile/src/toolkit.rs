@@ -92,7 +92,7 @@ mod tests {
         let definitions = ["BPF_NO_KFUNC_PROTOTYPES=".to_owned()];
         let sources = [clang::Text { definitions: &definitions, ..text("old.bpf.c", TEXT) }];
         clang::compile(&clang, &headers, &sources).expect("an object");
-        make::object(&clang, &headers, &sources).expect("a native object");
+        make::object(&clang, &headers, &sources, make::Form::Usual).expect("a native object");
     }
 
     #[test]
@@ -106,7 +106,8 @@ mod tests {
             unpack(&headers).expect("the archive is whole");
             let sources = [text("bore.bpf.c", &bore)];
             let (object, _) = clang::compile(&clang, &headers, &sources).expect("an object");
-            let (native, _) = make::object(&clang, &headers, &sources).expect("a native object");
+            let (native, _) = make::object(&clang, &headers, &sources, make::Form::Usual)
+                .expect("a native object");
             assert!(!holds(&[&object[..], &native].concat(), &folder.path().display().to_string()));
             (object, native)
         });
@@ -117,7 +118,8 @@ mod tests {
     fn what_is_embedded_does_not_name_the_folder_where_it_was_built() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         unpack(folder.path()).expect("the archive is whole");
-        let trampolines = std::fs::read(make::trampolines(folder.path())).expect("they are there");
+        let trampolines = std::fs::read(make::trampolines(folder.path(), make::Form::Usual))
+            .expect("they are there");
         let objects = embedded::BUILTINS.iter().map(|entry| entry.object);
         for object in objects.chain([&trampolines[..], embedded::PROBES]) {
             assert!(!holds(object, env!("OUT_DIR")) && !holds(object, "/.tmp"));

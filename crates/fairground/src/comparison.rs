@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::Result;
+use model::control_group::NO_GROUP_CALLBACKS;
 use model::{Design, Record, SchedulerChoice};
 use stats::sample_size::power::BLOCKS_MAX;
 use stats::view::consensus::{Contribution, definitions};
@@ -122,6 +123,34 @@ pub fn left_out(records: &[Record]) -> Vec<String> {
         (!notes.is_empty()).then(|| format!("left out in the simulator: {said}"))
     };
     records.iter().filter(own).filter_map(line).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// A line about schedulers that disregard the control groups of their workloads.
+pub fn without_groups(records: &[Record]) -> Option<String> {
+    let names = disregarding_groups(records)?;
+    Some(format!(
+        "control groups have no effect under: {names}, which have no callbacks for them; eevdf and \
+         cfs have, and so has a kernel's own scheduler"
+    ))
+}
+
+/// A sentence for who may leave a scheduler that has control groups.
+pub fn leaves_groups(records: &[Record]) -> Option<String> {
+    let names = disregarding_groups(records)?;
+    Some(format!(
+        "The load has control groups, and these disregard them: {names}. Leaving EEVDF for one of \
+         them means leaving the groups' weights and quotas."
+    ))
+}
+
+/// The names of the contestants that disregard control groups of their workloads, if there are any.
+fn disregarding_groups(records: &[Record]) -> Option<String> {
+    let is_noted = |record: &&Record| {
+        record.provenance.notes.iter().any(|note| note.starts_with(NO_GROUP_CALLBACKS))
+    };
+    let noted = records.iter().filter(is_noted);
+    let names: BTreeSet<&str> = noted.map(|record| &*record.trial.contestant.name).collect();
+    (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// A line about users' own files that only the simulator has run: no verifier has seen them.

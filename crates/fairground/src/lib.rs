@@ -52,6 +52,7 @@ pub fn start() -> ExitCode {
     exit::hook_panics();
     spec::assets::on_note(output::tell_once);
     interrupt::survive_file_limit();
+    interrupt::end_at_first();
     match panic::catch_unwind(|| cmd::Cli::read().run()) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => exit::report(&error),

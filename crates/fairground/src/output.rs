@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::Result;
 use clap::ValueEnum;
@@ -89,8 +89,17 @@ pub fn notes(progress: &Progress<'_>) {
     }
 }
 
+/// A folder of this program's own, which notes do not name.
+static OWN_FOLDER: OnceLock<String> = OnceLock::new();
+
+/// Notes have paths in this folder as they are below it.
+pub fn shorten(folder: &Path) {
+    let _ = OWN_FOLDER.set(format!("{}/", folder.display()));
+}
+
 /// Writes a line to standard error unless the same was written before.
 pub fn tell_once(text: &str) {
+    let text = &OWN_FOLDER.get().map_or(text.to_owned(), |folder| text.replace(folder, ""));
     static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     if told.insert(text.to_owned()) {

@@ -22,9 +22,8 @@ use spec::{Host, Overrides, SpecError, plan};
 use vm::kernels::Kernel;
 
 use crate::advice::host;
-use crate::command_line;
 use crate::execution::objects::{self, Sources};
-use crate::today;
+use crate::{command_line, today};
 
 /// An experiment together with its plan and the texts of its schedulers: all that is needed to
 /// measure it anywhere.
@@ -160,7 +159,7 @@ fn with_sources<Read>(
     };
     let knobs = |sha256: &str| {
         let compiled = match sources.borrow().get(sha256) {
-            Some(source) => compile::compile(source).map_err(|error| error.to_string())?,
+            Some(source) => objects::compiled(source).map_err(|error| error.to_string())?,
             None => return Ok(Vec::new()),
         };
         live::loader::knobs(&compiled.object).map_err(|error| error.message)

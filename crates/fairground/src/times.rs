@@ -18,6 +18,17 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Reads a moment: `12.3s`, `450ms`, or seconds alone.
+pub fn moment(text: &str) -> Result<Duration, String> {
+    let (number, per_s) = match text.strip_suffix("ms") {
+        Some(number) => (number, 1e3),
+        None => (text.strip_suffix('s').unwrap_or(text), 1.0),
+    };
+    let seconds = number.parse::<f64>().map(|number| number / per_s);
+    let moment = seconds.ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    moment.ok_or_else(|| "write a time since the start: 12.3s or 450ms".into())
+}
+
 /// Reads `2%` or `2`.
 pub fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim_end().parse::<f64>();

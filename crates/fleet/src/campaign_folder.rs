@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use model::{Experiment, Record, Seed, Trial};
 use serde::{Deserialize, Serialize};
-use store::{SchedulerSource, Session};
+use store::{Filter, SchedulerSource, Session, Store};
 
 use crate::chunk::Chunk;
 use crate::records_file::Tail;
@@ -128,6 +128,31 @@ impl CampaignFolder {
                 Ok(CampaignFolder { session, schedulers: campaign.schedulers, chunks, records })
             }
         }
+    }
+
+    /// Puts the records that are there into a store, each once, as those of one campaign; returns
+    /// how many were new.
+    pub fn put_into(&self, store: &Store) -> Result<usize> {
+        let made = |session: &Session| {
+            let Session { plan, started_unix_s, seed, command, .. } = session.clone();
+            (plan, started_unix_s, seed, command)
+        };
+        let sessions = store.sessions()?;
+        let is_same =
+            |known: &&Session| known.origin.is_none() && made(known) == made(&self.session);
+        // The first session of the campaign that the store has begun to take in.
+        let first = sessions.iter().find(is_same).map(Session::first);
+        let filter = Filter { campaign: first, ..Filter::default() };
+        let known =
+            if first.is_some() { store.trial_ids_done(&filter)? } else { Default::default() };
+        let is_new = |record: &&Record| !known.contains(&record.trial.id());
+        let new: Vec<Record> = self.records.iter().filter(is_new).cloned().collect();
+        if !new.is_empty() {
+            store.keep_sources(&self.schedulers)?;
+            let id = store.begin(&Session { campaign: first, ..self.session.clone() })?;
+            store.append_all(id, &new)?;
+        }
+        Ok(new.len())
     }
 
     /// The numbers of chunks that lack records, with the number of trials that each lacks.

@@ -10,6 +10,7 @@ use std::process::Command;
 use model::record::fair_scheduler;
 use model::{ActiveScheduler, CpuFacts, Provenance};
 
+use crate::player::call_costs::CallCosts;
 use crate::player::threads::TIMER_SLACK_NS;
 
 /// What the caller of a trial knows about the machine and the boot that it runs in. Nothing of it
@@ -31,6 +32,8 @@ pub struct Context {
     /// Rounds of the busy loop in one millisecond, if they were measured on this machine before,
     /// see [`crate::player::busy::calibrate`].
     pub calibration_rounds_per_ms: Option<u64>,
+    /// What the player's calls cost, if they were measured for a recording that it plays.
+    pub calls: CallCosts,
     pub fairground: String,
     /// Folder of the source trees that `scripts/sources.sh` prepared; `None`: there are none.
     pub sources: Option<PathBuf>,
@@ -114,7 +117,8 @@ fn config() -> Option<String> {
     fs::read_to_string(format!("/boot/config-{release}")).ok().or_else(|| {
         fs::exists("/proc/config.gz").ok().filter(|&there| there)?;
         // The gzip program is on every system, so no library is needed for it.
-        let output = Command::new("gzip").args(["-dc", "/proc/config.gz"]).output().ok()?;
+        let mut gzip = Command::new("gzip");
+        let output = process::stop::output(gzip.args(["-dc", "/proc/config.gz"])).ok()?;
         String::from_utf8(output.stdout).ok()
     })
 }

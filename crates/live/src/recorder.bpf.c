@@ -137,6 +137,7 @@ static __always_inline void tell(struct task_struct *p, u64 *slot, u64 value, u6
 	t->dl_runtime_ns = p->dl.dl_runtime;
 	t->dl_deadline_ns = p->dl.dl_deadline;
 	t->dl_period_ns = p->dl.dl_period;
+	t->group = group_of(p);
 	__builtin_memcpy(t->comm, p->comm, sizeof(t->comm));
 	for (u32 i = 0; i < CPU_WORDS; i++)
 		t->cpus[i] = i < cpu_words ? p->cpus_mask.bits[i] : 0;
@@ -263,7 +264,7 @@ int BPF_PROG(record_fork, struct task_struct *parent, struct task_struct *child)
 	struct record_event *e;
 	u64 now_ns;
 
-	if (from)
+	if (from || (only == ONLY_COMMAND && parent->tgid == own_process))
 		mark(child);
 	to = recorded(child);
 	if (!recording || !to)
@@ -280,6 +281,31 @@ int BPF_PROG(record_fork, struct task_struct *parent, struct task_struct *child)
 	send(e);
 	if (slot)
 		tell(child, slot, (u64)child->pid << 32 | digest(child), now_ns);
+	return 0;
+}
+
+/* A task that gets the name that is asked for begins there, most often in execve(). */
+SEC("tp_btf/task_rename")
+int BPF_PROG(record_rename, struct task_struct *p, const char *comm)
+{
+	const volatile u64 *name = (const volatile u64 *)only_comm;
+	u64 now_ns, new_name[2] = {};
+	struct record_event *e;
+
+	if (!recording || only != ONLY_COMM || recorded(p) || p != bpf_get_current_task_btf())
+		return 0;
+	bpf_probe_read_kernel_str(new_name, sizeof(new_name), comm);
+	if (new_name[0] != name[0] || new_name[1] != name[1])
+		return 0;
+	mark(p);
+	now_ns = bpf_ktime_get_ns();
+	e = event(RECORD_RUNNING, now_ns);
+	if (!e)
+		return 0;
+	e->task = p->pid;
+	e->other = 0;
+	e->detail = 1;
+	send(e);
 	return 0;
 }
 

@@ -96,6 +96,8 @@ struct record_task {
 	u64 dl_deadline_ns;
 	u64 dl_period_ns;
 	char comm[16];
+	/* The folder's number of its group of the controller `cpu`; 0: nobody knows. */
+	u64 group;
 	/* The CPUs that it may use. */
 	u64 cpus[CPU_WORDS];
 };
@@ -123,6 +125,8 @@ enum record_only {
 	ONLY_COMM = 2,
 	/* Those of the control groups in the map `cgroups`. */
 	ONLY_CGROUP = 3,
+	/* What this process starts: it is marked when it is forked. */
+	ONLY_COMMAND = 4,
 };
 
 #endif /* FAIRGROUND_RECORDER_H */

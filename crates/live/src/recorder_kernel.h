@@ -62,12 +62,19 @@ static __always_inline bool is_kernel_thread(const struct task_struct *p)
 	return p->flags & PF_KTHREAD;
 }
 
+static __always_inline u64 group_of(struct task_struct *p)
+{
+	if (!bpf_core_field_exists(p->sched_task_group))
+		return 0;
+	return BPF_CORE_READ(p, sched_task_group, css.cgroup, kn, id);
+}
+
 #if defined(__TARGET_ARCH_x86)
 /* A system call of a 32-bit program, whose numbers are others. */
 #define TS_COMPAT 0x2
 #define SCHED_YIELD 24
 
-static __always_inline u32 syscall_of(struct task_struct *p, u64 *argument)
+static __always_inline u32 syscall_of(struct task_struct *p, u64 arguments[2])
 {
 	struct pt_regs *regs;
 	s64 number;
@@ -77,13 +84,14 @@ static __always_inline u32 syscall_of(struct task_struct *p, u64 *argument)
 	regs = (struct pt_regs *)bpf_task_pt_regs(p);
 	/* -1 in an interrupt or a page fault. */
 	number = regs->orig_ax;
-	*argument = regs->di;
+	arguments[0] = regs->di;
+	arguments[1] = regs->si;
 	return number < 0 || number >= NO_SYSCALL ? NO_SYSCALL : number;
 }
 #elif defined(__TARGET_ARCH_arm64)
 #define SCHED_YIELD 124
 
-static __always_inline u32 syscall_of(struct task_struct *p, u64 *argument)
+static __always_inline u32 syscall_of(struct task_struct *p, u64 arguments[2])
 {
 	struct pt_regs *regs;
 	s32 number;
@@ -93,13 +101,14 @@ static __always_inline u32 syscall_of(struct task_struct *p, u64 *argument)
 	regs = (struct pt_regs *)bpf_task_pt_regs(p);
 	/* -1 outside of system calls. */
 	number = regs->syscallno;
-	*argument = regs->orig_x0;
+	arguments[0] = regs->orig_x0;
+	arguments[1] = regs->regs[1];
 	return number < 0 || number >= NO_SYSCALL ? NO_SYSCALL : number;
 }
 #else
 #define SCHED_YIELD NO_SYSCALL
 
-static __always_inline u32 syscall_of(struct task_struct *p, u64 *argument)
+static __always_inline u32 syscall_of(struct task_struct *p, u64 arguments[2])
 {
 	return NO_SYSCALL;
 }
@@ -163,18 +172,21 @@ static __always_inline u32 file_of(struct task_struct *p, u64 number)
 	return nameless(file, type == S_IFREG ? FILE_DISK : FILE_OTHER);
 }
 
-/* The system calls whose first argument is a file. */
+/* System calls whose first argument is a file: 1; whose second one tells the kind of time: 2. */
 const volatile u8 takes_file[SYSCALLS] = {};
+#define TIMER_ABSTIME 1
 
 /* The system call that the task is in, and what its first argument is. */
 static __always_inline u32 reason(struct task_struct *p)
 {
-	u64 argument = 0;
-	u32 call = syscall_of(p, &argument);
+	u64 arguments[2] = {};
+	u32 call = syscall_of(p, arguments);
 	u32 file = FILE_NONE;
 
-	if (call < SYSCALLS && takes_file[call])
-		file = file_of(p, argument);
+	if (call < SYSCALLS && takes_file[call] == 1)
+		file = file_of(p, arguments[0]);
+	else if (call < SYSCALLS && takes_file[call] && arguments[1] & TIMER_ABSTIME)
+		file = FILE_TIMER;
 	return file << 8 | call << 16;
 }
 
@@ -198,12 +210,12 @@ static __always_inline u32 leaves(struct task_struct *task, bool preempt, u32 st
 /* Whether a task that leaves its CPU and could run on has asked for it. */
 static __always_inline bool yields(struct task_struct *p, bool preempt)
 {
-	u64 argument = 0;
+	u64 arguments[2] = {};
 	u32 call;
 
 	if (preempt)
 		return false;
-	call = syscall_of(p, &argument);
+	call = syscall_of(p, arguments);
 	return call != NO_SYSCALL && call == SCHED_YIELD;
 }
 

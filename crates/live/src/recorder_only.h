@@ -10,7 +10,7 @@ static __always_inline void mark(const struct task_struct *p)
 	u32 pid = p->pid;
 	u8 yes = 1;
 
-	if (only != ONLY_MARKED && only != ONLY_COMM)
+	if (only == ONLY_ALL || only == ONLY_CGROUP)
 		return;
 	/* Without room for it, all of its events are lost. */
 	if (bpf_map_update_elem(&marked, &pid, &yes, BPF_ANY))
@@ -21,7 +21,7 @@ static __always_inline void unmark(const struct task_struct *p)
 {
 	u32 pid = p->pid;
 
-	if (only == ONLY_MARKED || only == ONLY_COMM)
+	if (only != ONLY_ALL && only != ONLY_CGROUP)
 		bpf_map_delete_elem(&marked, &pid);
 }
 

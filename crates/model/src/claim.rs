@@ -6,8 +6,6 @@
 //!       └ Test (one backend, one experiment) ─ Expectation (what is compared, and what counts)
 //! ```
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::Backend;
@@ -65,10 +63,6 @@ pub struct Test {
     /// The published protocol in its full size; runs only on request.
     #[serde(default)]
     pub full: bool,
-    /// Measures originals, kernels that `kernel build` makes, instead of our files. Such tests run
-    /// on `vm`, come first and decide the claim.
-    #[serde(default)]
-    pub originals: bool,
     /// The experiment's name or file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experiment: Option<String>,
@@ -78,36 +72,12 @@ pub struct Test {
     /// Evidence for the mechanism that the source gives; it never decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<Expectation>,
-    /// Measures to show next to the published numbers, without a verdict.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<Beside>,
-    /// Why this backend cannot test it; with an experiment, why its numbers decide nothing.
+    /// Why this backend cannot test it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_testable: Option<String>,
     /// The command that tests it elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-}
-
-/// A measure in a cell: measured for every contestant, and the published numbers of those that have
-/// one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Beside {
-    /// `measure[.quantile] group`, as reports name it.
-    pub measure: String,
-    /// The cell; in a file only if the experiment has several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cell: Option<String>,
-    /// The machine; in a file only if the experiment has several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub machine: Option<String>,
-    /// The printed numbers, by the experiment's contestant that corresponds to the published one.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub published: BTreeMap<String, f64>,
-    /// Their unit, as printed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unit: Option<String>,
 }
 
 /// A comparison of two sides, and which results confirm the finding.

@@ -108,6 +108,41 @@ pub struct Policy {
     pub reclaim: bool,
 }
 
+/// Weights of nice values −20 … 19, each about 1.25 times the next: `sched_prio_to_weight`.
+const NICE_TO_WEIGHT: [u32; 40] = [
+    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904,
+    3906, 3121, 2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87,
+    70, 56, 45, 36, 29, 23, 18, 15,
+];
+
+/// SCHED_IDLE's weight.
+const IDLE_WEIGHT: u32 = 3;
+
+impl PolicyClass {
+    /// Whether its tasks are the fair class's, or sched_ext's.
+    pub fn is_fair(self) -> bool {
+        matches!(self, PolicyClass::Other | PolicyClass::Batch | PolicyClass::Idle)
+    }
+}
+
+impl Policy {
+    /// Its weight, where nice 0 has 1024.
+    pub fn weight(&self) -> u32 {
+        match self.class {
+            PolicyClass::Idle => IDLE_WEIGHT,
+            PolicyClass::Other | PolicyClass::Batch => {
+                NICE_TO_WEIGHT[(self.nice.clamp(-20, 19) + 20) as usize]
+            }
+            _ => 1024,
+        }
+    }
+
+    /// `p->scx.weight`: the weight on cgroup's scale, where nice 0 is 100.
+    pub fn cgroup_weight(&self) -> u32 {
+        ((self.weight() * 100 + 512) / 1024).clamp(1, 10_000)
+    }
+}
+
 /// The six policies that a task can ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

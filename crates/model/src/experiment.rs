@@ -54,6 +54,9 @@ pub struct Experiment {
     /// Whether every trial is traced, in all blocks.
     #[serde(default, skip_serializing_if = "is_default")]
     pub trace_every_trial: bool,
+    /// Whether callbacks of several CPUs interleave in the simulator (`soak --races`).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub races: bool,
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub probes: bool,
     /// What was declared about the plan.

@@ -2,8 +2,9 @@
 //! Knobs: what a scheduler's user space can set before it is loaded.
 //!
 //! A knob is a global variable (`slice_us`), a map's number of entries (`maps.tasks`), a member of
-//! the ops table (`ops.flags`), the argument of a program that is called at the start
-//! (`start.enable_cpu`), or a value of a map that is written then (`value.cpu_contexts`).
+//! the ops table (`ops.flags`), whether a program is loaded (`programs.on_exec`), the argument of a
+//! program that is called at the start (`start.enable_cpu`), or a value of a map that is written
+//! then (`value.cpu_contexts`).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,6 +19,7 @@ pub type Knobs = BTreeMap<String, KnobValue>;
 /// What stands before the names of knobs that are no variables.
 pub const MAPS: &str = "maps.";
 pub const OPS: &str = "ops.";
+pub const PROGRAMS: &str = "programs.";
 pub const START: &str = "start.";
 pub const VALUE: &str = "value.";
 

@@ -248,6 +248,7 @@ impl Provenance {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ProbeCost {
     pub runs: u64,
     /// Mean time of a call, nanoseconds.

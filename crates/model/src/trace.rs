@@ -136,17 +136,22 @@ impl What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SleepsFor {
-    /// A time that it has set itself.
+    /// The source does not tell.
+    Unknown,
+    /// A time that it has set itself: `TIMER_ABSTIME`, `timerfd`, a timeout of `poll`.
     Timer,
+    /// So long from now on: `nanosleep`.
+    Nap,
     /// A futex, or another lock.
     Futex,
     /// Data or room in a pipe or a local socket.
     Pipe,
     Network,
-    /// A disk or another block device.
+    /// A disk or another block device; uninterruptible sleep.
     Disk,
     Child,
-    /// One of several files, or a signal: what wakes it decides.
+    /// One of several files, or a signal: what wakes it decides. It is a message unless that is
+    /// shown.
     Any,
     /// The same, and an event or a signal has woken it.
     Signal,

@@ -42,6 +42,9 @@ pub struct Trial {
     /// Whether to keep an event trace.
     #[serde(default, skip_serializing_if = "is_default")]
     pub trace: bool,
+    /// Whether callbacks of several CPUs interleave, in the simulator.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub races: bool,
     /// Not part of the trial: see [`KnownAs`].
     #[serde(skip)]
     pub known_as: KnownAs,
@@ -82,6 +85,7 @@ impl Default for Trial {
             timeout_ms: 60_000,
             probes: true,
             trace: false,
+            races: false,
             known_as: KnownAs::default(),
         }
     }

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::contestant::Policy;
+use crate::control_group::ControlGroup;
+use crate::program::Program;
 use crate::tape::Recorded;
 use crate::usual::{is_default, usual};
 
@@ -32,6 +34,9 @@ pub struct Workload {
     /// `duration_us`. Not possible in the simulator, nor for a kernel's own scheduler.
     #[serde(default, skip_serializing_if = "is_default")]
     pub reloads: u32,
+    /// Groups of tasks that share a weight and limits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "group")]
+    pub control_groups: Vec<ControlGroup>,
     /// Message queues between tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "channel")]
     pub channels: Vec<Channel>,
@@ -88,6 +93,10 @@ pub struct TaskGroup {
     /// CPUs that the tasks may use; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub affinity: Vec<u32>,
+    /// The control group that the tasks are in; empty: the workload's own. Forked tasks are in that
+    /// of the task that forks them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub group: String,
     /// A template: its tasks start only by `fork` steps.
     #[serde(default, skip_serializing_if = "is_default")]
     pub template: bool,
@@ -106,6 +115,7 @@ impl TaskGroup {
             jitter_us: 0,
             policy: None,
             affinity: Vec::new(),
+            group: String::new(),
             template: false,
             steps,
         }
@@ -236,6 +246,14 @@ pub enum Step {
     Policy(Policy),
     /// Change the CPUs that the task may use.
     Affinity(Vec<u32>),
+    /// Move the task to a control group; empty: to the workload's own.
+    Group(String),
+    /// Change the settings of a control group: those that are named.
+    SetGroup(ControlGroup),
+    /// Make a control group that is absent, with the settings of its table.
+    MakeGroup(String),
+    /// Remove a control group that a step has made; no task may be in it.
+    RemoveGroup(String),
     /// Play the task's own tape: what one task of the workload's recording did. The tapes go to the
     /// tasks of the groups with this step, in order. It is the only step of its group, whose
     /// `repeat` is 1.
@@ -328,62 +346,6 @@ pub struct Total {
     pub name: String,
     /// The groups' names.
     pub groups: Vec<String>,
-}
-
-/// A real program as a workload.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Program {
-    /// The program and its arguments; found by `PATH`.
-    pub command: Vec<String>,
-    /// The parser of its output, e.g. `hackbench`; `none`: only its run time is measured.
-    pub parser: String,
-    /// Its Debian package, for the message when it is missing.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub package: String,
-    /// Further programs that it or its preparation starts, with their Debian packages: `{ gcc =
-    /// "gcc" }`. A path may be a pattern; the program is its last match in order of names.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub needs: BTreeMap<String, String>,
-    /// Commands that run to their end, one after another, before the scheduler under test is
-    /// loaded and anything is measured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub prepare: Vec<Vec<String>>,
-    /// Whether it and its preparation work in an empty folder of their own, which is deleted after
-    /// the trial.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub scratch: bool,
-    /// The source tree that it and its preparation work in, by the name under which
-    /// `scripts/sources.sh` has put it into Fairground's home; empty: none. The VM has those for
-    /// which that script lists what a build reads.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub sources: String,
-    /// Other files that the program needs in the VM. A path may be a folder, which stands for all
-    /// files in it, or a pattern such as `/usr/share/postgresql/*`, which stands for its last match
-    /// in order of names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<String>,
-}
-
-/// In a source tree that workloads compile, the file with its version. A folder without it is no
-/// source tree.
-pub const VERSION_FILE: &str = ".fairground-version";
-
-/// Why a trial cannot run without the tree of this name, and what brings it.
-pub fn tree_is_absent(name: &str) -> String {
-    format!(
-        "the source tree `{name}` is not here; `scripts/sources.sh {name}` gets and configures it"
-    )
-}
-
-impl Program {
-    /// Every program that it needs, itself first, with the Debian package that brings it (empty
-    /// where unknown).
-    pub fn needed(&self) -> impl Iterator<Item = (&str, &str)> {
-        let own = self.command.first().map(|name| (name.as_str(), self.package.as_str()));
-        let others = self.needs.iter().map(|(name, package)| (name.as_str(), package.as_str()));
-        own.into_iter().chain(others)
-    }
 }
 
 /// rt-app's `mem_buffer_size`.

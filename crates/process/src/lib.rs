@@ -25,6 +25,7 @@ use std::any::Any;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Child, Command};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -139,6 +140,15 @@ fn as_status(code: i32, value: i32) -> i32 {
 /// Held while a process is forked, and while a descriptor is open that a new process must not have.
 /// A forked process never takes it: another thread may have held it.
 static FORKING: Mutex<()> = Mutex::new(());
+
+/// Starts a program while no process is forked. A process that is forked at that moment inherits
+/// the program's ends of pipes, and a reader would wait for the end of that process, too. The
+/// standard library itself is such a reader: it waits for an error of exec. For the same reason, a
+/// program's input is a file and not a pipe.
+pub fn spawn(command: &mut Command) -> io::Result<Child> {
+    let _turn = FORKING.lock().unwrap_or_else(PoisonError::into_inner);
+    command.spawn()
+}
 
 fn fork(work: impl FnOnce() -> i32) -> io::Result<Process> {
     let parent = std::process::id();

@@ -22,17 +22,26 @@ pub fn is_asked() -> bool {
     STOP.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 
+/// Ctrl-C in a terminal ends what was started too, maybe before this program knows of it.
+pub fn is_asked_soon() -> bool {
+    thread::sleep(LOOK);
+    is_asked()
+}
+
 /// Runs a program to its end, as [`Command::output`] does, or until the end is asked for.
 ///
 /// # Errors
 /// It cannot be run; [`io::ErrorKind::Interrupted`]: it was killed.
 pub fn output(command: &mut Command) -> io::Result<Output> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn()?;
+    let mut child = crate::spawn(command)?;
     let (stdout, stderr) = (child.stdout.take().map(reader), child.stderr.take().map(reader));
     let mut pause = Duration::from_millis(1);
     let status = loop {
         if let Some(status) = child.try_wait()? {
+            if !status.success() && is_asked_soon() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
             break status;
         }
         if is_asked() {
@@ -85,6 +94,8 @@ mod tests {
         assert_eq!(ended.expect_err("it was ended").kind(), io::ErrorKind::Interrupted);
         assert!(began.elapsed() < Duration::from_secs(20));
         asking.join().expect("the thread");
+        let failed = output(Command::new("sh").args(["-c", "exit 3"]));
+        assert_eq!(failed.expect_err("it was ended").kind(), io::ErrorKind::Interrupted);
         flag.store(false, Ordering::Relaxed);
     }
 }

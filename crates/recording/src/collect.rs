@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use model::{Policy, PolicyClass};
 
-use crate::event::{Attributes, Event, Leaves, Reason, Recording, Task, TaskIndex, Waker, What};
+use crate::event::{Attributes, Event, Leaves, Recording, Task, TaskIndex, Waker, What};
+use crate::scheduler_event::{By, Context, Moment, Named, Scheduling, UNNAMED};
 
 /// The kernel's priority of nice 0, and the first one that is not real-time.
 const NICE_0: i32 = 120;
@@ -14,87 +15,28 @@ const FAIR: i32 = 100;
 /// The highest priority that a workload may have; Fairground itself has the one above.
 const PRIORITY_MAX: i32 = 98;
 
-/// What a trace prints for a name that it does not know.
-pub const UNNAMED: &str = "<...>";
-
-/// When and where an event was seen, and what ran there.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Moment<'a> {
-    /// The name of the task that ran; [`UNNAMED`] if the trace does not tell.
-    pub comm: &'a str,
-    /// Its thread's number; 0 is the idle task.
-    pub tid: u32,
-    pub cpu: u32,
-    /// Whether the event came from an interrupt; `None` where the trace has no flags.
-    pub in_interrupt: Option<bool>,
-    /// Nanoseconds on the trace's clock.
-    pub at_ns: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Named<'a> {
-    pub comm: &'a str,
-    /// Its thread's number; 0 is the idle task.
-    pub tid: u32,
-    /// The kernel's priority: 100 … 139 are nice −20 … 19, smaller ones are real-time.
-    pub prio: Option<i32>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheduling<'a> {
-    Switch {
-        out: Named<'a>,
-        leaves: Leaves,
-        next: Named<'a>,
-    },
-    /// A task has put bytes into a stream.
-    Send {
-        task: Named<'a>,
-        stream: u32,
-        bytes: u32,
-    },
-    /// A task has taken bytes out of a stream.
-    Take {
-        task: Named<'a>,
-        stream: u32,
-        bytes: u32,
-    },
-    /// `sched_waking`: seen on the waker's CPU.
-    Waking(Named<'a>),
-    /// `sched_wakeup`: where the task becomes runnable, perhaps not the waker's CPU.
-    Wakeup(Named<'a>),
-    Fork {
-        parent: Named<'a>,
-        child: Named<'a>,
-    },
-    Exit(Named<'a>),
-    /// An interrupt's work begins.
-    Enter(Context),
-    Leave,
-    /// An event that says nothing here.
-    Other,
-}
-
-/// Whose work an interrupt does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Context {
-    Timer,
-    Device,
-}
-
+#[derive(Default)]
 pub struct Collector<'a> {
     recording: Recording,
     /// Who takes the events; `None`: the recording keeps them.
     to: Option<&'a mut dyn FnMut(Event)>,
     seen: Seen,
+    /// When it began and ended, if that is not told by the events.
+    span_ns: Option<(u64, u64)>,
     /// The task that has a thread's number now.
     current: BTreeMap<u32, TaskIndex>,
-    /// The priorities of each task.
-    prios: Vec<Prios>,
+    /// The thread that each CPU runs, where that is known.
+    running: BTreeMap<u32, u32>,
+    /// Of each task.
+    known: Vec<Known>,
     /// Changes of nice values that the next event shows.
     changes: Vec<(TaskIndex, i32)>,
     /// The interrupts that each CPU serves now.
-    interrupts: BTreeMap<u32, Vec<Context>>,
+    interrupts: BTreeMap<u32, Vec<(Context, u64)>>,
+    /// Streams in the order of their first messages, by the source's numbers.
+    streams: BTreeMap<u32, u32>,
+    /// Of how many switches nothing says who left.
+    unknown_switches: u64,
     has_waking: bool,
     has_flags: bool,
     has_contexts: bool,
@@ -129,24 +71,18 @@ impl Seen {
 
 impl<'a> Collector<'a> {
     pub fn new(has_waking: bool) -> Collector<'a> {
-        Collector {
-            recording: Recording::default(),
-            to: None,
-            seen: Seen::default(),
-            current: BTreeMap::new(),
-            prios: Vec::new(),
-            changes: Vec::new(),
-            interrupts: BTreeMap::new(),
-            has_waking,
-            has_flags: false,
-            has_contexts: false,
-            highest_cpu: 0,
-        }
+        Collector { has_waking, ..Collector::default() }
     }
 
-    /// The same without a list: each event goes there, with its time on the trace's clock.
-    pub fn handing_on(self, to: &'a mut dyn FnMut(Event)) -> Collector<'a> {
-        Collector { to: Some(to), ..self }
+    /// The same without a list, if there is somebody to take each event, with its time on the
+    /// trace's clock.
+    pub fn handing_on(self, to: Option<&'a mut dyn FnMut(Event)>) -> Collector<'a> {
+        Collector { to, ..self }
+    }
+
+    /// The same for a recording from one instant to another, whatever was seen.
+    pub fn between(self, start_ns: u64, end_ns: u64) -> Collector<'a> {
+        Collector { span_ns: Some((start_ns, end_ns)), ..self }
     }
 
     pub fn lost(&mut self, events: u64) {
@@ -161,40 +97,73 @@ impl<'a> Collector<'a> {
         self.highest_cpu = self.highest_cpu.max(moment.cpu);
         // Where no line shows an interrupt, flags are not those of the kernel.
         self.has_flags |= moment.in_interrupt == Some(true);
+        if let Some(current) = moment.current {
+            self.running.insert(moment.cpu, current.tid);
+        }
         match event {
             Scheduling::Switch { out, leaves, next } => self.switch(moment, (out, leaves), next),
             Scheduling::Send { task, stream, bytes } => {
-                if let Some(task) = self.task(task) {
-                    self.push(moment, What::Send { task, stream, bytes });
-                }
+                let stream = self.stream(stream);
+                self.by_task(moment, task, |task| What::Send { task, stream, bytes });
             }
             Scheduling::Take { task, stream, bytes } => {
-                if let Some(task) = self.task(task) {
-                    self.push(moment, What::Take { task, stream, bytes });
-                }
+                let stream = self.stream(stream);
+                self.by_task(moment, task, |task| What::Take { task, stream, bytes });
             }
-            Scheduling::Waking(woken) => self.wake(moment, woken),
-            Scheduling::Wakeup(woken) if !self.has_waking => self.wake(moment, woken),
+            Scheduling::Waking(woken, by) => {
+                self.has_contexts |= by != By::Current;
+                self.wake(moment, woken, by);
+            }
+            Scheduling::Wakeup(woken) if !self.has_waking => {
+                self.wake(moment, woken, By::Current);
+            }
             Scheduling::Fork { parent, child } => {
-                let parent = self.task(parent);
+                let parent = parent.or_else(|| self.current(moment));
+                let parent = parent.and_then(|parent| self.task(parent));
                 let child = self.fresh(child);
                 if let Some(parent) = parent {
                     self.push(moment, What::Fork { parent, child });
                 }
             }
-            Scheduling::Exit(task) => {
-                if let Some(task) = self.task(task) {
-                    self.push(moment, What::Exit { task });
-                }
-            }
+            Scheduling::Exit(task) => self.by_task(moment, task, |task| What::Exit { task }),
             Scheduling::Enter(context) => {
                 self.has_contexts = true;
-                self.interrupts.entry(moment.cpu).or_default().push(context);
+                let here = self.interrupts.entry(moment.cpu).or_default();
+                here.push((context, moment.at_ns));
             }
             Scheduling::Leave => {
-                self.interrupts.entry(moment.cpu).or_default().pop();
+                let here = self.interrupts.entry(moment.cpu).or_default();
+                // One that interrupts another one is part of that.
+                if let (Some((_, from_ns)), true) = (here.pop(), here.is_empty()) {
+                    let ns = moment.at_ns.saturating_sub(from_ns);
+                    self.push(moment, What::Interrupted { ns });
+                }
+            }
+            Scheduling::Lost => {
+                self.running.remove(&moment.cpu);
             }
             Scheduling::Wakeup(_) | Scheduling::Other => {}
+        }
+    }
+
+    /// What the kernel says of a task: at first what it began with, later what has changed.
+    pub fn facts(&mut self, moment: &Moment<'_>, tid: u32, facts: Task) {
+        let Some(task) = self.task(Named::numbered(tid)) else { return };
+        let (own, known) =
+            (&mut self.recording.tasks[task.0 as usize], &mut self.known[task.0 as usize]);
+        let Some(before) = known.told.replace(facts.attributes.clone()) else {
+            *own = Task { tid, ..facts };
+            return;
+        };
+        (own.name, own.control_group) = (facts.name, facts.control_group);
+        if let Some(to) = facts.attributes.changed_from(&before) {
+            self.push(moment, What::Changed { task, to: Box::new(to) });
+        }
+    }
+
+    fn by_task(&mut self, moment: &Moment<'_>, task: Named<'_>, what: impl Fn(TaskIndex) -> What) {
+        if let Some(task) = self.task(task) {
+            self.push(moment, what(task));
         }
     }
 
@@ -215,7 +184,24 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn switch(&mut self, moment: &Moment<'_>, (out, leaves): (Named<'_>, Leaves), next: Named<'_>) {
+    /// The task at work on the CPU, if that is known.
+    fn current<'m>(&self, moment: &Moment<'m>) -> Option<Named<'m>> {
+        let known = || self.running.get(&moment.cpu).map(|tid| Named::numbered(*tid));
+        moment.current.or_else(known)
+    }
+
+    fn switch(
+        &mut self,
+        moment: &Moment<'_>,
+        (out, leaves): (Option<Named<'_>>, Leaves),
+        next: Named<'_>,
+    ) {
+        let known = out.or_else(|| self.current(moment));
+        self.unknown_switches += u64::from(known.is_none());
+        // An unknown task looks like the idle one, which never sleeps.
+        let (out, leaves) =
+            known.map_or((Named::numbered(0), Leaves::Runnable), |known| (known, leaves));
+        self.running.insert(moment.cpu, next.tid);
         let tid = out.tid;
         let (out, next) = (self.task(out), self.task(next));
         self.push(moment, What::Switch { out, leaves, next });
@@ -224,18 +210,36 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn wake(&mut self, moment: &Moment<'_>, woken: Named<'_>) {
-        let current = Named { comm: moment.comm, tid: moment.tid, prio: None };
-        let current = self.task(current);
-        let Some(task) = self.task(woken) else { return };
-        let stack = self.interrupts.get(&moment.cpu);
-        let waker = match (stack.and_then(|stack| stack.last()), current) {
-            (Some(Context::Timer), _) => Waker::Timer,
-            (Some(Context::Device), _) => Waker::Interrupt,
-            (None, Some(waker)) if moment.in_interrupt != Some(true) => Waker::Task(waker),
-            _ => Waker::Unknown,
+    fn wake(&mut self, moment: &Moment<'_>, woken: Named<'_>, by: By<'_>) {
+        let by = match by {
+            By::Current => self.current_waker(moment),
+            by => by,
         };
-        self.push(moment, What::Wake { task, waker });
+        let waker = match by {
+            By::Task(task) => self.task(task).map_or(Waker::Unknown, Waker::Task),
+            By::Interrupt(Context::Timer) => Waker::Timer,
+            By::Interrupt(Context::Device) => Waker::Interrupt,
+            By::Current | By::Unknown => Waker::Unknown,
+        };
+        self.by_task(moment, woken, |task| What::Wake { task, waker });
+    }
+
+    /// The waker of a task on a CPU: the interrupt being served, else the running task.
+    fn current_waker<'m>(&mut self, moment: &Moment<'m>) -> By<'m> {
+        let current = self.current(moment);
+        // It is seen even if an interrupt hit it.
+        current.and_then(|current| self.task(current));
+        let stack = self.interrupts.get(&moment.cpu);
+        match (stack.and_then(|stack| stack.last()), current) {
+            (Some((context, _)), _) => By::Interrupt(*context),
+            (None, Some(waker)) if moment.in_interrupt != Some(true) => By::Task(waker),
+            _ => By::Unknown,
+        }
+    }
+
+    fn stream(&mut self, number: u32) -> u32 {
+        let next = self.streams.len() as u32;
+        *self.streams.entry(number).or_insert(next)
     }
 
     /// The task of that number now; `None`: the idle task.
@@ -252,7 +256,7 @@ impl<'a> Collector<'a> {
             named.comm.clone_into(&mut task.name);
         }
         if let Some(prio) = named.prio
-            && self.prios[index.0 as usize].change(prio)
+            && self.known[index.0 as usize].change(prio)
         {
             self.changes.push((index, prio));
         }
@@ -264,39 +268,51 @@ impl<'a> Collector<'a> {
         let index = TaskIndex(self.recording.tasks.len() as u32);
         let name = named.comm.to_owned();
         self.recording.tasks.push(Task { tid: named.tid, name, ..Task::default() });
-        self.prios.push(Prios { first: named.prio, last: named.prio });
+        self.known.push(Known { first: named.prio, last: named.prio, told: None });
         self.current.insert(named.tid, index);
         index
     }
 
     /// The recording of that source, or why there is none.
     pub fn finish(mut self, source: &str) -> Result<(Recording, Seen), String> {
-        let (mut recording, seen) = (std::mem::take(&mut self.recording), self.seen);
-        if !seen.has_switches {
+        if !self.seen.has_switches {
             return Err(
                 "there is no sched_switch in it: nothing tells what ran; trace the events \
                         of the subsystem 'sched'"
                     .into(),
             );
         }
-        recording.events.sort_by_key(|event| event.at_ns);
-        recording.events.iter_mut().for_each(|event| event.at_ns -= seen.first_ns);
-        recording.length_ns = seen.last_ns - seen.first_ns;
-        recording.cpus = recording.cpus.max(self.highest_cpu.saturating_add(1));
-        for (task, prio) in recording.tasks.iter_mut().zip(&self.prios) {
-            task.kernel = is_kernels(task).then_some(true);
-            let policy = prio.first.map(policy_of);
-            task.attributes.nice = policy.map(|policy| policy.nice);
-            task.attributes.policy = policy;
-        }
-        self.add_unstated(&mut recording);
-        recording.source = source.into();
-        Ok((recording, seen))
+        self.add_unstated();
+        let seen = self.seen;
+        Ok((self.recording(source), seen))
     }
 
-    fn add_unstated(&self, recording: &mut Recording) {
+    /// What was seen, even if that is nothing, of a source that tells all.
+    pub fn recording(self, source: &str) -> Recording {
+        let Collector { mut recording, seen, .. } = self;
+        let (first_ns, last_ns) = self.span_ns.unwrap_or((seen.first_ns, seen.last_ns));
+        if seen.unordered {
+            recording.events.sort_by_key(|event| event.at_ns);
+        }
+        for event in &mut recording.events {
+            event.at_ns = event.at_ns.saturating_sub(first_ns);
+        }
+        recording.length_ns = last_ns - first_ns;
+        recording.cpus = recording.cpus.max(self.highest_cpu.saturating_add(1));
+        for (task, known) in recording.tasks.iter_mut().zip(&self.known) {
+            task.kernel = task.kernel.or_else(|| is_kernels(task).then_some(true));
+            if let Some(policy) = known.first.map(policy_of) {
+                task.attributes.nice = Some(policy.nice);
+                task.attributes.policy = Some(policy);
+            }
+        }
+        recording.source = source.into();
+        recording
+    }
+
+    fn add_unstated(&mut self) {
         let has_wakes = self.seen.has_wakes;
-        let mut say = |text: &str| recording.untold.push(text.into());
+        let mut say = |text: &str| self.recording.untold.push(text.into());
         if !has_wakes {
             say("no wake-up is in the trace, so no task waits for another one: a sleep ends when \
                  its task runs again; trace sched_waking too");
@@ -318,19 +334,23 @@ impl<'a> Collector<'a> {
         }
         say("policies are known by their priorities only: SCHED_RR looks like SCHED_FIFO, \
              SCHED_BATCH like SCHED_OTHER; affinities are not told");
+        if self.unknown_switches > 0 {
+            say(&format!("which tasks ran before {} of the switches", self.unknown_switches));
+        }
     }
 }
 
-/// The kernel's priorities at which a task was seen. A real-time one of a task that also has a nice
-/// value is borrowed.
-#[derive(Clone, Copy, Debug)]
-struct Prios {
+/// What is known of a task: the kernel's priorities at which it was seen (a real-time one of a task
+/// that also has a nice value is borrowed), or what the kernel itself said last.
+#[derive(Clone, Debug)]
+struct Known {
     first: Option<i32>,
     last: Option<i32>,
+    told: Option<Attributes>,
 }
 
-impl Prios {
-    /// Sees one more; whether it is another nice value than the last one.
+impl Known {
+    /// Sees one more priority; whether it is another nice value than the last one.
     fn change(&mut self, prio: i32) -> bool {
         if self.first.is_none_or(|first| first < FAIR) {
             self.first = self.first.max(Some(prio));
@@ -340,19 +360,6 @@ impl Prios {
         }
         let last = self.last.replace(prio);
         last.is_some_and(|last| last >= FAIR && last != prio)
-    }
-}
-
-impl Leaves {
-    /// Of a task in a state that the kernel prints as this letter. Where the source tells no more,
-    /// an uninterruptible sleep is for a disk.
-    pub fn in_state(state: char) -> Leaves {
-        match state {
-            'R' => Leaves::Runnable,
-            'X' | 'Z' | 'x' => Leaves::Ended,
-            'D' => Leaves::Sleeps(Reason::Disk),
-            _ => Leaves::Sleeps(Reason::Unknown),
-        }
     }
 }
 
@@ -368,24 +375,8 @@ fn policy_of(prio: i32) -> Policy {
 
 /// Names that the kernel gives to its own threads.
 fn is_kernels(task: &Task) -> bool {
-    const BEGINNINGS: [&str; 17] = [
-        "kworker/",
-        "ksoftirqd/",
-        "migration/",
-        "rcu_",
-        "rcuop/",
-        "rcuog/",
-        "rcuos/",
-        "rcub/",
-        "cpuhp/",
-        "irq/",
-        "idle_inject/",
-        "jbd2/",
-        "kcompactd",
-        "kdamond",
-        "kswapd",
-        "khugepaged",
-        "kthreadd",
-    ];
-    BEGINNINGS.iter().any(|beginning| task.name.starts_with(beginning))
+    const BEGINNINGS: &str = "kworker/ ksoftirqd/ migration/ rcu_ rcuop/ rcuog/ rcuos/ rcub/ \
+                              cpuhp/ irq/ idle_inject/ jbd2/ kcompactd kdamond kswapd khugepaged \
+                              kthreadd";
+    BEGINNINGS.split(' ').any(|beginning| task.name.starts_with(beginning))
 }

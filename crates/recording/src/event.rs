@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The tasks of a recording and what happened to them, in order of time.
 
-use model::Policy;
+pub use model::trace::SleepsFor;
+use model::{ControlGroup, Policy};
 
 /// What was seen of a machine's load between two instants.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,9 +15,14 @@ pub struct Recording {
     pub length_ns: u64,
     /// The tasks; events name them by their place in this list.
     pub tasks: Vec<Task>,
+    /// The machine's control groups with their settings, by their paths; empty if the source does
+    /// not tell.
+    pub control_groups: Vec<ControlGroup>,
     pub events: Vec<Event>,
     /// Events that the tracer could not keep.
     pub lost_events: u64,
+    /// What the tracer took for each event, of the task at work; 0 where nobody knows.
+    pub event_ns: u64,
     /// What the source does not tell, a sentence each, for people.
     pub untold: Vec<String>,
 }
@@ -33,6 +39,8 @@ pub struct Task {
     pub name: String,
     /// Whether it is a thread of the kernel, if the source tells it.
     pub kernel: Option<bool>,
+    /// The path of its control group, the last one that was seen; empty: the root, or nobody knows.
+    pub control_group: String,
     /// At the start of the recording or of the task.
     pub attributes: Attributes,
 }
@@ -74,6 +82,8 @@ pub enum What {
     },
     /// A task has taken bytes out.
     Take { task: TaskIndex, stream: u32, bytes: u32 },
+    /// An interrupt's work ended that had taken the CPU for so long.
+    Interrupted { ns: u64 },
     /// Attributes of a task changed; `None`: this one did not. They are rare, and events many.
     Changed { task: TaskIndex, to: Box<Attributes> },
 }
@@ -86,31 +96,8 @@ pub enum Leaves {
     Runnable,
     /// It could have run on, but let others run (`sched_yield`).
     Yields,
-    Sleeps(Reason),
+    Sleeps(SleepsFor),
     Ended,
-}
-
-/// What a task sleeps for, from the system call in which it sleeps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reason {
-    /// The source does not tell.
-    #[default]
-    Unknown,
-    /// A time that it has set itself: `nanosleep`, `timerfd`, a timeout of `poll`.
-    Timer,
-    /// A futex: a mutex, a condition, a semaphore of user space.
-    Futex,
-    /// Data or room in a pipe or a local socket.
-    Pipe,
-    Network,
-    /// A disk or another block device; uninterruptible sleep.
-    Disk,
-    Child,
-    /// Any of several things (`poll`): a message came.
-    Message,
-    /// Any of several things: an event (`eventfd`) or a signal came.
-    Signal,
-    Other,
 }
 
 /// Who makes a task runnable.
@@ -123,4 +110,40 @@ pub enum Waker {
     Interrupt,
     /// The source does not tell.
     Unknown,
+}
+
+impl Leaves {
+    /// Of a task in a state that the kernel prints as this letter. Where the source tells no more,
+    /// an uninterruptible sleep is for a disk.
+    pub fn in_state(state: char) -> Leaves {
+        match state {
+            'R' => Leaves::Runnable,
+            'X' | 'Z' | 'x' => Leaves::Ended,
+            'D' => Leaves::Sleeps(SleepsFor::Disk),
+            _ => Leaves::Sleeps(SleepsFor::Unknown),
+        }
+    }
+
+    /// Of a task whose state is a number. None of the bits of the kernel's `TASK_REPORT`, or only
+    /// one above, is that of a task that was preempted.
+    pub fn of_bits(bits: u64) -> Leaves {
+        match bits & 0xff {
+            0 => Leaves::Runnable,
+            bits if bits & 0x30 != 0 => Leaves::Ended,
+            bits if bits & 2 != 0 => Leaves::Sleeps(SleepsFor::Disk),
+            _ => Leaves::Sleeps(SleepsFor::Unknown),
+        }
+    }
+}
+
+impl Attributes {
+    /// What is another than before; `None`: nothing.
+    pub fn changed_from(&self, before: &Attributes) -> Option<Attributes> {
+        let changed = Attributes {
+            nice: self.nice.filter(|_| self.nice != before.nice),
+            policy: self.policy.filter(|_| self.policy != before.policy),
+            affinity: self.affinity.clone().filter(|_| self.affinity != before.affinity),
+        };
+        (changed != Attributes::default()).then_some(changed)
+    }
 }

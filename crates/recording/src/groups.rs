@@ -18,23 +18,39 @@ pub struct Group {
     pub policy: Policy,
     /// The CPUs of its tasks; empty: all.
     pub affinity: Vec<u32>,
+    /// Their control group; empty: the workload's own.
+    pub control_group: String,
     /// Its tasks, by their places in the recording.
     pub tasks: Vec<TaskIndex>,
 }
 
 /// Groups the tasks, in the order in which they were first seen.
 pub fn groups(recording: &Recording, tasks: impl Iterator<Item = TaskIndex>) -> Vec<Group> {
+    groups_in(recording, tasks, |_| String::new())
+}
+
+/// The same, where tasks of different control groups are not alike.
+pub fn groups_in(
+    recording: &Recording,
+    tasks: impl Iterator<Item = TaskIndex>,
+    control_group: impl Fn(TaskIndex) -> String,
+) -> Vec<Group> {
     let mut groups: Vec<(String, Group)> = Vec::new();
     for index in tasks {
         let task = &recording.tasks[index.0 as usize];
         let (stem, policy, affinity) = (stem(&task.name), policy(task), affinity(task, recording));
+        let control_group = control_group(index);
         let alike = |(known, group): &&mut (String, Group)| {
-            *known == stem && group.policy == policy && group.affinity == affinity
+            *known == stem
+                && group.policy == policy
+                && group.affinity == affinity
+                && group.control_group == control_group
         };
         match groups.iter_mut().find(alike) {
             Some((_, group)) => group.tasks.push(index),
             None => {
-                let group = Group { name: String::new(), policy, affinity, tasks: vec![index] };
+                let (name, tasks) = (String::new(), vec![index]);
+                let group = Group { name, policy, affinity, control_group, tasks };
                 groups.push((stem, group));
             }
         }

@@ -8,9 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::trace::{SleepsFor, What, WokenBy};
 use model::{Trace, TraceEvent};
 
-use crate::collect::{Collector, Context, Moment, Named, Scheduling, UNNAMED};
-use crate::event::{Leaves, Reason, Recording, TaskIndex};
+use crate::collect::Collector;
+use crate::event::{Leaves, Recording, TaskIndex};
 use crate::groups;
+use crate::scheduler_event::{By, Context, Moment, Named, Scheduling, UNNAMED};
+
+/// What an event of a trace takes where instructions are the clock, with the other probes of a
+/// trial: what two processes with pipes show, with all of these and without.
+pub const COUNTED_EVENT_NS: u64 = 1_600;
 
 /// A trace as a recording, and whose it is.
 #[derive(Clone, Debug)]
@@ -62,12 +67,15 @@ fn child(event: &TraceEvent) -> Option<u32> {
 /// When nothing ran.
 pub fn read(trace: &Trace, until_ns: u64, source: &str, cpus: u32) -> Result<Traced, String> {
     let names = trace.tasks.iter().map(|task| (task.pid, task.comm.as_str())).collect();
-    let mut feeder = Feeder { names, running: BTreeMap::new(), collector: Collector::new(true) };
-    feeder.collector.cpus(cpus);
-    feeder.collector.lost(trace.lost);
-    let events = trace.events.iter().filter(|event| !event.what.is_decision());
-    events.take_while(|event| event.time_ns <= until_ns).for_each(|event| feeder.event(event));
-    let (recording, _) = feeder.collector.finish(source)?;
+    let mut collector = Collector::new(true);
+    collector.cpus(cpus);
+    collector.lost(trace.lost);
+    for event in trace.events.iter().take_while(|event| event.time_ns <= until_ns) {
+        let (cpu, at_ns) = (event.cpu, event.time_ns);
+        let moment = Moment { current: None, cpu, in_interrupt: None, at_ns };
+        collector.event(&moment, scheduling(&event.what, &names));
+    }
+    let (recording, _) = collector.finish(source)?;
     Ok(Traced { recording, threads: threads(trace) })
 }
 
@@ -86,93 +94,44 @@ impl Traced {
     }
 }
 
-struct Feeder<'a> {
-    names: BTreeMap<u32, &'a str>,
-    /// The task that each CPU runs.
-    running: BTreeMap<u32, u32>,
-    collector: Collector<'static>,
-}
-
-impl<'a> Feeder<'a> {
-    fn named(&self, tid: u32, prio: Option<u32>) -> Named<'a> {
-        let comm = self.names.get(&tid).copied().unwrap_or(UNNAMED);
+/// What an event of a trace says.
+fn scheduling<'a>(what: &What, names: &BTreeMap<u32, &'a str>) -> Scheduling<'a> {
+    let named = |tid: u32, prio: Option<u32>| {
+        let comm = names.get(&tid).copied().unwrap_or(UNNAMED);
         Named { comm, tid, prio: prio.map(|prio| prio as i32) }
-    }
-
-    fn moment(&self, event: &TraceEvent, tid: u32) -> Moment<'a> {
-        let Named { comm, tid, .. } = self.named(tid, None);
-        let (cpu, at_ns) = (event.cpu, event.time_ns);
-        Moment { comm, tid, cpu, in_interrupt: Some(false), at_ns }
-    }
-
-    fn event(&mut self, event: &TraceEvent) {
-        let now = self.running.get(&event.cpu).copied().unwrap_or(0);
-        let what = match &event.what {
-            What::Switch { prev, prev_prio, prev_state, next, next_prio, reason: sleeps_for } => {
-                self.running.insert(event.cpu, *next);
-                let in_state = Leaves::in_state(prev_state.chars().next().unwrap_or('R'));
-                let leaves = match (sleeps_for, in_state) {
-                    (Some(SleepsFor::Yield), _) => Leaves::Yields,
-                    (Some(sleeps_for), Leaves::Sleeps(_)) => Leaves::Sleeps(reason(*sleeps_for)),
-                    (_, in_state) => in_state,
-                };
-                let out = self.named(*prev, Some(*prev_prio));
-                Scheduling::Switch { out, leaves, next: self.named(*next, Some(*next_prio)) }
-            }
-            What::Waking { pid, prio, interrupt, by, .. } => {
-                let woken = Scheduling::Waking(self.named(*pid, Some(*prio)));
-                return self.wakes(event, woken, (*by, *interrupt, now));
-            }
-            What::Fork { parent, child } => Scheduling::Fork {
-                parent: self.named(*parent, None),
-                child: self.named(*child, None),
-            },
-            What::Exit { pid } => Scheduling::Exit(self.named(*pid, None)),
-            &What::Send { pid, stream, bytes } => {
-                Scheduling::Send { task: self.named(pid, None), stream, bytes }
-            }
-            &What::Take { pid, stream, bytes } => {
-                Scheduling::Take { task: self.named(pid, None), stream, bytes }
-            }
-            _ => return,
-        };
-        // Who ran matters for wake-ups only.
-        let moment = self.moment(event, now);
-        self.collector.event(&moment, what);
-    }
-
-    /// A wake-up by this one, or in an interrupt, or by the task that runs.
-    fn wakes(
-        &mut self,
-        event: &TraceEvent,
-        woken: Scheduling<'a>,
-        (by, interrupt, now): (Option<WokenBy>, bool, u32),
-    ) {
-        let (waker, context) = match by {
-            Some(WokenBy::Task(waker)) => (waker, None),
-            Some(WokenBy::Timer) => (now, Some(Context::Timer)),
-            Some(WokenBy::Device) => (now, Some(Context::Device)),
-            None => (now, interrupt.then_some(Context::Timer)),
-        };
-        let moment = self.moment(event, waker);
-        let enter = context.map(Scheduling::Enter);
-        let events = enter.into_iter().chain([woken]).chain(enter.map(|_| Scheduling::Leave));
-        events.for_each(|event| self.collector.event(&moment, event));
-    }
-}
-
-/// A sleep that anything can end is taken for one for a message: only what a task ends is one.
-fn reason(sleeps_for: SleepsFor) -> Reason {
-    match sleeps_for {
-        SleepsFor::Timer => Reason::Timer,
-        SleepsFor::Futex => Reason::Futex,
-        SleepsFor::Pipe => Reason::Pipe,
-        SleepsFor::Any => Reason::Message,
-        SleepsFor::Signal => Reason::Signal,
-        SleepsFor::Network => Reason::Network,
-        SleepsFor::Disk => Reason::Disk,
-        SleepsFor::Child => Reason::Child,
-        SleepsFor::Other | SleepsFor::Yield => Reason::Other,
+    };
+    match *what {
+        What::Switch { prev, prev_prio, ref prev_state, next, next_prio, reason: sleeps_for } => {
+            let in_state = Leaves::in_state(prev_state.chars().next().unwrap_or('R'));
+            let leaves = match (sleeps_for, in_state) {
+                (Some(SleepsFor::Yield), _) => Leaves::Yields,
+                (Some(sleeps_for), Leaves::Sleeps(_)) => Leaves::Sleeps(sleeps_for),
+                (_, in_state) => in_state,
+            };
+            let out = Some(named(prev, Some(prev_prio)));
+            Scheduling::Switch { out, leaves, next: named(next, Some(next_prio)) }
+        }
+        What::Waking { pid, prio, interrupt, by, .. } => {
+            let by = match by {
+                Some(WokenBy::Task(waker)) => By::Task(named(waker, None)),
+                Some(WokenBy::Device) => By::Interrupt(Context::Device),
+                Some(WokenBy::Timer) => By::Interrupt(Context::Timer),
+                None if interrupt => By::Interrupt(Context::Timer),
+                None => By::Current,
+            };
+            Scheduling::Waking(named(pid, Some(prio)), by)
+        }
+        What::Fork { parent, child } => {
+            Scheduling::Fork { parent: Some(named(parent, None)), child: named(child, None) }
+        }
+        What::Exit { pid } => Scheduling::Exit(named(pid, None)),
+        What::Send { pid, stream, bytes } => {
+            Scheduling::Send { task: named(pid, None), stream, bytes }
+        }
+        What::Take { pid, stream, bytes } => {
+            Scheduling::Take { task: named(pid, None), stream, bytes }
+        }
+        _ => Scheduling::Other,
     }
 }
 
@@ -244,8 +203,8 @@ mod tests {
         let traced = read(&trace(&events), 100, "a test", 1).expect("something ran");
         let seen: Vec<&Seen> = traced.recording.events.iter().map(|event| &event.what).collect();
         assert!(matches!(seen[0], Seen::Switch { leaves: Leaves::Yields, .. }), "{seen:?}");
-        assert!(matches!(seen[1], Seen::Send { stream: 4, bytes: 6, .. }), "{seen:?}");
-        assert!(matches!(seen[2], Seen::Take { stream: 4, bytes: 6, .. }), "{seen:?}");
+        assert!(matches!(seen[1], Seen::Send { stream: 0, bytes: 6, .. }), "{seen:?}");
+        assert!(matches!(seen[2], Seen::Take { stream: 0, bytes: 6, .. }), "{seen:?}");
     }
 
     #[test]

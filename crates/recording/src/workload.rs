@@ -2,13 +2,12 @@
 //! A recording as a workload's file and a file of tapes.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
-use model::tape::{self, TIME_NS_MAX};
+use model::tape::{self, Recorded, TIME_NS_MAX};
 use model::trial::sha256_hex;
-use model::{Policy, PolicyClass, Tape};
-use toml::Value;
+use model::{Policy, Step, Tape, TaskGroup, Workload};
 
+use crate::control_groups::Chosen;
 use crate::event::{Recording, TaskIndex};
 use crate::groups::{self, Group};
 use crate::tapes::{self, Counts, Written};
@@ -47,6 +46,7 @@ pub struct Empty(String);
 /// What of a recording is played.
 struct Played {
     groups: Vec<Group>,
+    control_groups: Chosen,
     counts: Counts,
     /// In the order of the groups.
     tapes: Vec<Tape>,
@@ -80,16 +80,37 @@ pub fn files_of(
 ) -> Result<Files, Empty> {
     refuse_long(recording)?;
     let played = played(recording, choice, written)?;
-    let mut text = String::new();
-    head(&mut text, recording, &played);
-    tasks(&mut text, &played.groups);
-    facts(&mut text, recording, &played.counts);
+    let mut workload = workload(recording, &played);
     // A tape that is written is not needed any more: together they may take gigabytes.
     let texts = played.tapes.into_iter().map(|tape| tape::write(std::slice::from_ref(&tape)));
     let tapes: String = texts.collect();
-    let sha256 = sha256_hex(tapes.as_bytes());
-    let _ = writeln!(text, "tapes = {}\nsha256 = \"{sha256}\"", Value::from(tapes_name));
-    Ok(Files { workload: text, tapes })
+    workload.recording = Some(Recorded {
+        source: recording.source.clone(),
+        cpus: recording.cpus,
+        length_us: recording.length_ns.div_ceil(1000),
+        lost_events: recording.lost_events,
+        untold: untold(recording, &played.counts, played.control_groups.merged),
+        tapes: tapes_name.into(),
+        sha256: sha256_hex(tapes.as_bytes()),
+        ..Recorded::default()
+    });
+    let Counts { switches, waits, timers, delays, .. } = played.counts;
+    let text = text(&workload).map_err(|why| Empty(why.to_string()))?;
+    let workload = format!(
+        "# {switches} switches. Sleeps: {waits} ended by other tasks, {timers} by timers, {delays} \
+         by devices.\n{text}"
+    );
+    Ok(Files { workload, tapes })
+}
+
+/// The text of a workload's file, which has the name that the workload has.
+///
+/// # Errors
+/// TOML cannot say it.
+pub fn text(workload: &Workload) -> Result<String, toml::ser::Error> {
+    let mut table = toml::Table::try_from(workload)?;
+    table.remove("name");
+    toml::to_string(&table)
 }
 
 fn refuse_long(recording: &Recording) -> Result<(), Empty> {
@@ -101,7 +122,9 @@ fn refuse_long(recording: &Recording) -> Result<(), Empty> {
 
 fn played(recording: &Recording, choice: &Choice, written: Written) -> Result<Played, Empty> {
     let played = (0..written.tapes.len()).filter(|&task| !written.tapes[task].is_empty());
-    let groups = groups::groups(recording, played.map(|task| TaskIndex(task as u32)));
+    let played: Vec<TaskIndex> = played.map(|task| TaskIndex(task as u32)).collect();
+    let control_groups = Chosen::of(recording, &played, &written.tapes);
+    let groups = groups::groups_in(recording, played.into_iter(), |task| control_groups.name(task));
     if groups.is_empty() {
         let why = if choice.only.is_empty() {
             "no task of it ran".to_owned()
@@ -112,7 +135,7 @@ fn played(recording: &Recording, choice: &Choice, written: Written) -> Result<Pl
     }
     let counts = written.counts;
     let tapes = in_order(recording, written, &groups);
-    Ok(Played { groups, counts, tapes })
+    Ok(Played { groups, control_groups, counts, tapes })
 }
 
 /// The tapes in the order of the groups; operations name them by their numbers.
@@ -131,60 +154,46 @@ fn in_order(recording: &Recording, mut written: Written, groups: &[Group]) -> Ve
     order.iter().map(tape).collect()
 }
 
-fn head(text: &mut String, recording: &Recording, played: &Played) {
+fn workload(recording: &Recording, played: &Played) -> Workload {
     let tasks: usize = played.groups.iter().map(|group| group.tasks.len()).sum();
     let seconds = recording.length_ns as f64 / 1e9;
     let about =
         format!("a recording of {seconds:.1} s with {tasks} tasks, from {}", recording.source);
-    let headline: Vec<Value> =
-        headline(&played.groups, &played.tapes).into_iter().map(Value::from).collect();
-    let _ = writeln!(text, "about = {}", Value::from(about));
-    let _ = writeln!(text, "headline = {}", Value::from(headline));
+    let group = |group: &Group| TaskGroup {
+        count: group.tasks.len() as u32,
+        policy: Some(group.policy).filter(|policy| *policy != Policy::default()),
+        affinity: group.affinity.clone(),
+        group: group.control_group.clone(),
+        ..TaskGroup::once(&*group.name, vec![Step::Tape])
+    };
+    let headline = headline(&played.groups, &played.tapes);
+    let tasks = played.groups.iter().map(group).collect();
+    let control_groups = played.control_groups.groups.clone();
+    Workload { about, headline, control_groups, tasks, ..Workload::default() }
 }
 
-fn tasks(text: &mut String, groups: &[Group]) {
-    for group in groups {
-        let count = group.tasks.len();
-        let _ = writeln!(text, "\n[[task]]\nname = {}", Value::from(group.name.as_str()));
-        let _ = writeln!(text, "count = {count}\nrepeat = 1");
-        if group.policy != Policy::default() {
-            let _ = writeln!(text, "policy = {}", policy(&group.policy));
-        }
-        if !group.affinity.is_empty() {
-            let _ = writeln!(text, "affinity = {:?}", group.affinity);
-        }
-        text.push_str("steps = [\"tape\"]\n");
-    }
-}
-
-fn facts(text: &mut String, recording: &Recording, counts: &Counts) {
-    let Counts { switches, waits, timers, delays, unexplained, missing } = counts;
-    let _ = write!(
-        text,
-        "\n# {switches} switches. Sleeps: {waits} ended by other tasks, {timers} by timers, \
-         {delays} by devices.\n[recording]\nsource = {}\ncpus = {}\nlength_us = {}\n\
-         lost_events = {}\n",
-        Value::from(recording.source.as_str()),
-        recording.cpus,
-        recording.length_ns.div_ceil(1000),
-        recording.lost_events,
-    );
-    let mut untold = recording.untold.clone();
-    if *unexplained > 0 {
-        untold.push(format!(
-            "{unexplained} sleeps end without a wake-up; they count as timers', or devices'"
-        ));
-    }
-    if *missing > 0 {
-        untold.push(format!(
-            "{missing} switches are missing: there a CPU leaves another task than it had got"
-        ));
-    }
-    text.push_str("untold = [\n");
-    for sentence in untold {
-        let _ = writeln!(text, "    {},", Value::from(sentence));
-    }
-    text.push_str("]\n");
+/// What neither the source nor the tapes tell.
+fn untold(recording: &Recording, counts: &Counts, merged: usize) -> Vec<String> {
+    let Counts { unexplained, missing, .. } = counts;
+    let own = [
+        (merged > 0).then(|| {
+            format!(
+                "{merged} control groups, those with the least CPU time, count as their parents: \
+                 a workload has room for no more"
+            )
+        }),
+        (*unexplained > 0).then(|| {
+            format!(
+                "{unexplained} sleeps end without a wake-up; they count as timers', or devices'"
+            )
+        }),
+        (*missing > 0).then(|| {
+            format!(
+                "{missing} switches are missing: there a CPU leaves another task than it had got"
+            )
+        }),
+    ];
+    recording.untold.iter().cloned().chain(own.into_iter().flatten()).collect()
 }
 
 /// How long everything takes, and how long those tasks wait for a CPU that wake up most often.
@@ -200,25 +209,4 @@ fn headline(groups: &[Group], tapes: &[Tape]) -> Vec<String> {
     let judged = busy.iter().filter(|(sleeps, _)| *sleeps > 0).take(JUDGED);
     let delays = judged.map(|(_, group)| format!("run_delay_ns.p99 {}", group.name));
     std::iter::once("completion_ns all".to_owned()).chain(delays).collect()
-}
-
-fn policy(policy: &Policy) -> String {
-    let class = match policy.class {
-        PolicyClass::Other => "other",
-        PolicyClass::Batch => "batch",
-        PolicyClass::Idle => "idle",
-        PolicyClass::Fifo => "fifo",
-        PolicyClass::Rr => "rr",
-        PolicyClass::Deadline => "deadline",
-    };
-    let numbers = [
-        ("nice", i64::from(policy.nice)),
-        ("priority", i64::from(policy.priority)),
-        ("runtime_us", policy.runtime_us as i64),
-        ("deadline_us", policy.deadline_us as i64),
-        ("period_us", policy.period_us as i64),
-    ];
-    let set = numbers.iter().filter(|(_, value)| *value != 0);
-    let set: String = set.map(|(name, value)| format!(", {name} = {value}")).collect();
-    format!("{{ class = \"{class}\"{set} }}")
 }

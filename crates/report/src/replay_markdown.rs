@@ -4,19 +4,21 @@
 use std::collections::BTreeSet;
 
 use model::metric::Unit;
-use stats::replay::{Check, Kind, Pair, Proof, Way};
+use stats::replay::{Answers, Check, Kind, Pair, Proof, Side, Way};
 
 use crate::table::Align::{Left, Right};
 use crate::table::Table;
 use crate::units;
 
 /// A row for each program under the scheduler that it was recorded under, a row for each under all
-/// of them, and what is not near or points the other way. With `all`, every figure.
+/// of them, how large the differences are, and what is not near or has no same answer. With `all`,
+/// every figure.
 pub fn tables(proofs: &[Proof], all: bool) -> String {
-    let mut text =
-        format!("{}\n{}", same_scheduler(proofs).markdown(), all_schedulers(proofs).markdown());
+    let tables = [same_scheduler(proofs), all_schedulers(proofs), by_size(proofs)];
+    let mut text = tables.map(|table| table.markdown()).join("\n");
     let figures = if all { "Every figure" } else { "Figures that are not within" };
-    let claims = if all { "Every claim of the program" } else { "Claims that disagree" };
+    let claims =
+        if all { "Every claim of the program" } else { "Claims that the replay does not have" };
     for (title, table) in [(figures, figure_rows(proofs, all)), (claims, claim_rows(proofs, all))] {
         if !table.is_empty() {
             text += &format!("\n{title}:\n\n{}", table.markdown());
@@ -77,25 +79,71 @@ fn all_schedulers(proofs: &[Proof]) -> Table {
         ("program", Left),
         ("on", Left),
         ("schedulers", Right),
-        ("differences that program and replay claim", Right),
-        ("same way", Right),
-        ("that program and simulator claim", Right),
-        ("same way", Right),
+        ("differences that the program claims", Right),
+        ("replay: same way", Right),
+        ("opposite", Right),
+        ("silent", Right),
+        ("wall time: same / opposite / silent", Right),
+        ("simulator: same way", Right),
+        ("opposite", Right),
+        ("silent", Right),
     ]);
     for Row { cell, place, proofs, .. } in rows(proofs) {
         let pairs = || proofs.iter().flat_map(|proof| &proof.pairs);
         let names: BTreeSet<&String> = pairs().flat_map(|pair| &pair.schedulers).collect();
-        let (same, both) = agreeing(pairs().map(|pair| (pair.program, pair.replay)));
-        let (model_same, model_both) = agreeing(pairs().map(|pair| (pair.program, pair.model)));
+        let replay = Answers::of(pairs(), |pair| pair.replay);
+        let walls = pairs().filter(|pair| pair.kind == Kind::Wall);
+        let [same, opposite, silent] = shares(&replay);
+        let [model_same, model_opposite, model_silent] =
+            shares(&Answers::of(pairs(), |pair| pair.model));
         table.add([
             cell.into(),
             place.clone(),
             if place.is_empty() { String::new() } else { names.len().to_string() },
-            both.to_string(),
-            units::share(same, both),
-            model_both.to_string(),
-            units::share(model_same, model_both),
+            replay.all().to_string(),
+            same,
+            opposite,
+            silent,
+            counts(&Answers::of(walls, |pair| pair.replay)),
+            model_same,
+            model_opposite,
+            model_silent,
         ]);
+    }
+    table
+}
+
+fn shares(of: &Answers) -> [String; 3] {
+    [of.same, of.opposite, of.silent].map(|part| units::share(part, of.all()))
+}
+
+fn counts(of: &Answers) -> String {
+    format!("{} / {} / {}", of.same, of.opposite, of.silent)
+}
+
+/// How large the program's differences are that its replay has, and has not.
+fn by_size(proofs: &[Proof]) -> Table {
+    const SIZES: [(&str, f64); 4] = [
+        ("below 1.1 times", 1.1),
+        ("1.1 to 1.5", 1.5),
+        ("1.5 to 3", 3.0),
+        ("3 and more", f64::MAX),
+    ];
+    let mut table = Table::new(&[
+        ("the program's difference", Left),
+        ("replay: same / opposite / silent", Right),
+        ("wall time: same / opposite / silent", Right),
+    ]);
+    let mut least = 0.0;
+    for (name, most) in SIZES {
+        let fits = |pair: &&Pair| pair.times() >= least && pair.times() < most;
+        let pairs = || proofs.iter().flat_map(|proof| &proof.pairs).filter(fits);
+        let of = |is_wall: bool| {
+            let fits = pairs().filter(|pair| (pair.kind == Kind::Wall) == is_wall);
+            counts(&Answers::of(fits, |pair| pair.replay))
+        };
+        table.add([name.to_owned(), of(false), of(true)]);
+        least = most;
     }
     table
 }
@@ -111,14 +159,6 @@ fn share_of(part: usize, all: usize) -> String {
         0 => "–".into(),
         all => format!("{part} of {all} ({:.0} %)", 100.0 * part as f64 / all as f64),
     }
-}
-
-/// Of the differences that both sides claim: how many point the same way, and how many there are.
-fn agreeing(claims: impl Iterator<Item = (Option<Way>, Option<Way>)>) -> (usize, usize) {
-    let both = claims.filter_map(|(program, replay)| Some((program?, replay?)));
-    both.fold((0, 0), |(same, all), (program, replay)| {
-        (same + usize::from(program == replay), all + 1)
-    })
 }
 
 fn figure_rows(proofs: &[Proof], all: bool) -> Table {
@@ -152,12 +192,13 @@ fn claim_rows(proofs: &[Proof], all: bool) -> Table {
         ("to", Left),
         ("figure", Left),
         ("program's", Right),
-        ("", Right),
+        ("replay's", Right),
         ("replay", Left),
         ("simulator", Left),
     ]);
     let disagrees = |pair: &Pair| {
-        [pair.replay, pair.model].iter().any(|way| way.is_some() && *way != pair.program)
+        let is_opposite = pair.model.way.is_some_and(|way| Some(way) != pair.program);
+        pair.replay.way != pair.program || is_opposite
     };
     let pairs = proofs.iter().flat_map(|proof| proof.pairs.iter().map(move |pair| (proof, pair)));
     let claimed = pairs.filter(|(_, pair)| pair.program.is_some());
@@ -168,8 +209,8 @@ fn claim_rows(proofs: &[Proof], all: bool) -> Table {
             from,
             to,
             figure(pair.kind, &pair.group),
-            number(pair.kind, pair.values[0]),
-            number(pair.kind, pair.values[1]),
+            two_numbers(pair.kind, pair.values),
+            pair.replay.values.map_or("–".into(), |values| two_numbers(pair.kind, values)),
             claim(pair.replay).into(),
             claim(pair.model).into(),
         ]);
@@ -177,11 +218,16 @@ fn claim_rows(proofs: &[Proof], all: bool) -> Table {
     table
 }
 
-fn claim(way: Option<Way>) -> &'static str {
-    match way {
-        Some(Way::Larger) => "larger",
-        Some(Way::Smaller) => "smaller",
-        None => "claims nothing",
+fn two_numbers(kind: Kind, [from, to]: [f64; 2]) -> String {
+    format!("{} → {}", number(kind, from), number(kind, to))
+}
+
+fn claim(side: Side) -> &'static str {
+    match (side.way, side.values) {
+        (Some(Way::Larger), _) => "larger",
+        (Some(Way::Smaller), _) => "smaller",
+        (None, None) => "–",
+        (None, Some(_)) => "claims nothing",
     }
 }
 
@@ -219,8 +265,8 @@ mod tests {
             group: String::new(),
             values: [1e6, 2e6],
             program,
-            replay,
-            model: None,
+            replay: Side { values: Some([1e6, 1e6]), way: replay },
+            model: Side::default(),
         };
         let (larger, smaller) = (Some(Way::Larger), Some(Way::Smaller));
         Proof {
@@ -234,7 +280,13 @@ mod tests {
                 check(Kind::DelayP99, None),
             ],
             repeats: Vec::new(),
-            pairs: vec![pair(larger, larger), pair(larger, smaller), pair(None, larger)],
+            pairs: vec![
+                pair(larger, larger),
+                pair(larger, smaller),
+                pair(None, larger),
+                pair(larger, None),
+                pair(larger, None),
+            ],
         }
     }
 
@@ -243,10 +295,11 @@ mod tests {
         let text = tables(&[proof()], false);
         for row in [
             "| hackbench | uniprocessor (vm) | eevdf | 3 | 1 (33 %) | – | – |",
-            "| hackbench | uniprocessor (vm) | 2 | 2 | 1 (50 %) | 0 | – |",
+            "| uniprocessor (vm) | 2 | 4 | 1 (25 %) | 1 (25 %) | 2 (50 %) | 1 / 1 / 2 |",
+            "| 1.5 to 3 | 0 / 0 / 0 | 1 / 1 / 2 |",
             "| hackbench | run delay p50 · a | 100 ns | 130 ns | 30 % |",
             "| hackbench | run delay p99 · a | 100 ns | missing | – |",
-            "| hackbench | rr | vtime | wall time | 1.00 ms | 2.00 ms | smaller | claims nothing |",
+            "| rr | vtime | wall time | 1.00 ms → 2.00 ms | 1.00 ms → 1.00 ms | smaller | – |",
         ] {
             assert!(text.contains(row), "{row}\n{text}");
         }

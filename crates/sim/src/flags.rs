@@ -159,6 +159,8 @@ pub const EXIT_ERROR: u64 = 1024;
 pub const EXIT_ERROR_BPF: u64 = 1025;
 /// `SCX_EXIT_ERROR_STALL`: a task did not run for too long.
 pub const EXIT_ERROR_STALL: u64 = 1026;
+/// `SCX_EXIT_ERROR_REENQ`: a task came back too often.
+pub const EXIT_ERROR_REENQ: u64 = 1027;
 
 /// `PF_EXITING`.
 pub const PF_EXITING: u32 = 0x4;

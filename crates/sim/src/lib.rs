@@ -11,7 +11,7 @@
 //! Read in this order: `trial` runs a whole trial; `core` is the machine with the classes above
 //! sched_ext; `ext` is sched_ext itself; [`Ops`] is the interface to the scheduler, and
 //! [`native`] implements it for compiled schedulers; `player` plays the workload; `measure`
-//! counts.
+//! counts; `races` lets callbacks interleave.
 //!
 //! Where the model differs from the kernel, a comment with `DIVERGES:` gives the reason. The model
 //! may do less than Linux, but never something that Linux could not do.
@@ -24,6 +24,7 @@ pub mod flags;
 mod measure;
 pub mod native;
 mod player;
+mod races;
 mod trial;
 
 pub use crate::core::kernel::{Core, ExitInfo, Ops, OpsPresent};

@@ -3,23 +3,43 @@
 
 use std::rc::Rc;
 
+use model::control_group::NO_GROUP_CALLBACKS;
 use model::{ActiveScheduler, Outcome, Provenance, Record, SchedulerChoice, Trial};
 
-use crate::core::kernel::{Core, ExitInfo, Ops};
+use crate::core::kernel::{Core, ExitInfo, Ops, OpsPresent};
 use crate::core::memory::TaskLayout;
 use crate::core::task::{Class, class_of};
+use crate::races::Races;
 
 /// Runs a trial under a scheduler that is a table of callbacks; `None` for policies of the kernel.
 /// `layout` is that of the scheduler's `struct task_struct`.
 pub fn run_ops(trial: &Trial, ops: Option<Rc<dyn Ops>>, layout: TaskLayout) -> Record {
+    run_with(trial, ops, layout).0
+}
+
+/// The same, and the races that were seen, where callbacks interleave.
+pub fn run_scheduler(
+    trial: &Trial,
+    ops: Rc<dyn Ops>,
+    layout: TaskLayout,
+) -> (Record, Option<Box<Races>>) {
+    run_with(trial, Some(ops), layout)
+}
+
+fn run_with(
+    trial: &Trial,
+    ops: Option<Rc<dyn Ops>>,
+    layout: TaskLayout,
+) -> (Record, Option<Box<Races>>) {
     let mut core = match Core::new(trial, layout) {
         Ok(core) => core,
-        Err(reason) => return without(trial, Outcome::Unsupported { reason }),
+        Err(reason) => return (without(trial, Outcome::Unsupported { reason }), None),
     };
     let name = ops.as_ref().map(|ops| ops.name()).unwrap_or_default();
+    let note = ops.as_ref().and_then(|ops| note_on_groups(trial, &ops.present()));
     if ops.is_none() && core.needs_fair_class() {
         let reason = unsupported(&trial.contestant.scheduler);
-        return without(trial, Outcome::Unsupported { reason });
+        return (without(trial, Outcome::Unsupported { reason }), None);
     }
     let outcome = core.perform_trial(ops);
     let mut record = Record::without_measurement(trial.clone(), outcome, provenance(trial, &name));
@@ -27,10 +47,18 @@ pub fn run_ops(trial: &Trial, ops: Option<Rc<dyn Ops>>, layout: TaskLayout) -> R
         record.provenance.scheduler_after =
             ActiveScheduler { sched_ext_ops: String::new(), ..disabled(&record.provenance) }.into();
     }
+    record.provenance.notes.extend(note);
     record.measured = core.measured();
     model::play::sums::add_totals(&mut record.measured, &trial.workload.totals);
     record.trace = core.finish_trace();
-    record
+    (record, core.races.take())
+}
+
+/// What a user should know of a scheduler that is never told of the workload's control groups.
+fn note_on_groups(trial: &Trial, has: &OpsPresent) -> Option<String> {
+    let is_told = [has.cgroup_init, has.cgroup_move, has.cgroup_set_weight].contains(&true);
+    (!trial.workload.control_groups.is_empty() && !is_told)
+        .then(|| format!("{NO_GROUP_CALLBACKS}: their weights and quotas have no effect"))
 }
 
 /// The record of a trial that could not be measured.
@@ -48,7 +76,7 @@ impl Core {
         let is_refused = self.ext.exit().is_some();
         if !is_refused {
             self.start_main();
-            self.run();
+            if self.races.is_some() { self.run_interleaved() } else { self.run() }
         }
         self.close_measurement();
         self.outlast();

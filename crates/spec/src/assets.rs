@@ -8,10 +8,9 @@
 //! all that it takes: names are found in the folders, there is no register.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::{fs, io};
 
 use crate::SpecError;
 use crate::source::{near, quoted};

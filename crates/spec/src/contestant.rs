@@ -6,13 +6,8 @@ use std::path::Path;
 use model::{Contestant, Knobs, Policy, SchedulerChoice};
 use serde::Deserialize;
 
-use super::knobs;
-use super::mentions;
-use super::policy;
-use super::settings;
 use super::source::Places;
-use super::today;
-use super::{Host, SpecError};
+use super::{Host, SpecError, knobs, mentions, policy, settings, today};
 
 /// The newest kernel series in the package mirror; sched_ext schedulers need it.
 const NEWEST: &str = "7";
@@ -88,7 +83,11 @@ pub fn from_entry(
 fn program_of(command: Vec<String>, host: &Host) -> Result<SchedulerChoice, SpecError> {
     let mut command = command;
     let program = command.first().and_then(|program| today::named(program));
-    if let Some(kept) = program.map(|(name, version)| today::program(name, version, host)) {
+    if let Some((name, version)) = program {
+        let (kept, needed) = (today::program(name, version, host), today::arguments(name)?);
+        if command.len() == 1 {
+            command.extend(needed);
+        }
         command[0] = kept;
     }
     let in_simulator = today::in_simulator(&command, host)?;

@@ -157,6 +157,7 @@ fn resolve(
         timeout_ms: timeout_s * 1000,
         trace,
         trace_every_trial: false,
+        races: false,
         probes: !over.no_probes,
         design: Design { exploratory: over.exploratory, ..Design::default() },
     };

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use model::knob::{CALLS, START, VALUE};
+use model::knob::{CALLS, MAPS, START, VALUE};
 use model::{Knob, KnobValue, Knobs, Start, ValueKind, ValueType, Words};
 use serde::Deserialize;
 
@@ -73,6 +73,11 @@ pub fn check(name: &str, sha256: &str, knobs: &Knobs, host: &Host) -> Result<(),
         knob.encode(value, &words).map_err(|why| {
             Fault::new(wanted, why, format!("the default is {}", knob.default_words()))
         })?;
+        if wanted.starts_with(MAPS) && *value == KnobValue::Int(0) {
+            let why = format!("{wanted} = 0: no kernel makes an empty map");
+            let hint = format!("the default is {}", knob.default_words());
+            return Err(Fault::new(wanted, why, hint));
+        }
     }
     let starts = Start::of(knobs).map_err(|why| Fault::new(CALLS, why, None))?;
     for (index, start) in starts.iter().enumerate() {

@@ -141,6 +141,7 @@ fn trial(experiment: &Experiment, seed: Seed, draft: &Draft, place: &Place) -> T
         probes: experiment.probes,
         trace: experiment.trace_every_trial
             || (block == 0 && draft.run == 0 && experiment.trace.contains(&cell)),
+        races: experiment.races && draft.backend.is_model(),
         known_as: KnownAs::default(),
     }
 }

@@ -3,12 +3,15 @@
 //!
 //! ```toml
 //! version = "1.1.4"           # of the program whose user space does this
+//! arguments = ["--example"]   # without which the program does not start; only for programs
 //! [knobs]                     # global variables of .rodata, .data and .bss
 //! cpu_capacity = "= capacity" # by CPU, from the machine
 //! [ops]                       # members of the ops table
 //! flags = "SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING"
 //! [maps]                      # numbers of entries
 //! pair_ctx = 8
+//! [programs]                  # whether user space loads them: those of a section `?…` only then
+//! on_exec = true
 //! [[start]]                   # programs of the type syscall, called before ops.init
 //! program = "enable_primary_cpu"
 //! for = "cpus"
@@ -17,13 +20,12 @@
 
 use std::path::Path;
 
-use model::knob::{CALLS, MAPS, OPS, START};
+use model::knob::{CALLS, MAPS, OPS, PROGRAMS, START};
 use model::{KnobValue, Knobs, Start};
 use serde::Deserialize;
 
-use super::knobs;
 use super::source::{Document, Places};
-use super::{Host, SpecError};
+use super::{Host, SpecError, knobs};
 use crate::{assets, files};
 
 /// A side file.
@@ -35,6 +37,8 @@ pub struct Settings {
     pub version: String,
     /// What the scheduler is, for lists; empty if the file does not say.
     pub about: String,
+    /// The options without which the program does not start.
+    pub arguments: Vec<String>,
     places: Places,
 }
 
@@ -46,11 +50,15 @@ struct File {
     #[serde(default)]
     about: String,
     #[serde(default)]
+    arguments: Vec<String>,
+    #[serde(default)]
     knobs: Knobs,
     #[serde(default)]
     ops: Knobs,
     #[serde(default)]
     maps: Knobs,
+    #[serde(default)]
+    programs: Knobs,
     #[serde(default)]
     start: Vec<KnobValue>,
 }
@@ -74,7 +82,13 @@ pub fn beside(file: &Path) -> Result<Option<Settings>, SpecError> {
         },
     };
     match files::text(Path::new(&path), files::DEFINITION) {
-        Ok(text) => read(&path, &text),
+        Ok(text) => match read(&path, &text)? {
+            Some(found) if !found.arguments.is_empty() => {
+                let why = "a scheduler's file is no program and takes no arguments";
+                Err(found.places.error("arguments", why).hint("set its [knobs]"))
+            }
+            found => Ok(found),
+        },
         Err(fault) if fault.is_absence() => Ok(None),
         Err(fault) => Err(SpecError::new(path, fault.to_string())),
     }
@@ -128,18 +142,19 @@ pub fn note_own_values(name: &str, sha256: &str, host: &Host) {
 fn read(label: &str, text: &str) -> Result<Option<Settings>, SpecError> {
     let document = Document::parse(label, text)?;
     let has = |keys: &[&str]| keys.iter().any(|key| document.places.has(key));
-    if has(&OF_OTHERS) && !has(&["knobs", "ops", "maps", "start"]) {
+    if has(&OF_OTHERS) && !has(&["knobs", "ops", "maps", "programs", "start"]) {
         return Ok(None);
     }
-    let File { version, about, knobs, ops, maps, start } = document.read()?;
+    let File { version, about, arguments, knobs, ops, maps, programs, start } = document.read()?;
     let mut values = knobs;
     let with = |prefix: &'static str| move |(name, value)| (format!("{prefix}{name}"), value);
     values.extend(ops.into_iter().map(with(OPS)));
     values.extend(maps.into_iter().map(with(MAPS)));
+    values.extend(programs.into_iter().map(with(PROGRAMS)));
     if !start.is_empty() {
         values.insert(CALLS.into(), KnobValue::List(start));
     }
-    let settings = Settings { values, version, about, places: document.places };
+    let settings = Settings { values, version, about, arguments, places: document.places };
     Start::of(&settings.values).map_err(|why| {
         let hint = "write program = \"NAME\", args = {…}, and for = \"cpus\" if it is for each";
         settings.places.error(CALLS, why).hint(hint)
@@ -182,7 +197,8 @@ impl Settings {
             return Ok(());
         }
         knobs::check(name, sha256, &self.values, host).map_err(|fault| {
-            let is_elsewhere = [OPS, MAPS, CALLS].iter().any(|of| fault.knob.starts_with(of));
+            let is_elsewhere =
+                [OPS, MAPS, PROGRAMS, CALLS].iter().any(|of| fault.knob.starts_with(of));
             let of_knobs = format!("knobs.{}", fault.knob);
             let place =
                 if is_elsewhere && !self.places.has(&of_knobs) { &fault.knob } else { &of_knobs };

@@ -53,8 +53,16 @@ pub fn is_part_of_name(before: &str, after: &str) -> bool {
     is_version(after) && name.starts_with(BEGINNING)
 }
 
+/// The options that a program needs if the user gives none.
+///
+/// # Errors
+/// Its side file cannot be read.
+pub fn arguments(name: &str) -> Result<Vec<String>, SpecError> {
+    Ok(settings::of_today(name)?.map(|settings| settings.arguments).unwrap_or_default())
+}
+
 /// What a program's command means in the simulator: the file of a scheduler of today without
-/// options; `None` where there is none, or it is not here.
+/// options of the user's; `None` where there is none, or it is not here.
 ///
 /// # Errors
 /// Its source cannot be read, or the side file does not fit it.
@@ -62,8 +70,11 @@ pub fn in_simulator(
     command: &[String],
     host: &Host,
 ) -> Result<Option<Box<SchedulerChoice>>, SpecError> {
-    let [program] = command else { return Ok(None) };
+    let Some((program, options)) = command.split_first() else { return Ok(None) };
     let Some((name, version)) = named(program) else { return Ok(None) };
+    if options != arguments(name)? {
+        return Ok(None);
+    }
     let Some(kept) = (host.kept)(name, version) else { return Ok(None) };
     let Some(source) = &kept.source else { return Ok(None) };
     let fail = |why: String| SpecError::new(program, why);

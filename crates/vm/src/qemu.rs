@@ -183,7 +183,7 @@ fn spawn(program: &Path, arguments: &[String], inherited: &[RawFd]) -> Result<Ch
             Ok(())
         });
     }
-    command.spawn().with_context(|| format!("starting `{}`", program.display()))
+    process::spawn(&mut command).with_context(|| format!("starting `{}`", program.display()))
 }
 
 fn read_frames(stream: impl Read, sender: &Sender<Output>) {

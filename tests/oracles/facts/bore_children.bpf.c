@@ -8,7 +8,7 @@
 s32 BPF_STRUCT_OPS(bore_children_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	struct task_struct *forker = bpf_get_current_task_btf();
-	s32 err = task_fork_bore(p, args->fork);
+	s32 err = task_fork_bore(p, args);
 	struct burst *burst = burst_of(p), *above = burst_of(forker);
 
 	if (!burst || !above || !args->fork)

@@ -50,6 +50,12 @@ static __always_inline bool fairground_move_to_local(u64 dsq_id, u64 enq_flags)
 	scx_bpf_dsq_move_set_slice(it, slice)
 #define __COMPAT_scx_bpf_dispatch_from_dsq_set_vtime(it, vtime)				\
 	scx_bpf_dsq_move_set_vtime(it, vtime)
+#ifndef __COMPAT_scx_bpf_task_cgroup
+#define __COMPAT_scx_bpf_task_cgroup(p) scx_bpf_task_cgroup(p)
+#endif
+#ifndef __COMPAT_scx_bpf_now
+#define __COMPAT_scx_bpf_now() scx_bpf_now()
+#endif
 #ifndef __COMPAT_SCX_KICK_IDLE
 #define __COMPAT_SCX_KICK_IDLE SCX_KICK_IDLE
 #endif

@@ -7,10 +7,13 @@ use std::collections::BTreeMap;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{MemberAttr, Struct, Var};
 use libbpf_rs::{AsRawLibbpf, ObjectBuilder, OpenObject};
-use model::{Member, ValueType};
+use model::knob::PROGRAMS;
+use model::{KnobValue, Knobs, Member, ValueType};
 use object::{Object, ObjectSection, ObjectSymbol};
 use serde::{Deserialize, Serialize};
 
+use super::interface::{KFUNCS, Support};
+use super::null_reads;
 use super::programs::{self, Tracer};
 use super::special;
 use crate::clang;
@@ -84,23 +87,56 @@ pub struct Facts {
     /// The members of `struct sched_ext_ops` that user space can set.
     pub ops_members: Vec<Member>,
     pub callables: Vec<Callable>,
-    /// The kfuncs without effect that it calls.
+    /// The kfuncs without effect that it calls, and those of older kernels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
+    /// The lines that may read through a null pointer, see [`null_reads`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub null_reads: Vec<null_reads::Line>,
     /// An instruction whose result depends on the host, see [`host_instruction`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_instruction: Option<HostInstruction>,
 }
 
 impl Facts {
-    /// What to say of the programs that are left out.
-    pub fn note(&self) -> Option<String> {
-        (!self.left_out.is_empty()).then(|| {
+    /// The map through which a scheduler's user space, which the simulator lacks, decides.
+    pub fn decided_elsewhere(&self) -> Option<&str> {
+        const USER_RINGBUF: u32 = 31;
+        let map = self.maps.iter().find(|map| map.kind == USER_RINGBUF)?;
+        Some(&map.name)
+    }
+
+    /// What to say of the programs that are left out, and of kfuncs that the newest kernel lacks.
+    pub fn note(&self, knobs: &Knobs) -> Option<String> {
+        let switch = |name: &str| knobs.get(&format!("{PROGRAMS}{name}"));
+        let is_off = |one: &&String| {
+            let name = one.split(' ').next().unwrap_or_default();
+            switch(name) == Some(&KnobValue::Bool(false))
+        };
+        let mut left_out: Vec<&str> =
+            self.left_out.iter().filter(|one| !is_off(one)).map(String::as_str).collect();
+        let runs = |name: &str| self.tracers.iter().any(|(_, tracer)| tracer.name == name);
+        left_out.extend(knobs.iter().filter_map(|(knob, value)| {
+            let name = knob.strip_prefix(PROGRAMS)?;
+            (*value == KnobValue::Bool(true) && !runs(name)).then_some(name)
+        }));
+        let left_out = (!left_out.is_empty()).then(|| {
             format!(
                 "the simulator has no events for {}, and leaves them out; on a kernel they run",
-                self.left_out.join(", ")
+                left_out.join(", ")
             )
-        })
+        });
+        let gone = KFUNCS.iter().filter(|(name, _)| self.calls.iter().any(|call| call == name));
+        let gone = gone.filter_map(|(name, support)| match support {
+            Support::Gone(instead) => Some(format!(
+                "it calls {name}(), which Linux 7.3 has no more: that kernel refuses it (kfunc \
+                 '{name}' is referenced but wasn't resolved); use {instead}, or ask with \
+                 bpf_ksym_exists() first"
+            )),
+            _ => None,
+        });
+        let all: Vec<String> = left_out.into_iter().chain(gone).collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 }
 
@@ -147,6 +183,7 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
             .collect(),
         left_out,
         calls: Vec::new(),
+        null_reads: null_reads::null_reads(twin),
         host_instruction: None,
     };
     if found.ops.is_empty() {
@@ -164,6 +201,15 @@ fn no_table(btf: &Btf, globals: &[Global]) -> String {
         ),
         None => "no struct sched_ext_ops: define one with SCX_OPS_DEFINE".into(),
     }
+}
+
+/// A variable in a section of code, which [`host_instruction`] would not be asked about.
+pub fn data_in_code(native: &[u8]) -> Option<String> {
+    let file = object::File::parse(native).ok()?;
+    let is_code =
+        |index| file.section_by_index(index).is_ok_and(|of| of.kind() == object::SectionKind::Text);
+    let mut data = file.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Data);
+    data.find(|symbol| symbol.section_index().is_some_and(is_code))?.name().ok().map(str::to_owned)
 }
 
 /// Looks for the processor's random numbers and its own number in an object's code: `0f c7` and a

@@ -36,6 +36,28 @@ pub const NATIVE_FLAGS: &[&str] = &[
 /// their frame. Trampolines have no frame of their own, by the same optimisation.
 pub const SCHEDULER_FLAGS: &[&str] = &["-fno-optimize-sibling-calls"];
 
+/// Additional flags where callbacks interleave: see `interleaved.inc.c`. A read is reported
+/// although a write of the same place follows.
+pub const INTERLEAVED_FLAGS: &[&str] = &[
+    "-DFAIRGROUND_RACES",
+    "-fsanitize=thread",
+    "-mllvm",
+    "-tsan-instrument-func-entry-exit=0",
+    "-mllvm",
+    "-tsan-instrument-memintrinsics=0",
+    "-mllvm",
+    "-tsan-instrument-read-before-write=1",
+];
+
+/// How a scheduler is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Each callback runs from its beginning to its end.
+    Usual,
+    /// Callbacks of several CPUs interleave.
+    Interleaved,
+}
+
 /// `-z defs` turns functions that the model lacks into errors, after `--gc-sections` has removed
 /// unused code: headers define functions that a scheduler does not call. `-Bsymbolic` makes calls
 /// inside the object direct.
@@ -61,21 +83,41 @@ pub fn object(
     clang: &Path,
     headers: &Path,
     units: &[Text],
+    form: Form,
 ) -> Result<(Vec<u8>, Vec<PathBuf>), Complaint> {
     let scratch = scratch()?;
     let (mut parts, mut read) = (Vec::new(), Vec::new());
+    let more = if form == Form::Interleaved { INTERLEAVED_FLAGS } else { &[] };
+    let flags = [SCHEDULER_FLAGS, more].concat();
     for (number, source) in units.iter().enumerate() {
         let part = scratch.path().join(format!("scheduler{number}.o"));
-        read.extend(compile(clang, headers, source, SCHEDULER_FLAGS, &part)?);
-        prepare(&part)?;
+        read.extend(compile(clang, headers, source, &flags, &part)?);
+        prepare(&part, true)?;
         parts.push(part);
     }
-    let whole = scratch.path().join("scheduler.so");
+    let linked = link(clang, headers, units, form, &parts, scratch.path());
+    // What only an optional program needs, and the model lacks, is no reason to refuse the others.
+    let object = linked.or_else(|_| {
+        parts.iter().try_for_each(|part| prepare(part, false))?;
+        link(clang, headers, units, form, &parts, scratch.path())
+    })?;
+    Ok((object, read))
+}
+
+fn link(
+    clang: &Path,
+    headers: &Path,
+    units: &[Text],
+    form: Form,
+    parts: &[PathBuf],
+    scratch: &Path,
+) -> Result<Vec<u8>, Complaint> {
+    let whole = scratch.join("scheduler.so");
     let mut link = Command::new(clang);
-    let trampolines = absolute(&trampolines(headers));
-    link.arg("--no-default-config").args(LINK_FLAGS).arg(&whole).args(&parts).arg(&trampolines);
-    link.args(absent_options(&parts, &trampolines)?);
-    let reach = guarded::reach(clang, &[&absolute(headers)], scratch.path());
+    let trampolines = absolute(&trampolines(headers, form));
+    link.arg("--no-default-config").args(LINK_FLAGS).arg(&whole).args(parts).arg(&trampolines);
+    link.args(absent_options(parts, &trampolines)?);
+    let reach = guarded::reach(clang, &[&absolute(headers)], scratch);
     let output =
         guarded::run(link, "", &reach).map_err(|error| Complaint::not_run(clang, &error))?;
     if let Some(why) = guarded::stopped_by(&output) {
@@ -84,9 +126,7 @@ pub fn object(
     if !output.status.success() {
         return Err(link_complaint(&String::from_utf8_lossy(&output.stderr), units));
     }
-    let object =
-        std::fs::read(&whole).map_err(|error| said(format!("the linked object is gone: {error}")));
-    Ok((object?, read))
+    std::fs::read(&whole).map_err(|error| said(format!("the linked object is gone: {error}")))
 }
 
 /// Gives the kernel's options that the model's kernel lacks to the linker, as zeros.
@@ -105,16 +145,17 @@ fn absent_options(parts: &[PathBuf], trampolines: &Path) -> Result<Vec<String>, 
 const ABSENT: &str = "fairground_absent_option";
 
 /// See [`super::part`].
-fn prepare(part: &Path) -> Result<(), Complaint> {
+fn prepare(part: &Path, with_optional: bool) -> Result<(), Complaint> {
     let gone = |error| said(format!("the compiled object is gone: {error}"));
     let mut bytes = std::fs::read(part).map_err(gone)?;
-    super::part::prepare(&mut bytes);
+    super::part::prepare(&mut bytes, with_optional);
     std::fs::write(part, bytes).map_err(gone)
 }
 
 /// The path of the trampolines' object below the headers.
-pub fn trampolines(headers: &Path) -> PathBuf {
-    headers.join("native/fairground/kfuncs.o")
+pub fn trampolines(headers: &Path, form: Form) -> PathBuf {
+    let name = if form == Form::Interleaved { "interleaved.o" } else { "kfuncs.o" };
+    headers.join("native/fairground").join(name)
 }
 
 /// Compiles one text to a relocatable object. Says which files were read.

@@ -9,8 +9,10 @@
 //! What is not here: running the object. See the `sim` crate.
 
 mod facts;
+pub(crate) mod flavors;
 pub mod interface;
 pub(crate) mod make;
+mod null_reads;
 mod part;
 mod programs;
 mod special;
@@ -26,6 +28,7 @@ use crate::object::OBJECTS_VARIABLE;
 use crate::{CompileError, Compiled, For, Job, Source, complaint};
 
 pub use facts::{Callable, Facts, HostInstruction, Map, SymbolRange, Variable};
+pub use make::Form;
 pub use programs::{EVENTS, Tracer};
 
 /// A scheduler that the simulator can load.
@@ -47,21 +50,36 @@ pub struct Native {
 /// There is no clang, clang refuses the source, or the source uses a kfunc, a helper, a field or a
 /// kind of program that the model lacks (the message names it, with file and line).
 pub fn native(source: &Source) -> Result<Native, CompileError> {
-    if let Some((object, facts)) = find_stored(&source.sha256) {
+    native_as(source, Form::Usual)
+}
+
+/// The same in one of its forms.
+///
+/// # Errors
+/// As [`native`].
+pub fn native_as(source: &Source, form: Form) -> Result<Native, CompileError> {
+    let key = key(&source.sha256, form);
+    if let Some((object, facts)) = find_stored(&key) {
         return Ok(named(source, object, facts));
     }
     let twin = crate::compile(source)?;
-    let (object, facts) = fresh(source, &twin)?;
+    let (object, facts) = fresh(source, &twin, form)?;
     // Without a writable cache, compiling is only repeated.
-    let _ = keep(&crate::object::cache(), &source.sha256, &object, &facts);
+    let _ = keep(&crate::object::cache(), &key, &object, &facts);
     Ok(named(source, object, facts))
+}
+
+/// What an object is kept under.
+pub fn key(sha256: &str, form: Form) -> String {
+    let ending = if form == Form::Interleaved { "-interleaved" } else { "" };
+    format!("{sha256}{ending}")
 }
 
 fn named(source: &Source, object: Vec<u8>, facts: Facts) -> Native {
     Native { name: source.name.clone(), sha256: source.sha256.clone(), object, facts }
 }
 
-fn fresh(source: &Source, twin: &Compiled) -> Result<(Vec<u8>, Facts), CompileError> {
+fn fresh(source: &Source, twin: &Compiled, form: Form) -> Result<(Vec<u8>, Facts), CompileError> {
     let job = Job::new(source, For::Simulator)?;
     let units = job.units();
     let complain = |complaint: complaint::Complaint| {
@@ -73,27 +91,31 @@ fn fresh(source: &Source, twin: &Compiled) -> Result<(Vec<u8>, Facts), CompileEr
         let message = format!("not for the simulator: {}", error.message);
         CompileError { message, unsupported: true, ..error }
     };
-    let (object, read) = make::object(&job.clang, &job.headers, &units).map_err(complain)?;
+    let (object, read) = make::object(&job.clang, &job.headers, &units, form).map_err(complain)?;
     job.check_read(&read)?;
     let said = |message| complain(complaint::Complaint { message, ..Default::default() });
+    if let Some(name) = facts::data_in_code(&object) {
+        return Err(said(format!("{name} is data in a section of code; leave its section out")));
+    }
     let mut facts = facts::facts(&twin.object, &object).map_err(said)?;
-    facts.calls = calls_without_effect(&object);
+    facts.calls = noted_calls(&object);
     if units.iter().any(|unit| unit.may_assemble) && cfg!(target_arch = "x86_64") {
         facts.host_instruction = facts::host_instruction(&object);
     }
     Ok((object, facts))
 }
 
-/// The linker leaves out what nobody calls.
-fn calls_without_effect(object: &[u8]) -> Vec<String> {
+/// The kfuncs that there is something to say of; the linker leaves out what nobody calls.
+fn noted_calls(object: &[u8]) -> Vec<String> {
     let Ok(file) = object::File::parse(object) else { return Vec::new() };
     let code = file.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Text);
     let names = code.filter_map(|symbol| symbol.name().ok()).map(make::kernel_name);
-    let has_none = |name: &&str| {
+    let is_noted = |name: &&str| {
+        use interface::Support::{Gone, Harmless};
         let known = interface::KFUNCS.iter().find(|kfunc| kfunc.0 == *name);
-        known.is_some_and(|kfunc| matches!(kfunc.1, interface::Support::Harmless(_)))
+        known.is_some_and(|kfunc| matches!(kfunc.1, Harmless(_) | Gone(_)))
     };
-    names.filter(has_none).map(str::to_owned).collect()
+    names.filter(is_noted).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

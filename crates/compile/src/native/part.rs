@@ -41,8 +41,8 @@ pub fn options(object: &[u8], wanted: impl Fn(bool) -> bool) -> BTreeSet<String>
 }
 
 /// Prepares a relocatable object in place; one that is none stays as it is, for the linker.
-pub fn prepare(part: &mut [u8]) {
-    for (at, byte) in changes(part).unwrap_or_default() {
+pub fn prepare(part: &mut [u8], with_optional: bool) {
+    for (at, byte) in changes(part, with_optional).unwrap_or_default() {
         if let Some(place) = part.get_mut(at) {
             *place = byte;
         }
@@ -50,7 +50,7 @@ pub fn prepare(part: &mut [u8]) {
 }
 
 /// Offsets in the file, and the bytes to put there.
-fn changes(part: &[u8]) -> object::Result<Vec<(usize, u8)>> {
+fn changes(part: &[u8], with_optional: bool) -> object::Result<Vec<(usize, u8)>> {
     let header = FileHeader64::<LE>::parse(part)?;
     let sections = header.sections(LE, part)?;
     let symbols = sections.symbols(LE, part, elf::SHT_SYMTAB)?;
@@ -83,7 +83,7 @@ fn changes(part: &[u8]) -> object::Result<Vec<(usize, u8)>> {
         let flags = section.sh_flags(LE);
         let is_code = flags & u64::from(elf::SHF_EXECINSTR) != 0;
         let name = String::from_utf8_lossy(sections.section_name(LE, section)?).into_owned();
-        if is_code && flags & RETAIN != 0 && !programs::is_started(&name) {
+        if is_code && flags & RETAIN != 0 && !programs::is_started(&name, with_optional) {
             let at = table + index * usize::from(header.e_shentsize(LE)) + FLAGS_AT;
             let bytes = (flags & !RETAIN).to_le_bytes();
             changes.extend(bytes.into_iter().enumerate().map(|(i, byte)| (at + i, byte)));

@@ -19,17 +19,13 @@ pub enum Kind<'a> {
     Call,
     /// One of [`EVENTS`] calls it, with the arguments of the tracepoint.
     Event(&'a str),
-    /// No user space loads it by itself.
-    Optional,
     /// A kernel would call it, and the simulator has no such event.
     Foreign,
 }
 
 /// The kind of the programs of a section, which libbpf would load them by.
 pub fn kind(section: &str) -> Kind<'_> {
-    if section.starts_with('?') {
-        return Kind::Optional;
-    }
+    let section = section.strip_prefix('?').unwrap_or(section);
     let (kind, rest) = section.split_once('/').unwrap_or((section, ""));
     match kind {
         "struct_ops" | "struct_ops.s" => Kind::Callback,
@@ -39,9 +35,19 @@ pub fn kind(section: &str) -> Kind<'_> {
     }
 }
 
-/// Whether the programs of a section are ever started.
-pub fn is_started(section: &str) -> bool {
-    !matches!(kind(section), Kind::Optional | Kind::Foreign)
+/// Whether libbpf loads the programs of a section only if user space asks for them.
+pub fn is_optional(section: &str) -> bool {
+    section.starts_with('?')
+}
+
+/// Whether the programs of a section are ever started. An optional callback is kept by the table
+/// that has it.
+pub fn is_started(section: &str, with_optional: bool) -> bool {
+    match kind(section) {
+        Kind::Foreign => false,
+        Kind::Event(_) => with_optional || !is_optional(section),
+        Kind::Callback | Kind::Call => !is_optional(section),
+    }
 }
 
 /// A program that an event calls.
@@ -52,23 +58,26 @@ pub struct Tracer {
     pub event: String,
     /// Whether it takes the event's arguments as they are (`BPF_PROG`), and not a pointer to them.
     pub plain: bool,
+    /// Whether it runs only if user space asks for it.
+    #[serde(default)]
+    pub is_optional: bool,
 }
 
 /// The programs of an object that events call, and those that are left out, as `name (section)`.
 pub fn besides_callbacks(open: &OpenObject, btf: &Btf) -> (Vec<Tracer>, Vec<String>) {
     let (mut tracers, mut left_out) = (Vec::new(), Vec::new());
     for program in open.progs() {
-        if !program.autoload() {
-            continue;
-        }
         let section = program.section().to_string_lossy().into_owned();
         let name = program.name().to_string_lossy().into_owned();
         match kind(&section) {
             Kind::Event(event) => {
                 let (event, plain) = (event.to_owned(), takes_arguments(btf, &name));
-                tracers.push(Tracer { name, event, plain });
+                let is_optional = !program.autoload();
+                tracers.push(Tracer { name, event, plain, is_optional });
             }
-            Kind::Foreign if name != HEADERS_PROBE => left_out.push(format!("{name} ({section})")),
+            Kind::Foreign if program.autoload() && name != HEADERS_PROBE => {
+                left_out.push(format!("{name} ({section})"))
+            }
             _ => {}
         }
     }
@@ -99,9 +108,11 @@ mod tests {
         assert_eq!(kind("struct_ops.s/mine_init"), Kind::Callback);
         assert_eq!(kind("syscall"), Kind::Call);
         assert_eq!(kind("tp_btf/sched_switch"), Kind::Event("sched_switch"));
-        assert_eq!(kind("?tp_btf/sched_switch"), Kind::Optional);
         assert_eq!(kind("tp_btf/irq_handler_entry"), Kind::Foreign);
         assert_eq!(kind("tracepoint/sched/sched_switch"), Kind::Foreign);
-        assert!(is_started("syscall") && !is_started("kprobe/nvidia_open"));
+        assert!(is_started("syscall", false) && !is_started("kprobe/nvidia_open", true));
+        let optional = "?tp_btf/sched_switch";
+        assert!(is_started(optional, true) && !is_started(optional, false));
+        assert!(!is_started("?struct_ops/mine_running", true));
     }
 }

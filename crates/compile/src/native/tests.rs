@@ -108,7 +108,11 @@ fn programs_without_an_event_in_the_simulator_are_left_out() {
         void BPF_STRUCT_OPS(traces_enqueue, struct task_struct *p, u64 flags) { }";
     let facts = check("traces", body).unwrap_or_else(|error| panic!("{error}")).facts;
     assert_eq!(facts.left_out, ["left (tp_btf/irq_handler_entry)"]);
-    assert!(facts.note().is_some_and(|note| note.contains("no events for left (tp_btf/irq")));
+    assert!(
+        facts
+            .note(&model::Knobs::new())
+            .is_some_and(|note| note.contains("no events for left (tp_btf/irq"))
+    );
     let mut kept: Vec<_> =
         facts.tracers.iter().map(|(_, one)| (&one.name[..], one.plain)).collect();
     kept.sort();
@@ -161,4 +165,19 @@ fn an_address_has_a_line() {
     // The function's opening brace, which is below its name.
     let mut before = source.text.lines().take(line.line as usize).skip(line.line as usize - 2);
     assert!(before.any(|text| text.contains("fifo_enqueue")), "{line:?}");
+}
+
+#[test]
+fn reads_through_the_kernel_s_own_pointers_may_meet_null() {
+    let body = "u64 sum;\n\
+        void BPF_STRUCT_OPS(reads_enqueue, struct task_struct *p, u64 flags) {\n\
+        struct scx_dispatch_q *dsq = p->scx.dsq;\n\
+        sum += dsq->id;\n\
+        struct task_struct *q = bpf_task_from_pid(1);\n\
+        sum += q->pid;\n\
+        sum += p->real_parent->pid; }";
+    let facts = check("reads", body).unwrap_or_else(|error| panic!("{error}")).facts;
+    let lines: Vec<u32> = facts.null_reads.iter().map(|(_, line)| *line).collect();
+    assert_eq!(lines, [6, 9]);
+    assert!(facts.null_reads.iter().all(|(file, _)| file == "reads.bpf.c"));
 }

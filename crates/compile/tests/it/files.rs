@@ -324,3 +324,50 @@ fn licences_that_no_kernel_loads_are_refused_by_line() {
     let error = compile("").expect_err("none");
     assert!(error.message.starts_with("x has no licence") && error.line.is_none(), "{error}");
 }
+
+/// Why the files below a folder are no scheduler.
+fn not_found(folder: &Path, file: &str) -> String {
+    compile::resolve(file, folder).expect_err("it must be refused").message
+}
+
+#[test]
+fn sources_are_c_files_wherever_links_and_build_scripts_lead() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let place = |name: &str| folder.path().join(name);
+    fs::create_dir_all(place("scx_x/src/bpf")).expect("a folder");
+    fs::write(place("key"), "KEY\n").expect("a file");
+    fs::write(place("scx_x/src/bpf/main.bpf.c"), "SCX_OPS_DEFINE(x);\n").expect("a file");
+    let build = "enable_skel(\"src/bpf/main.bpf.c\") add_source(\"../key\")";
+    fs::write(place("scx_x/build.rs"), build).expect("a file");
+    std::os::unix::fs::symlink(place("key"), place("link.bpf.c")).expect("a link");
+    for file in ["./scx_x", "./link.bpf.c"] {
+        let why = not_found(folder.path(), file);
+        assert!(why.ends_with("key has no name of a C file"), "{file}: {why}");
+    }
+    fs::write(place("own.h"), "").expect("a file");
+    fs::write(place("scx_x/in.h"), "").expect("a file");
+    std::os::unix::fs::symlink(place("own.h"), place("scx_x/out.h")).expect("a link");
+    fs::write(place("scx_x/y.bpf.c"), "#include \"in.h\"\n#include \"out.h\"\n").expect("a file");
+    let source = compile::resolve("./scx_x/y.bpf.c", folder.path()).expect("a scheduler");
+    assert_eq!(source.outside(), ["out.h"]);
+}
+
+#[test]
+fn all_files_of_a_scheduler_have_a_limit_together() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let place = |name: &str| folder.path().join(name);
+    fs::create_dir(place("x")).expect("a folder");
+    fs::write(place("x/main.bpf.c"), "SCX_OPS_DEFINE(x);\n").expect("a file");
+    fs::write(place("large.c"), " ".repeat(4 << 20)).expect("a file");
+    for number in 0..20 {
+        let link = place(&format!("x/{number}.bpf.c"));
+        std::os::unix::fs::symlink(place("large.c"), link).expect("a link");
+    }
+    assert_eq!(not_found(folder.path(), "./x"), "its other files have more than 64 MiB");
+    for number in 0..2_100 {
+        let text = format!("#include \"{}.h\"\n", number + 1);
+        fs::write(place(&format!("{number}.h")), text).expect("a file");
+    }
+    fs::write(place("deep.bpf.c"), "#include \"0.h\"\n").expect("a file");
+    assert_eq!(not_found(folder.path(), "./deep.bpf.c"), "its other files have more than 64 MiB");
+}

@@ -3,4 +3,5 @@
 
 mod builtin;
 mod files;
+mod forked;
 mod sealed;

@@ -209,4 +209,12 @@ fn random_numbers_of_the_processor_are_found() {
                    static int draw(void) { return 1; }\n#endif";
     let native = compiled(builtin, "if (draw()) scx_bpf_error(\"x\");").expect("it compiles");
     assert!(native.facts.host_instruction.is_some());
+    for section in [".text.draw", ".text", ".text.q,\\\"ax\\\",@progbits#"] {
+        let lines = format!(
+            "#ifdef __x86_64__\nSEC(\"{section}\") const unsigned char draw[] = {{0x0f, 0xc7, 0xf0, \
+             0xc3}};\n#define DRAW ((int (*)(void))(void *)draw)()\n#else\n#define DRAW 1\n#endif"
+        );
+        let said = refusal(&lines, "if (DRAW) scx_bpf_error(\"x\");");
+        assert!(said.contains("draw is data in a section of code"), "{section}: {said}");
+    }
 }

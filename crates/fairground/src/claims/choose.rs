@@ -10,7 +10,7 @@ use model::{Backend, Claim, Expectation, Record, Seed};
 use report::replication::{Judged, Tested};
 use spec::assets::{self, Kind};
 use spec::{Overrides, near};
-use stats::decide::replication::{Finding, Reproduction, beside, judge, of_test};
+use stats::decide::replication::{Finding, Reproduction, judge, of_test};
 
 use super::definition;
 use crate::command_line::quoted;
@@ -28,14 +28,8 @@ pub struct Wanted {
     #[arg(value_name = "BACKEND", value_delimiter = ',')]
     on: Vec<Backend>,
     /// Use only the simulator, and no more blocks than an interval needs: minutes
-    #[arg(long, conflicts_with_all = ["on", "full"])]
+    #[arg(long, conflicts_with = "on")]
     pub quick: bool,
-    /// Also run tests in the published size: hours
-    #[arg(long)]
-    full: bool,
-    /// Run only tests of originals, on kernels that `kernel build` has made
-    #[arg(long, conflicts_with = "quick")]
-    originals: bool,
 }
 
 /// A claim, and the decision for each of its tests.
@@ -83,16 +77,8 @@ pub fn claims(wanted: &Wanted) -> Result<Vec<Chosen>> {
     for (name, tests) in names {
         let claim = definition::read(&name)?;
         refuse_unknown(&name, &claim, &tests)?;
-        if !wanted.originals || claim.tests.iter().any(|test| test.originals) {
-            let tests = claim.tests.iter().map(|test| wanted.choice(&name, test, &tests)).collect();
-            chosen.push(Chosen { name, claim, tests });
-        }
-    }
-    if chosen.is_empty() {
-        return Err(bad_input(
-            "no claim is chosen; `fairground list claims` shows them, and a file works too: \
-             fairground replicate ./mine.toml",
-        ));
+        let tests = claim.tests.iter().map(|test| wanted.choice(&name, test, &tests)).collect();
+        chosen.push(Chosen { name, claim, tests });
     }
     chosen.sort_by(|one, other| one.claim.source.cmp(&other.claim.source));
     Ok(chosen)
@@ -123,9 +109,6 @@ pub fn command(name: &str, test: &Test) -> String {
 impl Wanted {
     fn choice(&self, name: &str, test: &Test, named: &BTreeSet<&str>) -> Choice {
         let leave = |why: &str| Choice::Leave(why.into(), Some(command(name, test)));
-        if self.originals && !test.originals {
-            return Choice::Unwanted("only originals were asked for".into());
-        }
         let Some(experiment) = &test.experiment else {
             let why = test.not_testable.clone().unwrap_or_default();
             return Choice::Leave(why, test.command.clone());
@@ -140,7 +123,7 @@ impl Wanted {
         if self.quick && !test.on.is_model() {
             return leave("--quick asks the simulator only");
         }
-        if test.full && !self.full && !is_named {
+        if test.full && !is_named {
             return leave("the published size takes long, and runs only when it is asked for");
         }
         let experiment = TestedExperiment { on: test.on, name: experiment.clone() };
@@ -218,7 +201,6 @@ fn tested(name: &str, test: &Test, choice: Choice, answers: &Answers) -> Tested 
         verdict: Reproduction::Untested,
         expect: Vec::new(),
         because: Vec::new(),
-        beside: Vec::new(),
         why: test.not_testable.clone(),
         command: None,
         is_unwanted: matches!(choice, Choice::Unwanted(_)),
@@ -242,7 +224,6 @@ fn tested(name: &str, test: &Test, choice: Choice, answers: &Answers) -> Tested 
     };
     tested.expect = judged(&test.expect);
     tested.because = judged(&test.because);
-    tested.beside = test.beside.iter().map(|row| beside(row, test.on, records)).collect();
     tested.verdict = of_test(&tested.expect);
     if tested.verdict == Reproduction::Untested && !records.is_empty() {
         // This machine cannot run it; another one may.

@@ -54,7 +54,7 @@ fn check_test(test: &mut Test, path: &str, places: &Places, base: &Path) -> Resu
             return error("expect", "expectations of a test that cannot run", hint);
         }
         (None, Some(_)) => return Ok(()),
-        (Some(_), _) if test.expect.is_empty() && test.beside.is_empty() => {
+        (Some(_), _) if test.expect.is_empty() => {
             return error("experiment", "the test expects nothing", "add a [[test.expect]]");
         }
         (Some(name), _) => name,
@@ -65,12 +65,6 @@ fn check_test(test: &mut Test, path: &str, places: &Places, base: &Path) -> Resu
     let experiment = experiment_on(&name, test.on)?;
     test.experiment = Some(name);
     let asked = ExperimentView { experiment: &experiment, on: test.on, places };
-    for (index, row) in test.beside.iter_mut().enumerate() {
-        let at = |field: &str| format!("{path}.beside[{index}].{field}");
-        row.measure = asked.measure(&row.measure, &at("measure"))?.to_string();
-        row.cell = Some(asked.cell(row.cell.as_deref(), &at("cell"))?.cell());
-        row.machine = Some(asked.machine(row.machine.as_deref(), &at("machine"))?.name.clone());
-    }
     for (index, expectation) in test.expect.iter_mut().enumerate() {
         asked.complete(expectation, &at(&format!("expect[{index}]")))?;
     }

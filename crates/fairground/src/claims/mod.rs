@@ -11,7 +11,6 @@
 pub mod choose;
 mod definition;
 #[cfg(test)]
-#[rustfmt::skip]
 mod tests;
 
 pub use definition::read;

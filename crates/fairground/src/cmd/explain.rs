@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground explain`: why tasks waited, in a traced trial of a store or in one that runs now.
+//! `fairground explain`: why tasks waited, in a traced trial of a store, in one that runs now, or
+//! in a trace of a real machine.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use model::{Backend, Outcome, Record, Seed};
+use recording::as_trace::as_trace;
 use serde_json::json;
-use stats::explain::explain;
+use stats::explain::{self, Chosen, Explanation, Interrupt, explain};
 use store::{Filter, Store};
 
+use crate::cmd::import::trace;
 use crate::execution::{self, Settings};
 use crate::exit::{self, bad_input};
 use crate::measure::prerequisites;
@@ -23,12 +27,15 @@ const LISTED: usize = 10;
 /// How many lines of a dump, and of what a scheduler printed, are shown.
 const SHOWN: usize = 20;
 
-/// How many of each group's longest waits are shown.
+/// How many of each group's longest waits are shown, and of all tasks of a machine.
 const WAITS: usize = 3;
+const WAITS_OF_ALL: usize = 5;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The trial's identity, or its beginning; without one, --scheduler and --workload run one now
+    /// A trial's identity, or its beginning; or the file of a trace, which `record --trace`,
+    /// trace-cmd, perf or Perfetto wrote; without one, --scheduler and --workload run a trial now
+    #[arg(value_name = "TRIAL|FILE")]
     #[arg(conflicts_with_all = ["scheduler", "workload", "machine", "on", "seed"])]
     trial: Option<String>,
     /// The store
@@ -50,12 +57,56 @@ pub struct Args {
     /// The only source of randomness [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Only waits at about this time since the start: 12.3s, 450ms
+    #[arg(long, value_name = "TIME", value_parser = crate::times::moment)]
+    at: Option<Duration>,
+    /// Only waits of this task: a name, a thread's number, or a group
+    #[arg(long, value_name = "NAME")]
+    task: Option<String>,
+    /// How many waits, the longest of all [default: 3 of each group, of a file 5 of all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    worst: Option<u32>,
     /// How to print it: table or json
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     format: Format,
 }
 
+impl Args {
+    fn chosen(&self, worst: Option<usize>) -> Chosen {
+        Chosen {
+            of_each: WAITS,
+            worst: self.worst.map(|worst| worst as usize).or(worst),
+            task: self.task.clone(),
+            at_ns: self.at.map(|at| at.as_nanos() as u64),
+        }
+    }
+
+    /// Refuses what no task waited for.
+    fn check(&self, explanation: &Explanation) -> Result<()> {
+        if let Some(at) = self.at.filter(|at| at.as_nanos() > explanation.end_ns.into()) {
+            let (at, end) = (at.as_secs_f64(), explanation.end_ns as f64 / 1e9);
+            return Err(bad_input(format!("--at {at:.3}s: it ends after {end:.3} s")));
+        }
+        match &self.task {
+            Some(task) if explanation.waits.is_empty() && explanation.held.is_empty() => {
+                let mut by_wait: Vec<_> = explanation.tasks.iter().collect();
+                by_wait.sort_by_key(|task| std::cmp::Reverse(task.waiting_ns));
+                let names: Vec<&str> =
+                    by_wait.iter().take(LISTED).map(|task| task.name.as_str()).collect();
+                let longest = names.join(", ");
+                Err(bad_input(format!(
+                    "--task {task}: none of that name waited then; these waited longest: {longest}"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 pub fn run(args: Args) -> Result<ExitCode> {
+    if let Some(file) = args.trial.as_ref().map(Path::new).filter(|file| file.is_file()) {
+        return explain_file(&args, file);
+    }
     let record = match (&args.scheduler, &args.workload) {
         (Some(scheduler), Some(workload)) => match run_now(&args, scheduler, workload)? {
             Some(record) => record,
@@ -63,8 +114,51 @@ pub fn run(args: Args) -> Result<ExitCode> {
         },
         _ => find(&args.store, args.trial.as_deref())?,
     };
-    show(&record, args.format)?;
+    show(&args, &record)?;
     Ok(exit::of_records(&[record]))
+}
+
+/// Explains a trace that somebody else, or `record`, has written.
+fn explain_file(args: &Args, file: &Path) -> Result<ExitCode> {
+    if !trace::is_trace(file) {
+        let shown = file.display();
+        return Err(bad_input(format!(
+            "{shown}: no trace of a scheduler. A workload of a recording does not say how long \
+             tasks waited: record with --trace FILE, or explain its replay with --workload \
+             ./{shown} --scheduler eevdf"
+        )));
+    }
+    let chosen = args.chosen(Some(WAITS_OF_ALL));
+    let recording = trace::read(file, chosen.at_ns)?;
+    let told = as_trace(&recording);
+    let interrupt = |(cpu, from_ns, to_ns)| Interrupt { cpu, from_ns, to_ns };
+    let about = explain::About {
+        cpus: recording.cpus,
+        end_ns: recording.length_ns,
+        affinity: told.affinity,
+        chosen,
+        interrupts: told.interrupts.into_iter().map(interrupt).collect(),
+        by_comm: true,
+        ..explain::About::default()
+    };
+    let explanation = explain::explain_trace(&told.trace, &about);
+    args.check(&explanation)?;
+    match args.format {
+        Format::Table => {
+            let title = format!("{}, {}", file.display(), recording.source);
+            output::print(&report::explain::text(&title, &explanation, output::colour()))?;
+            for sentence in &recording.untold {
+                output::tell(format_args!("it does not tell: {sentence}"));
+            }
+        }
+        Format::Json => output::print_json(&json!({
+            "file": file,
+            "source": recording.source,
+            "untold": recording.untold,
+            "explanation": explanation,
+        }))?,
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn run_now(args: &Args, scheduler: &str, workload: &str) -> Result<Option<Record>> {
@@ -95,19 +189,21 @@ fn one_trial(args: &Args, scheduler: &str, workload: &str) -> Result<PlannedExpe
     Err(bad_input(format!("--workload '{workload}': more than one cell; choose one")))
 }
 
-fn show(record: &Record, format: Format) -> Result<()> {
+fn show(args: &Args, record: &Record) -> Result<()> {
+    let format = args.format;
     if !record.outcome.is_ok() {
         output::tell(format_args!("{}: {}", record.outcome.word(), record.outcome.reason()));
     }
     if format == Format::Table {
         output::print(&left_behind(record))?;
     }
-    let Some(explanation) = explain(record, WAITS) else {
+    let Some(explanation) = explain(record, &args.chosen(None)) else {
         if record.outcome.is_ok() {
             return Err(bad_input("the trial left no events to explain"));
         }
         return Ok(());
     };
+    args.check(&explanation)?;
     let id = record.trial.id();
     let title = format!("{}, trial {id}", label(record));
     match format {

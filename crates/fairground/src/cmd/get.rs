@@ -7,13 +7,12 @@ use anyhow::Result;
 use spec::source::advice;
 use spec::{settings, today as known};
 
-use crate::build_progress;
 use crate::execution::interrupt;
 use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
 use crate::measure::at_least_one;
-use crate::output;
 use crate::today::{self, cargo_install};
+use crate::{build_progress, output};
 
 #[derive(clap::Args)]
 pub struct Args {

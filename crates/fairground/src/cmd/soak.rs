@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use model::{Backend, Record, SchedulerChoice};
+use model::{Backend, Outcome, Record, SchedulerChoice, Seed};
 use stats::view::survival;
 
 use super::measured;
@@ -17,6 +17,8 @@ use spec::Overrides;
 
 /// The experiment whose workloads are the stress.
 const EXPERIMENT: &str = "soak";
+/// The experiments of this project that are for this verb.
+const OURS: [&str; 2] = [EXPERIMENT, "soak_short"];
 
 /// The kernel that schedulers run on unless they name another, see `fairground list kernels`.
 const KERNEL: &str = "7";
@@ -27,6 +29,10 @@ pub struct Args {
     experiment: ExperimentOptions,
     #[command(flatten)]
     execution: RunOptions,
+    /// Interleave the callbacks of several CPUs at kfuncs and locks, as the seed draws, in the
+    /// simulator: finds updates of shared memory that are lost, and what becomes of them
+    #[arg(long)]
+    races: bool,
 }
 
 /// Runs the experiment under every scheduler of the project, or under those of `--scheduler`, on
@@ -37,13 +43,34 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     if schedulers.is_empty() {
         schedulers.extend(compile::builtin().into_iter().map(|source| source.name));
     }
-    let mut records = Vec::new();
-    for planned in on_all_kernels(&args.experiment)? {
+    if args.races {
+        only_simulated(&mut args.experiment.overrides)?;
+    }
+    // The simulator lacks the kernel's own scheduler, which these name for the kernels.
+    let is_ours = args.experiment.experiment.as_ref().is_some_and(|name| OURS.contains(&&name[..]));
+    let overrides = &mut args.experiment.overrides;
+    overrides.options_only = is_ours && overrides.on == [Backend::Sim];
+    let (mut records, mut again) = (Vec::new(), None);
+    for mut planned in on_all_kernels(&args.experiment)? {
+        if args.races {
+            planned.experiment.races = true;
+            planned = planned.replanned();
+            again = Some(planned.seed);
+        }
         let campaign = Campaign::with_own_rules(planned, &args.execution);
         let Some(selection) = measured(campaign)? else { return Ok(exit::interrupted()) };
         records.extend(selection.with_traces()?.records);
     }
-    show(&records)
+    show(&records, again)
+}
+
+/// Callbacks interleave in the simulator alone.
+fn only_simulated(overrides: &mut Overrides) -> Result<()> {
+    if overrides.on.iter().any(|on| *on != Backend::Sim) {
+        return Err(exit::bad_input("--races is for the simulator: leave out --on"));
+    }
+    overrides.on = vec![Backend::Sim];
+    Ok(())
 }
 
 /// The plan for the simulator and the usual kernel, and one for each other kernel.
@@ -97,19 +124,33 @@ fn judge(records: &[Record]) -> Vec<Judged<'_>> {
     records.iter().map(judged).collect()
 }
 
-fn show(records: &[Record]) -> Result<ExitCode> {
+/// `races`: the seed that has drawn how callbacks interleave.
+fn show(records: &[Record], races: Option<Seed>) -> Result<ExitCode> {
     let judged = judge(records);
     output::print(&output::table(&rows(&judged)))?;
     let mut faults = Vec::new();
     for Judged { record, faults: found, .. } in &judged {
         let label = format!("{} on {}", ui::label(&record.trial), machine(record));
-        faults.extend(found.iter().map(|fault| format!("{label}: {}", ui::first_line(fault))));
+        let told = |fault: &String| match races {
+            Some(_) => fault.replace('\n', "\n  "),
+            None => ui::first_line(fault).to_owned(),
+        };
+        faults.extend(found.iter().map(|fault| format!("{label}: {}", told(fault))));
     }
     if faults.is_empty() {
         output::print("All survived.\n")?;
         return Ok(ExitCode::SUCCESS);
     }
     output::print(&format!("\n{}\n", faults.join("\n")))?;
+    let is_unsupported = |record: &Record| matches!(record.outcome, Outcome::Unsupported { .. });
+    let has_run = judged.iter().any(|one| !one.faults.is_empty() && !is_unsupported(one.record));
+    if let Some(seed) = races.filter(|_| has_run) {
+        output::print(&format!(
+            "\nThe same again: --seed {}. Without --races each callback runs from its beginning to \
+             its end.\n",
+            seed.0
+        ))?;
+    }
     Ok(ExitCode::from(exit::MISBEHAVED))
 }
 

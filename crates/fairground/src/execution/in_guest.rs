@@ -26,6 +26,7 @@ fn answer(trial: &Trial, facts: GuestFacts) -> Record {
         in_guest: true,
         virtual_clock: trial.machine.clock == Clock::Virtual,
         calibration_rounds_per_ms: None,
+        calls: Default::default(),
         fairground: VERSION.into(),
         sources: Some(packing::GUEST_FOLDER.into()),
         ..Context::default()

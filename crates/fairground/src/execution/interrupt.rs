@@ -45,6 +45,26 @@ impl Drop for Watch {
     }
 }
 
+/// From now on the first SIGINT, SIGTERM or SIGHUP ends the program with [`EXIT_CODE`], unless
+/// somebody [looks](flag). Below `nohup`, everything stays as it is.
+pub fn end_at_first() {
+    if is_ignored(SIGHUP) {
+        return;
+    }
+    let mut flags = FLAGS.lock().unwrap_or_else(PoisonError::into_inner);
+    // Where there can be no handler, the signal ends the program as ever.
+    *flags = registered().ok();
+}
+
+fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: all zero is a valid action, which the call replaces.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut action) == 0
+            && action.sa_sigaction == libc::SIG_IGN
+    }
+}
+
 /// A flag that becomes true at the first SIGINT, SIGTERM or SIGHUP, which also ends a compiler or a
 /// download that runs; the second ends the program.
 pub fn flag() -> Result<Watch> {
@@ -61,7 +81,7 @@ pub fn flag() -> Result<Watch> {
 }
 
 fn registered() -> Result<Flags> {
-    let flags = Flags { stop: Arc::default(), at_once: Arc::default() };
+    let flags = Flags { stop: Arc::default(), at_once: Arc::new(AtomicBool::new(true)) };
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         // The order matters: at the first signal the flag is still false, so the first hook does
         // nothing.

@@ -43,6 +43,7 @@ fn context(boot_position: u32) -> Context {
         in_guest: false,
         virtual_clock: false,
         calibration_rounds_per_ms: None,
+        calls: Default::default(),
         fairground: VERSION.into(),
         sources: locations::source_trees(),
         folder: None,

@@ -4,18 +4,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result};
-use compile::native::Native;
-use compile::{Compiled, Source};
+use compile::native::{self, Form, Native};
+use compile::{CompileError, Compiled, Source};
 use model::{SchedulerChoice, Trial};
 use spec::assets::{note_outside, note_shadowed};
 use spec::contestant::OPTION;
 use spec::source::{near, quoted};
 use store::SchedulerSource;
 
+use super::interrupt;
 use super::sink::ObjectHashes;
-use crate::exit::bad_input;
+use crate::exit::{Interrupted, bad_input};
 use crate::output;
 
 /// Compiled schedulers by the SHA-256 of their source.
@@ -69,7 +71,12 @@ pub fn texts<'a>(sources: impl IntoIterator<Item = &'a Source>) -> Vec<Scheduler
 /// The scheduler uses what the simulator lacks.
 pub fn native_of<'a>(trial: &Trial, natives: &'a Natives) -> Result<Option<&'a Native>, &'a str> {
     let SchedulerChoice::File { sha256, .. } = &trial.contestant.scheduler else { return Ok(None) };
-    natives.get(sha256).map(Result::as_ref).transpose().map_err(String::as_str)
+    let native = natives.get(&native::key(sha256, form_of(trial)));
+    native.map(Result::as_ref).transpose().map_err(String::as_str)
+}
+
+fn form_of(trial: &Trial) -> Form {
+    if trial.races { Form::Interleaved } else { Form::Usual }
 }
 
 /// Everything that trials need before the first of them can start.
@@ -98,25 +105,32 @@ impl Prepared {
 /// `sources` are those that the plan was made from; a trial that came from elsewhere names its
 /// file.
 pub fn prepare(trials: &[Trial], sources: &Sources) -> Result<Prepared> {
+    let stop = interrupt::flag()?;
     let mut prepared = Prepared::default();
     for trial in trials {
         let SchedulerChoice::File { file, sha256, .. } = &trial.contestant.scheduler else {
             continue;
         };
         let simulated = trial.backend.is_model();
-        if simulated && !prepared.native.contains_key(sha256) {
-            let native = match compile::native::native(&source(file, sha256, sources)?) {
+        let key = native::key(sha256, form_of(trial));
+        if simulated && !prepared.native.contains_key(&key) {
+            let source = source(file, sha256, sources)?;
+            let native = match native::native_as(&source, form_of(trial)) {
                 Err(error) if error.unsupported => Err(format!("{error}; try it with `--on vm`")),
                 other => Ok(other?),
             };
-            if let Some(note) = native.as_ref().ok().and_then(|native| native.facts.note()) {
+            let knobs = trial.contestant.scheduler.values();
+            if let Some(note) = native.as_ref().ok().and_then(|native| native.facts.note(&knobs)) {
                 output::tell_once(&format!("{file}: {note}"));
             }
-            prepared.native.insert(sha256.clone(), native);
+            prepared.native.insert(key, native);
         }
         if !simulated && !prepared.bpf.contains_key(sha256) {
             prepared.bpf.insert(sha256.clone(), object(file, sha256, sources)?);
         }
+    }
+    if stop.load(Ordering::SeqCst) {
+        return Err(Interrupted.into());
     }
     Ok(prepared)
 }
@@ -140,7 +154,19 @@ pub fn object(file: &str, sha256: &str, sources: &Sources) -> Result<Compiled> {
     if let Some(object) = compile::find_object(sha256) {
         return Ok(object);
     }
-    Ok(compile::compile(&source(file, sha256, sources)?)?)
+    Ok(compiled(&source(file, sha256, sources)?)?)
+}
+
+/// Compiles it, or ends the program at Ctrl-C: nothing is there that could be lost.
+pub fn compiled(source: &Source) -> Result<Compiled, CompileError> {
+    let stop = interrupt::flag();
+    let compiled = compile::compile(source);
+    let is_asked = stop.is_ok_and(|stop| stop.load(Ordering::SeqCst));
+    if is_asked {
+        output::tell(format_args!("fairground: {Interrupted}"));
+        std::process::exit(interrupt::EXIT_CODE.into());
+    }
+    compiled
 }
 
 fn source(file: &str, sha256: &str, sources: &Sources) -> Result<Source> {

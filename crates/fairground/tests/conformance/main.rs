@@ -4,10 +4,11 @@
 //!
 //! Read in this order: `conformance/scenarios.toml` is what is compared, `trace.bpf.c` the
 //! scheduler that tells, `scenario.rs` the trials, `arm.rs` the arms, `sequence.rs` what of their
-//! words counts; `measures.rs` compares numbers instead. `CONFORMANCE_ONLY=fork` compares only
-//! scenarios with this word in their name.
+//! words counts; `measures.rs` and `group_shares.rs` compare numbers instead.
+//! `CONFORMANCE_ONLY=fork` compares only scenarios with this word in their name.
 
 mod arm;
+mod group_shares;
 mod measures;
 mod scenario;
 mod sequence;
@@ -52,7 +53,7 @@ fn the_simulator_calls_back_in_the_kernels_order() {
     let names: Vec<&str> = wrong.iter().map(|scenario| scenario.name.as_str()).collect();
     assert_eq!(names, Vec::<&str>::new(), "differ each time");
     if only.is_empty() {
-        publish(&kernel, &scenarios);
+        publish("order", &kernel, &published(&scenarios));
     }
 }
 
@@ -72,22 +73,42 @@ fn both_arms_measure_the_same() {
 }
 
 #[test]
+fn groups_get_the_shares_that_the_kernels_own_scheduler_gives() {
+    testing::beyond_cargo_test!("boots a kernel");
+    let kernel = need!(kernel());
+    need!(arm::emulator().ok_or_else(|| format!("no emulator: `{}`", vm::emulator::COMMAND)));
+    let found = group_shares::compare(&kernel);
+    // The last digits depend on when the guest's timers fire, and so on how it was built.
+    if is_blessing() {
+        publish("group shares", &kernel, &found);
+    }
+}
+
+#[test]
 fn a_trace_ends_although_others_starve() {
     testing::beyond_cargo_test!("boots a kernel");
     measures::a_trace_ends_although_others_starve(&need!(kernel()));
 }
 
-/// The book says what was compared with which kernel, and where the two differ.
-fn publish(kernel: &Kernel, scenarios: &[Scenario]) {
+fn is_blessing() -> bool {
+    std::env::var_os("FAIRGROUND_BLESS").is_some()
+}
+
+/// The book says what was compared with which kernel, and what was found.
+fn publish(what: &str, kernel: &Kernel, found: &str) {
+    let opening = format!(
+        "<!-- generated: {what}; FAIRGROUND_BLESS=1 cargo test --release -p fairground --test \
+         conformance -->"
+    );
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/method/simulator.md");
     let text = std::fs::read_to_string(path).expect("the chapter on the simulator");
-    let (head, rest) = text.split_once(OPENING).expect("the chapter has the opening mark");
+    let (head, rest) = text.split_once(&opening).expect("the chapter has the opening mark");
     let (part, tail) = rest.split_once("<!-- end -->").expect("the chapter has the closing mark");
     let title = format!("Linux {}: ", kernel.release);
-    let expected = format!("\n{title}{}", published(scenarios));
-    if std::env::var_os("FAIRGROUND_BLESS").is_some() {
-        let whole = format!("{head}{OPENING}{expected}<!-- end -->{tail}");
-        std::fs::write(path, whole).expect("the chapter can be written");
+    let expected = format!("\n{title}{found}");
+    if is_blessing() {
+        std::fs::write(path, format!("{head}{opening}{expected}<!-- end -->{tail}"))
+            .expect("the chapter can be written");
     } else if part.contains(&title) {
         assert_eq!(
             part, expected,
@@ -97,9 +118,6 @@ fn publish(kernel: &Kernel, scenarios: &[Scenario]) {
         println!("the book is about another kernel; its list was not compared");
     }
 }
-
-const OPENING: &str = "<!-- generated: order; FAIRGROUND_BLESS=1 cargo test --release -p fairground \
-                       --test conformance -->";
 
 fn published(scenarios: &[Scenario]) -> String {
     let (differ, equal): (Vec<_>, Vec<_>) = scenarios.iter().partition(|s| s.diverges.is_some());

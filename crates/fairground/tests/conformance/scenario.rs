@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Backend, Channel, Clock, Contestant, KnobValue, Machine, SchedulerChoice, Step, TaskGroup,
-    Trial, Workload,
+    Backend, Channel, Clock, Contestant, ControlGroup, KnobValue, Machine, SchedulerChoice, Step,
+    TaskGroup, Trial, Workload,
 };
 use serde::Deserialize;
 
@@ -22,7 +22,14 @@ const TAIL_US: u64 = 5_000;
 
 /// The tracing scheduler; its flags and callbacks are varied line by line.
 const SOURCE: &str = include_str!("trace.bpf.c");
+/// Its parts, each with the line in which it is put.
+const PARTS: [(&str, &str); 2] = [
+    ("#include \"trace_mistakes.h\"\n", include_str!("trace_mistakes.h")),
+    ("#include \"trace_groups.h\"\n", include_str!("trace_groups.h")),
+];
 const INCLUDE: &str = "#include <scx/common.bpf.h>";
+/// The member of its table that further callbacks come behind.
+const LAST: &str = "	       .disable		= (void *)trace_disable,";
 const FLAGS: &str = "= SCX_OPS_KEEP_BUILTIN_IDLE";
 
 /// One thing to compare.
@@ -48,6 +55,9 @@ pub struct Scenario {
     /// Callbacks that it lacks.
     #[serde(default)]
     pub without: Vec<String>,
+    /// Callbacks that it has in addition.
+    #[serde(default)]
+    pub with: Vec<String>,
     #[serde(default)]
     pub knobs: BTreeMap<String, KnobValue>,
     /// Why the arms differ; the test then expects that they do.
@@ -55,6 +65,9 @@ pub struct Scenario {
     /// Who takes part; delays count from the window's begin.
     #[serde(default, rename = "task")]
     pub tasks: Vec<TaskGroup>,
+    /// Their control groups.
+    #[serde(default, rename = "group")]
+    pub groups: Vec<ControlGroup>,
     /// Their pipes.
     #[serde(default, rename = "channel")]
     pub channels: Vec<Channel>,
@@ -98,6 +111,9 @@ pub fn all() -> Vec<Scenario> {
 impl Scenario {
     pub fn scheduler(&self) -> String {
         let mut text = SOURCE.to_owned();
+        for (line, part) in PARTS {
+            text = text.replacen(line, part, 1);
+        }
         if !self.flags.is_empty() {
             let more = format!("{FLAGS} | {}", self.flags.join(" | "));
             text = text.replacen(FLAGS, &more, 1);
@@ -108,6 +124,11 @@ impl Scenario {
             text = text.replacen(INCLUDE, &format!("{INCLUDE}\n#define WITHOUT_{callback}"), 1);
             let kept = text.lines().filter(|line| !line.starts_with(&member));
             text = kept.flat_map(|line| [line, "\n"]).collect();
+        }
+        for callback in &self.with {
+            text = text.replacen(INCLUDE, &format!("{INCLUDE}\n#define WITH_{callback}"), 1);
+            let member = format!("{LAST}\n\t       .{callback} = (void *)trace_{callback},");
+            text = text.replacen(LAST, &member, 1);
         }
         text
     }
@@ -164,6 +185,7 @@ impl Scenario {
             name: self.name.clone(),
             duration_us: Some(BEGIN_US + self.window_us + TAIL_US),
             tasks: self.tasks.iter().map(later).chain(marks).collect(),
+            control_groups: self.groups.clone(),
             channels: self.channels.clone(),
             ..Workload::default()
         }

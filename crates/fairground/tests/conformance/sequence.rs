@@ -20,8 +20,20 @@ const END_WEIGHT: i64 = 64;
 pub const MARK: &str = "mark";
 
 /// Callbacks in a task's and a scheduler's life.
-const LIFE: [&str; 8] =
-    ["init", "exit", "init_task", "exit_task", "enable", "disable", "set_weight", "set_cpumask"];
+const LIFE: [&str; 12] = [
+    "init",
+    "exit",
+    "init_task",
+    "exit_task",
+    "enable",
+    "disable",
+    "set_weight",
+    "set_cpumask",
+    "cgroup_init",
+    "cgroup_exit",
+    "cgroup_prep_move",
+    "cgroup_move",
+];
 
 /// A printed line: `trace EVENT CPU PID COMM HEX NUMBER`.
 #[derive(Clone, Debug)]

@@ -3,8 +3,9 @@
  * trace: Prints every callback, and does what its knobs and the names of the tasks say.
  *
  * Idea: Tasks whose names begin with `_` are the scenario's. The letter after it chooses how such a
- *       task is inserted: `h` at the head, `p` with SCX_ENQ_PREEMPT, `k` with a kick that
- *       preempts, `i` with one of an idle CPU, `x` with the mistake that the knob names. A digit after that is its virtual time.
+ *       task is inserted: `h` at the head, `p` with SCX_ENQ_PREEMPT, `m` with
+ *       SCX_ENQ_IMMED the first time, `k` with a kick that preempts, `i` with one of an idle CPU,
+ *       `x` with the mistake that the knob names. A digit after that is its virtual time.
  *       All other tasks wait in a queue of their own, and run when the scenario's do not want to.
  * Good at: Showing who is called when, with what.
  * Bad at: Everything else.
@@ -29,6 +30,9 @@ const volatile u64 slice_us = 20000;
 
 /* What the task `x` makes the scheduler do wrong: one of `enum mistake`. */
 const volatile u32 mistake = 0;
+
+/* Whether a released CPU's local queue goes back to the scheduler. */
+const volatile bool gives_back = false;
 
 UEI_DEFINE(uei);
 
@@ -97,6 +101,8 @@ static u64 flags_of(const struct task_struct *p, u64 enq_flags)
 		return enq_flags | SCX_ENQ_HEAD;
 	if (p->comm[1] == 'p')
 		return enq_flags | SCX_ENQ_PREEMPT;
+	if (p->comm[1] == 'm' && !(enq_flags & SCX_ENQ_REENQ))
+		return enq_flags | SCX_ENQ_IMMED;
 	return enq_flags;
 }
 
@@ -109,67 +115,7 @@ static u64 dsq_of(const struct task_struct *p)
 	return queue == IN_GLOBAL ? SCX_DSQ_GLOBAL : SCX_DSQ_LOCAL;
 }
 
-/* The mistakes of enqueue. Whether there was one. */
-static bool err_in_enqueue(struct task_struct *p, u64 flags)
-{
-	struct task_struct *other;
-	u64 slice = slice_us * 1000;
-
-	switch (mistake) {
-	case NO_SUCH_DSQ:
-		scx_bpf_dsq_insert(p, NO_DSQ, slice, flags);
-		return true;
-	case TWICE:
-		scx_bpf_dsq_insert(p, SHARED_DSQ, slice, flags);
-		scx_bpf_dsq_insert(p, SHARED_DSQ, slice, flags);
-		return true;
-	case SOMEBODY_ELSE:
-		other = bpf_task_from_pid(bystander);
-		if (other) {
-			scx_bpf_dsq_insert(other, SHARED_DSQ, slice, flags);
-			bpf_task_release(other);
-		}
-		return true;
-	case ORDERED_LOCAL:
-		scx_bpf_dsq_insert_vtime(p, SCX_DSQ_LOCAL, slice, 1, flags);
-		return true;
-	case ORDERED_MIXED:
-		scx_bpf_dsq_insert_vtime(p, SHARED_DSQ, slice, 1, flags);
-		return true;
-	case NO_SUCH_CPU:
-		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL_ON | 99, slice, flags);
-		return true;
-	case NOT_ALLOWED_CPU:
-		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL_ON | 1, slice, flags);
-		return true;
-	case BAD_FLAGS:
-		scx_bpf_dsq_insert(p, SHARED_DSQ, slice, flags | 1LLU << 57);
-		return true;
-	case BAD_KICK:
-		scx_bpf_dsq_insert(p, SHARED_DSQ, slice, flags);
-		scx_bpf_kick_cpu(0, SCX_KICK_IDLE | SCX_KICK_PREEMPT);
-		return true;
-	case SAYS_ERROR:
-		scx_bpf_dsq_insert(p, SHARED_DSQ, slice, flags);
-		scx_bpf_error("the scenario asks for %d", 7);
-		return true;
-	case SAYS_EXIT:
-		scx_bpf_dsq_insert(p, SHARED_DSQ, slice, flags);
-		scx_bpf_exit(9, "the scenario asks for %d", 7);
-		return true;
-	}
-	return false;
-}
-
-static bool errs(const struct task_struct *p)
-{
-	return mistake && in_window && is_ours(p) && p->comm[1] == 'x';
-}
-
-static bool is_of_dispatch(void)
-{
-	return mistake >= DISPATCH_NO_SUCH_DSQ && mistake <= MOVE_NO_SUCH_DSQ;
-}
+#include "trace_mistakes.h"
 
 s32 BPF_STRUCT_OPS(trace_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
@@ -337,9 +283,25 @@ void BPF_STRUCT_OPS(trace_update_idle, s32 cpu, bool idle)
 	bpf_printk("trace update_idle %d -1 nobody %d %d", bpf_get_smp_processor_id(), idle, cpu);
 }
 
+#ifdef WITH_cpu_acquire
+void BPF_STRUCT_OPS(trace_cpu_acquire, s32 cpu, struct scx_cpu_acquire_args *args)
+{
+	bpf_printk("trace cpu_acquire %d -1 nobody 0 %d", bpf_get_smp_processor_id(), cpu);
+}
+#endif
+
+#ifdef WITH_cpu_release
+void BPF_STRUCT_OPS(trace_cpu_release, s32 cpu, struct scx_cpu_release_args *args)
+{
+	SAY("cpu_release", args->task, args->reason, cpu);
+	if (gives_back)
+		scx_bpf_reenqueue_local();
+}
+#endif
+
 s32 BPF_STRUCT_OPS(trace_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	SAY("init_task", p, args->fork, 0);
+	SAY("init_task", p, args->fork, args->fork ? args->cgroup->level : 0);
 	return 0;
 }
 
@@ -352,6 +314,8 @@ void BPF_STRUCT_OPS(trace_exit_task, struct task_struct *p, struct scx_exit_task
 
 TELL(enable)
 TELL(disable)
+
+#include "trace_groups.h"
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(trace_init)
 {
@@ -385,6 +349,13 @@ SCX_OPS_DEFINE(trace_ops,
 	       .exit_task	= (void *)trace_exit_task,
 	       .enable		= (void *)trace_enable,
 	       .disable		= (void *)trace_disable,
+	       .cgroup_init	= (void *)trace_cgroup_init,
+	       .cgroup_exit	= (void *)trace_cgroup_exit,
+	       .cgroup_prep_move	= (void *)trace_cgroup_prep_move,
+	       .cgroup_move	= (void *)trace_cgroup_move,
+	       .cgroup_set_weight	= (void *)trace_cgroup_set_weight,
+	       .cgroup_set_bandwidth	= (void *)trace_cgroup_set_bandwidth,
+	       .cgroup_set_idle	= (void *)trace_cgroup_set_idle,
 	       .init		= (void *)trace_init,
 	       .exit		= (void *)trace_exit,
 	       .flags		= SCX_OPS_KEEP_BUILTIN_IDLE,

@@ -2,6 +2,9 @@
 //! `bisect` finds the commit that was planted, skips what cannot be judged, runs nothing twice, and
 //! leaves the user's checkout as it is.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
 use crate::common::{Bench, stderr, stdout};
 
 const ASK: [&str; 5] = ["bisect", "--workload", "./waker.toml", "--blocks", "6"];
@@ -95,6 +98,61 @@ fn skipped_neighbours_leave_several_commits() {
 }
 
 #[test]
+fn a_note_names_files_as_they_are_in_the_tree() {
+    let bench = bench();
+    commit(&bench, "start", "2000000");
+    commit(&bench, "same", "2000001");
+    let said = stderr(&ask(&bench, "--good start --bad same").code(2));
+    let note = said.lines().find(|line| line.starts_with("note: scheduler "));
+    let note = note.unwrap_or_else(|| panic!("{said}"));
+    assert!(note.starts_with("note: scheduler sched/mine.bpf.c includes"), "{note}");
+    assert!(note.ends_with(": ../include/slice.h"), "{note}");
+}
+
+#[test]
+fn programs_that_a_tree_names_are_not_run() {
+    let bench = bench();
+    commit(&bench, "start", "2000000");
+    commit(&bench, "same", "2000001");
+    bench.write("tree/.git/info/attributes", "* filter=a=b\n");
+    let run = format!("sh -c 'echo >> {}; cat'", bench.path("ran").display());
+    let settings = ["filter.a=b.clean", "filter.a=b.smudge", "core.pager"];
+    settings.iter().for_each(|key| drop(bench.git(&["-C", "tree", "config", key, &run])));
+    bench.git(&["-C", "tree", "config", "filter.a=b.required", "true"]);
+    let hook = bench.path("tree/.git/hooks/post-index-change");
+    std::fs::create_dir_all(hook.parent().expect("a folder")).expect("a folder");
+    std::fs::write(&hook, format!("#!/bin/sh\n{run} < /dev/null\n")).expect("a hook");
+    std::fs::set_permissions(&hook, Permissions::from_mode(0o755)).expect("it may run");
+    // Git looks into a file whose time has changed, by its filter.
+    let text = std::fs::read(bench.path("tree/include/slice.h")).expect("a header");
+    std::fs::write(bench.path("tree/include/slice.h"), text).expect("it can be written");
+    ask(&bench, "--good start --bad same").code(2);
+    // A clone that lacks an object gets it by the program that its remote names.
+    let lost = bench.git(&["-C", "tree", "rev-parse", "start:include/slice.h"]);
+    let (folder, file) = lost.trim().split_at(2);
+    std::fs::remove_file(bench.path(&format!("tree/.git/objects/{folder}/{file}"))).expect("it");
+    let remote = [
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.url", &format!("ext::touch {}", bench.path("ran").display())),
+        ("protocol.ext.allow", "always"),
+    ];
+    remote.iter().for_each(|(key, to)| drop(bench.git(&["-C", "tree", "config", key, to])));
+    ask(&bench, "--good start --bad same").failure();
+    assert!(!bench.path("ran").exists());
+}
+
+#[test]
+fn the_help_has_no_option_that_means_nothing() {
+    let help = stdout(&Bench::new().run(&["bisect", "--help"]).code(0));
+    for option in ["--scheduler", "--baseline", "--resume"] {
+        let is_listed = |line: &str| line.trim_start().starts_with(option);
+        assert!(!help.lines().any(is_listed), "{help}");
+    }
+}
+
+#[test]
 fn ends_that_are_wrong_are_refused() {
     let bench = bench();
     let refused = |rest: &str, expected: &str| {
@@ -110,6 +168,7 @@ fn ends_that_are_wrong_are_refused() {
     refused("--good long --bad start", "exchange them");
     refused("--good start --bad start", "are the same commit");
     refused("--good start --scheduler vtime", "leave it out");
+    refused("--good start --baseline start", "bisect compares with --good; leave it out");
     refused("--good start --margin=-1", "write percent, 0 or more");
     refused("--good start --file none.bpf.c", "cannot be used multiple times");
     let lost = ["--tree", "tree", "--file", "mine.bpf.c", "--good", "start"];

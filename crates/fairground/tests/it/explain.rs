@@ -66,16 +66,17 @@ fn a_trial_that_runs_now() {
 
         The longest waits
           4.47 ms: hog/1
-          It was woken at 0.000 ms on CPU 0, and was put into queue 0 behind 1 other. Meanwhile CPU 0 ran hog/0 for
-            4.47 ms (until its slice ended). CPU 0 took it from queue 0 and ran it at 4.470 ms, for at most 4.00 ms.
+          It was woken at 0.000 ms on CPU 0, and was put into queue 0 behind 1 other. It may only use CPU 0. Meanwhile
+            CPU 0 ran hog/0 for 4.47 ms (until its slice ended). CPU 0 took it from queue 0 and ran it at 4.470 ms, for
+            at most 4.00 ms.
           4.00 ms: hog/0
-          It lost CPU 0 to hog/1 at 4.470 ms, because its slice was used up, and was put into queue 0 as its first.
-            Meanwhile CPU 0 ran hog/1 for 4.00 ms (until its slice ended). CPU 0 took it from queue 0 and ran it at
-            8.470 ms, for at most 4.00 ms.
+          It lost CPU 0 to hog/1 at 4.470 ms, because its slice was used up, and was put into queue 0 as its first. It
+            may only use CPU 0. Meanwhile CPU 0 ran hog/1 for 4.00 ms (until its slice ended). CPU 0 took it from queue
+            0 and ran it at 8.470 ms, for at most 4.00 ms.
           4.00 ms: hog/1
-          It lost CPU 0 to hog/0 at 8.470 ms, because its slice was used up, and was put into queue 0 as its first.
-            Meanwhile CPU 0 ran hog/0 for 4.00 ms (until its slice ended). CPU 0 took it from queue 0 and ran it at
-            12.470 ms, for at most 4.00 ms.
+          It lost CPU 0 to hog/0 at 8.470 ms, because its slice was used up, and was put into queue 0 as its first. It
+            may only use CPU 0. Meanwhile CPU 0 ran hog/0 for 4.00 ms (until its slice ended). CPU 0 took it from queue
+            0 and ran it at 12.470 ms, for at most 4.00 ms.
 
         Idle while work waited
           No CPU ever idled while a task waited that could have used it.
@@ -172,4 +173,48 @@ fn what_a_scheduler_printed_and_where_it_left_a_task() {
         let line = said.lines().find(|line| line.contains(" waits ")).expect("a task that waits");
         assert!(line.contains(place), "{line}");
     }
+}
+
+/// Two tasks that only compute, each in a group of its own.
+fn rivals(web: &str, hog: &str) -> String {
+    let task = |name, group| {
+        format!("[[task]]\nname = {name:?}\ngroup = {group:?}\nsteps = [{{ run_us = 1000 }}]\n")
+    };
+    format!(
+        "# SPDX-License-Identifier: GPL-2.0-only\nabout = \"two groups\"\nduration_us = 500000\n\
+         [[group]]\nname = \"web\"\n{web}\n[[group]]\nname = \"hog\"\n{hog}\n{}{}",
+        task("server", "web"),
+        task("compiler", "hog")
+    )
+}
+
+#[test]
+fn a_group_that_had_used_its_quota_or_its_share() {
+    let bench = bench();
+    bench.write("quota.toml", &rivals("quota_us = 50000\nweight = 1000", ""));
+    // Both groups also ran for a moment during the wait: that is no small share.
+    let steps = "count = 2\nsteps = [{ run_us = 3000 }, { sleep_us = 1000 }]";
+    let busy = rivals("quota_us = 20000", "").replacen("steps = [{ run_us = 1000 }]", steps, 1);
+    bench.write("busy.toml", &busy);
+    bench.write("share.toml", &rivals("weight = 10", ""));
+    let free = free_machine().replace("cpus = 2", "cpus = 1");
+    bench.write("one.toml", &free);
+    let told = |scheduler: &str, load: &str| {
+        let words = ["explain", "--scheduler", scheduler, "--workload", load];
+        let rest = ["--machine", "./one.toml", "--task", "server", "--worst", "1"];
+        let shown = stdout(&bench.run(&[&words[..], &rest].concat()).success());
+        shown.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let quota = "server/0 Its group `web` had used its quota of 50.0 ms in 100 ms, and none of \
+                 its tasks ran for ";
+    let share = "server/0 Its group `web` had used its share, 9.1 % (weight 10 of 110): it had ";
+    for scheduler in ["eevdf", "cfs"] {
+        for (load, sentence) in [("./quota.toml", quota), ("./share.toml", share)] {
+            let shown = told(scheduler, load);
+            assert!(shown.contains(sentence), "{scheduler}, {load}: {shown}");
+        }
+        let shown = told(scheduler, "./busy.toml");
+        assert!(shown.contains("had used its quota of 20.0 ms in 100 ms"), "{scheduler}: {shown}");
+    }
+    assert!(!told("rr", "./quota.toml").contains("group"), "it disregards groups");
 }

@@ -64,7 +64,7 @@ fn who_agrees_is_shown_and_strangers_words_stay_words() {
     assert_eq!(page.matches("<td>≠ better</td>").count(), 1);
     assert!(page.contains("broken.fairground") && page.contains("not a shared file"), "{page}");
     assert!(page.contains("the same as ada.fairground"), "{page}");
-    for words in ["rr under hogs", "processor of Ada", "processor of Grace"] {
+    for words in ["rr against fifo, hogs", "processor of Ada", "processor of Grace"] {
         assert!(page.contains(words), "{words}");
     }
     assert!(!page.contains("<img") && !page.contains("<script"));

@@ -224,6 +224,7 @@ fn play_live(workload: &Workload) -> Result<Vec<GroupPlayed>, PlayError> {
         setting: Setting { policy: Policy::default(), seed: Seed(1), cpus: CPUS },
         folder: None,
         busy: BusyLoop::timed(busy::calibrate() / 8),
+        control_groups: None,
         probes: None,
         on_interrupt: &mut || {},
         periodic: Periodic::new(0, 0, &mut nothing),

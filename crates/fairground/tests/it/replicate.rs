@@ -5,95 +5,19 @@ use expect_test::expect;
 
 use crate::common::{Bench, project, stderr, stdout};
 
-/// The same scheduler with short turns, with long ones, and a second time under another name.
-const EXPERIMENT: &str = r#"question = "How long are turns?"
-blocks = 6
+/// Four claims about turns, and their experiment.
+const FILES: [&str; 5] = ["turns", "true", "size", "false", "alike"];
 
-[[scheduler]]
-name = "short"
-file = "rr"
-knobs = { slice_us = 1000 }
-
-[[scheduler]]
-name = "long"
-file = "rr"
-knobs = { slice_us = 8000 }
-
-[[scheduler]]
-name = "twin"
-file = "./twin.bpf.c"
-knobs = { slice_us = 8000 }
-
-[[workload]]
-name = "./tiny.toml"
-"#;
-
-/// A claim with what is compared, which way, and what else stands there.
-fn claim(about: &str, of: &str, is: &str, more: &str) -> String {
-    format!(
-        r#"about = "{about}"
-source = "S4"
-citation = "these tests"
-protocol = "none"
-
-[[published]]
-what = "switches"
-of = "short"
-value = 8
-unit = "times"
-
-[[test]]
-name = "sim"
-on = "sim"
-experiment = "./turns.toml"
-
-[[test.expect]]
-measure = "involuntary_switches hog"
-of = "{of}"
-over = "long"
-is = "{is}"
-{more}
-"#
-    )
+fn text(name: &str) -> String {
+    let file = project("crates/fairground/tests/claims").join(format!("{name}.toml"));
+    std::fs::read_to_string(file).expect("a claim")
 }
-
-/// A size, a mechanism, and a printed number to stand beside ours.
-const EVIDENCE: &str = r#"size = [2, 12]
-
-[[test.because]]
-measure = "voluntary_switches sleeper"
-of = "short"
-over = "long"
-by = "difference"
-is = "equal"
-size = [-5, 5]
-says = "the sleeper sleeps as often"
-
-[[test.beside]]
-measure = "involuntary_switches hog"
-published = { short = 8 }
-unit = "times"
-"#;
-
-/// What nobody can measure here.
-const ELSEWHERE: &str = r#"
-[[test]]
-name = "live"
-on = "live"
-not_testable = "it needs a second machine"
-command = "fairground replicate true.toml --on live"
-"#;
 
 fn bench() -> Bench {
     let bench = Bench::new();
-    bench.write("turns.toml", EXPERIMENT);
+    FILES.iter().for_each(|name| bench.write(&format!("{name}.toml"), &text(name)));
     let rr = std::fs::read_to_string(project("schedulers/rr.bpf.c")).expect("a scheduler");
     bench.write("twin.bpf.c", &format!("{rr}\n// The same by another text.\n"));
-    let yes = claim("short turns switch more", "short", "more", EVIDENCE) + ELSEWHERE;
-    bench.write("true.toml", &yes);
-    bench.write("size.toml", &claim("a hundred times", "short", "more", "size = [100, 200]"));
-    bench.write("false.toml", &claim("short turns switch less", "short", "less", ""));
-    bench.write("alike.toml", &claim("a twin switches more", "twin", "more", ""));
     bench
 }
 
@@ -117,7 +41,6 @@ fn verdicts_are_those_of_the_truth() {
               ×)
             because the sleeper sleeps as often: voluntary switches · sleeper: short +4 against long [4, 4], 6 and 6
               trials
-            involuntary switches · hog in tiny: long 5 [5, 5] · short 13 [13, 14]; published 8 times · twin 5 [5, 5]
           live: not tested
             it needs a second machine
             to test it: fairground replicate true.toml --on live
@@ -177,7 +100,8 @@ fn what_was_run_is_not_run_again() {
 #[test]
 fn a_claim_without_numbers_is_no_data_and_says_why() {
     let bench = bench();
-    let missing = claim("nobody is late", "short", "less", "")
+    let missing = text("false")
+        .replace("short turns switch less", "nobody is late")
         .replace("involuntary_switches hog", "deadline_miss_ratio hog");
     bench.write("missing.toml", &missing);
     let ran = bench.run(&replicate(&["./missing.toml", "./true.toml"])).code(1);
@@ -220,19 +144,18 @@ fn what_is_not_asked_says_how_to_ask() {
 #[test]
 fn originals_need_kernels_that_somebody_has_built() {
     let bench = bench();
-    let asked = replicate(&["--originals", "s3-latency"]);
+    let asked = replicate(&["s3-latency:originals"]);
     let home = bench.path("home");
     let ran = bench.fairground(&asked).env("FAIRGROUND_HOME", home).assert().success();
     let (claims, needs) = (stdout(&ran), "needs kernels base-5.10, muqss: fairground kernel build");
     assert!(claims.contains(needs), "{claims}");
-    assert!(claims.contains("only originals were asked for"), "{claims}");
     assert!(!bench.path("claims.db").exists(), "nothing ran");
 }
 
 #[test]
 fn a_quick_look_has_no_more_runs_than_an_interval_needs() {
     let bench = bench();
-    bench.write("turns.toml", &EXPERIMENT.replace("blocks = 6", "blocks = 20"));
+    bench.write("turns.toml", &text("turns").replace("blocks = 6", "blocks = 20"));
     bench.run(&[&replicate(&["./true.toml"])[..], &["--quick"]].concat()).success();
     assert_eq!(bench.records("claims.db").len(), 18);
 }
@@ -240,20 +163,15 @@ fn a_quick_look_has_no_more_runs_than_an_interval_needs() {
 #[test]
 fn wrong_input_is_refused_before_anything_runs() {
     let bench = bench();
-    bench.write("wrong.toml", &claim("x", "shrot", "more", ""));
+    bench.write("wrong.toml", &text("alike").replace("twin\"", "shrot\""));
     for (arguments, said) in [
         (
             &["./true.toml:sum"][..],
             "./true.toml:sum: the claim has no such test; did you mean './true.toml:sim'?",
         ),
         (
-            &["./true.toml", "--originals"],
-            "no claim is chosen; `fairground list claims` shows them, and a file works too: \
-             fairground replicate ./mine.toml",
-        ),
-        (
             &["./size.toml", "./wrong.toml"],
-            "./wrong.toml:19:1: unknown contestant 'shrot'; did you mean 'short'?",
+            "./wrong.toml:20:1: unknown contestant 'shrot'; did you mean 'short'?",
         ),
         (&["./true.toml", "--blocks", "0"], "0 is not in 1..=4294967295"),
     ] {

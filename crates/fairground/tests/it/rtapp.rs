@@ -98,15 +98,18 @@ fn what_came_later_runs_on(backend: &str) {
 }
 
 #[test]
-fn a_task_group_is_refused_by_name_before_anything_runs() {
+fn a_task_group_is_a_control_group_and_who_disregards_it_is_named() {
     let bench = Bench::new();
-    let text = "{\"tasks\": {\"t\": {\"run\": 1,\n  \"taskgroup\": \"/tg1\"}}}";
+    let text = "{\"tasks\": {\"t\": {\"loop\": 9, \"run\": 100,\n  \"taskgroup\": \"/tg1\"}}}";
     bench.write("grouped.json", text);
     let run = ["run", "--on", "sim", "--scheduler", "fifo", "--workload", "grouped.json"];
+    let more = ["--scheduler", "vtime", "--blocks", "6"];
+    let said = crate::common::stderr(&bench.run(&[&run[..], &more].concat()).success());
+    let wanted = "control groups have no effect under: fifo, vtime, which have no callbacks";
+    assert!(said.contains(wanted), "{said}");
+    bench.write("grouped.json", &text.replace("/tg1", "/tg1/.."));
     let refusal = crate::common::stderr(&bench.run(&run).code(2));
-    let wanted = "grouped.json:2:3: 'taskgroup' is not supported; delete it";
-    assert!(refusal.contains(wanted), "{refusal}");
-    assert!(!bench.path("fairground.db").exists());
+    assert!(refusal.contains("grouped.json:2:16: 'tg1/..' cannot be a group's name"), "{refusal}");
 }
 
 /// rt-app's files name no headlines: a few measures of all tasks are shown, and where the rest is.

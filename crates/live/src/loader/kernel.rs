@@ -10,8 +10,7 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{Enum, Enum64};
 
 use super::{LoadError, unsupported};
-use crate::facts::is_root;
-use crate::facts::sched_ext;
+use crate::facts::{is_root, sched_ext};
 
 /// The kernel's side of the contract.
 pub struct KernelBtf {

@@ -4,8 +4,10 @@
 
 use compile::variables::{self, Global};
 use libbpf_rs::btf::Btf;
-use libbpf_rs::{MapCore, MapFlags, MapType, Object, OpenMap, OpenObject, ProgramInput};
-use model::knob::{CALLS, MAPS, OPS, START, VALUE};
+use libbpf_rs::{
+    MapCore, MapFlags, MapType, Object, OpenMap, OpenObject, OpenProgram, ProgramInput, ProgramType,
+};
+use model::knob::{CALLS, MAPS, OPS, PROGRAMS, START, VALUE};
 use model::{Call, Knob, Knobs, Member, Start, ValueKind, ValueType, When, Words};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
@@ -15,7 +17,7 @@ use super::{LoadError, Open, Ops};
 use crate::facts;
 
 /// All knobs: constants in the order of the source, other variables, members of the ops table,
-/// maps, values of arrays, programs that user space calls.
+/// maps, values of arrays, programs that events call, and those that user space calls.
 pub fn knobs(object: &OpenObject, btf: &Btf, globals: &[Global], members: &[Member]) -> Vec<Knob> {
     let mut settable: Vec<&Global> = globals.iter().filter(|global| global.is_knob()).collect();
     settable.sort_by_key(|global| (global.section != ".rodata", &global.section, global.offset));
@@ -26,6 +28,9 @@ pub fn knobs(object: &OpenObject, btf: &Btf, globals: &[Global], members: &[Memb
     found.extend(members.iter().filter_map(|member| of_member(member, ops)));
     found.extend(object.maps().filter_map(|map| of_map(&map)));
     found.extend(object.maps().filter_map(|map| of_value(btf, &map)));
+    let called = [ProgramType::StructOps, ProgramType::Syscall];
+    let traced = object.progs().filter(|program| !called.contains(&program.prog_type()));
+    found.extend(traced.map(|program| of_traced(&program)));
     let callable = object.progs().filter(|program| program.section() == "syscall");
     found.extend(callable.map(|program| of_program(btf, &program.name().to_string_lossy())));
     found
@@ -72,6 +77,16 @@ fn of_value(btf: &Btf, map: &OpenMap) -> Option<Knob> {
     Some(Knob { name, ty, default, is_constant: false })
 }
 
+/// Whether a program on an event is loaded.
+fn of_traced(program: &OpenProgram) -> Knob {
+    Knob {
+        name: format!("{PROGRAMS}{}", program.name().to_string_lossy()),
+        ty: ValueType { name: "bool".into(), size: 1, kind: ValueKind::Bool },
+        default: vec![u8::from(program.autoload())],
+        is_constant: false,
+    }
+}
+
 fn of_program(btf: &Btf, name: &str) -> Knob {
     let ty = variables::argument(btf, name);
     let default = vec![0; ty.size];
@@ -104,6 +119,13 @@ impl Open {
                 .transpose()
                 .map(drop)
                 .map_err(|e| format!("{name} = {entries}: {e}"))?);
+        }
+        if let Some(name) = name.strip_prefix(PROGRAMS) {
+            let mut programs = self.object.progs_mut();
+            if let Some(mut program) = programs.find(|program| program.name() == name) {
+                program.set_autoload(bytes == [1]);
+            }
+            return Ok(());
         }
         if let Some(member) = name.strip_prefix(OPS) {
             let maps = self.object.maps_mut();

@@ -14,6 +14,7 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, ProgramType};
 use model::{Call, Knob, Knobs, Member, When};
 
+pub(crate) mod built_in;
 mod exit;
 mod kernel;
 mod knobs;

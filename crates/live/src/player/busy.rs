@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A busy loop of known length.
 
+use crate::player::call_costs::CallCosts;
 use crate::player::clock::own_cpu_ns;
 
 /// Under instruction counting one instruction is one nanosecond and a round is two instructions, so
@@ -13,22 +14,20 @@ pub struct BusyLoop {
     /// Rounds of one millisecond of CPU time.
     pub rounds_per_ms: u64,
     rounds: fn(u64),
-    is_exact: bool,
+    /// What is used besides, by the player's calls.
+    pub calls: CallCosts,
 }
 
 impl BusyLoop {
     /// Where instructions are the clock.
-    pub const COUNTED: BusyLoop =
-        BusyLoop { rounds_per_ms: VIRTUAL_ROUNDS_PER_MS, rounds: count, is_exact: true };
+    pub fn counted() -> BusyLoop {
+        let (rounds_per_ms, calls) = (VIRTUAL_ROUNDS_PER_MS, CallCosts::default());
+        BusyLoop { rounds_per_ms, rounds: count, calls }
+    }
 
     /// Where time is the clock, and this many rounds take a millisecond, see [`calibrate`].
     pub fn timed(rounds_per_ms: u64) -> BusyLoop {
-        BusyLoop { rounds_per_ms, rounds: spin, is_exact: false }
-    }
-
-    /// Whether the number of rounds is the CPU time.
-    pub fn is_exact(&self) -> bool {
-        self.is_exact
+        BusyLoop { rounds_per_ms, rounds: spin, calls: CallCosts::default() }
     }
 
     /// Uses the CPU for this many rounds.
@@ -114,7 +113,7 @@ mod tests {
         assert!(best(400_000) > best(100_000));
         assert!(calibrate() > 1_000);
         spin(0);
-        BusyLoop::COUNTED.spin(1_000_000);
-        BusyLoop::COUNTED.spin(0);
+        BusyLoop::counted().spin(1_000_000);
+        BusyLoop::counted().spin(0);
     }
 }

@@ -160,6 +160,7 @@ impl Barrier {
 }
 
 #[repr(C)]
+#[derive(Default)]
 pub struct Semaphore {
     value: AtomicU32,
     waiting: AtomicU32,
@@ -177,14 +178,16 @@ impl Semaphore {
     }
 
     /// Increments it; its waiter may sleep in this mailbox. The post that made it more than zero
-    /// has woken it there.
-    pub fn post_to(&self, mailbox: Option<&Pipe>) {
+    /// has woken it there. Whether it woke somebody.
+    pub fn post_to(&self, mailbox: Option<&Pipe>) -> bool {
+        let waits = self.waiting.load(SeqCst) > 0;
         let before = self.post();
         let sleeper = mailbox.filter(|_| before == 0 && self.receiving.load(SeqCst) > 0);
         if let Some(mailbox) = sleeper {
             // SAFETY: one byte. A pipe that is full wakes its reader anyway.
             unsafe { libc::write(mailbox.write.as_raw_fd(), [0_u8].as_ptr().cast(), 1) };
         }
+        waits || sleeper.is_some()
     }
 
     /// As [`Semaphore::wait`], but asleep in a mailbox. A byte there may be one of an earlier
@@ -274,8 +277,7 @@ mod tests {
     #[test]
     fn who_receives_sleeps_in_a_pipe_and_a_stray_byte_does_no_harm() {
         let mailbox = Arc::new(process::pipe().expect("a pipe"));
-        let zero = || AtomicU32::new(0);
-        let semaphore = Arc::new(Semaphore { value: zero(), waiting: zero(), receiving: zero() });
+        let semaphore = Arc::new(Semaphore::default());
         let other = (semaphore.clone(), mailbox.clone());
         let receiver = thread::spawn(move || {
             let stop = AtomicU32::new(0);
@@ -301,8 +303,7 @@ mod tests {
         condition.signal();
         condition.broadcast();
         assert_eq!(condition.wait(None, &stop), Err(Stopped));
-        let zero = || AtomicU32::new(0);
-        let semaphore = Semaphore { value: zero(), waiting: zero(), receiving: zero() };
+        let semaphore = Semaphore::default();
         semaphore.post();
         assert_eq!(semaphore.wait(&stop), Ok(false), "the post was there");
         assert_eq!(semaphore.wait(&stop), Err(Stopped));

@@ -15,6 +15,7 @@ use std::{io, ptr};
 use model::Workload;
 use model::play::{Script, Setting};
 
+use crate::control_groups::ControlGroups;
 use crate::player::attributes::{self, Errno, rise_above};
 use crate::player::children::ProcessGroup;
 use crate::player::clock::{now_ns, timespec};
@@ -40,6 +41,8 @@ pub struct Options<'a> {
     /// The folder in which a real program works; `None`: the current one.
     pub folder: Option<&'a Path>,
     pub busy: BusyLoop,
+    /// The groups of the workload, if it has some.
+    pub control_groups: Option<&'a ControlGroups>,
     /// The probes, attached to [`model::play::script::measured_groups`], if there are any.
     pub probes: Option<&'a Probes>,
     /// Called when the trial is aborted, before the tasks are ended: a scheduler that does not run
@@ -74,13 +77,15 @@ pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> 
     allow_interruption();
     attributes::follow_scheduler();
     let system = PlayError::system;
-    let run = RunState::new(script, options.busy, threads::made_main)
+    let files = options.control_groups.map(|groups| groups.files(&script)).transpose();
+    let files = files.map_err(system("control groups"))?.unwrap_or_default();
+    let run = RunState::new(script, options.busy, threads::made_main, files)
         .map_err(system("preparing the trial"))?;
     let run = Arc::new(run);
     let forks = run.script.forks();
     let processes =
         forks.then(|| ProcessGroup::start(&run)).transpose().map_err(system("forking"))?;
-    let program = hold_program(workload, &options)?;
+    let program = hold_program(workload, &options, &run)?;
     // In a process with other threads these may fork, too, and their children need every stack.
     let _isolation = is_only_thread().then(ForkIsolation::begin);
     let threads = match threads::start_all(&run) {
@@ -103,9 +108,18 @@ fn is_only_thread() -> bool {
     std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
 }
 
-fn hold_program(workload: &Workload, options: &Options) -> Result<Option<Running>, PlayError> {
+fn hold_program(
+    workload: &Workload,
+    options: &Options,
+    run: &RunState,
+) -> Result<Option<Running>, PlayError> {
     let hold = |program: &model::Program| {
-        Running::hold(&program.command, &options.setting.policy, options.folder)
+        let held = Running::hold(&program.command, &options.setting.policy, options.folder)?;
+        if let Some(group) = run.script.program_group {
+            let placed = run.group_files.place(group, held.pid());
+            placed.map_err(io::Error::from_raw_os_error)?;
+        }
+        Ok::<_, io::Error>(held)
     };
     let held = workload.program.as_ref().map(hold);
     held.transpose().map_err(|error| PlayError::Failed(format!("starting the program: {error}")))
@@ -347,6 +361,17 @@ fn explain(run: &RunState, fault: Fault, group: usize, errno: Errno) -> PlayErro
         Fault::Policy => ("its policy", "; real-time policies need root, deadline all CPUs"),
         Fault::Nice => ("its nice value", "; raising it needs root"),
         Fault::Affinity => ("its CPUs", "; does this machine have them?"),
+        Fault::Group if errno == libc::ENOENT => {
+            ("its control group", "; is it there? Steps make and remove absent groups")
+        }
+        Fault::Group if errno == libc::EEXIST => ("its control group", "; it was made before"),
+        Fault::Group if errno == libc::EBUSY => {
+            ("its control group", "; tasks or groups are in the one that is to be removed")
+        }
+        Fault::Group if errno == libc::EINVAL || errno == libc::EPERM => {
+            ("its control group", "; the scheduler may have refused the move")
+        }
+        Fault::Group => ("its control group", ""),
         Fault::Message => ("sending or receiving a message", ""),
         Fault::File => ("its own file", "; set TMPDIR to a file system with O_TMPFILE and space"),
         Fault::Memory => ("writing to memory or /dev/null", "; is there so much memory?"),

@@ -11,8 +11,9 @@
 //! imports one that imports it: what they rest on comes first.
 //!
 //! ```text
-//! attributes clock descriptors shared_memory mapping ─► stacks busy futex ─► run_state ─► task
-//!   ─► input_output memory children ─► tapes ─► steps ─► threads ─► main_thread
+//! attributes clock descriptors shared_memory mapping ─► stacks futex ─► call_costs ─► busy
+//!   ─► run_state ─► task ─► input_output memory children ─► tapes ─► steps ─► threads
+//!   ─► main_thread
 //! ```
 //!
 //! [`periodic`] acts on the scheduler during the trial, e.g. reloads it. Nothing is allocated
@@ -23,6 +24,7 @@
 
 pub mod attributes;
 pub mod busy;
+pub mod call_costs;
 pub mod children;
 pub mod clock;
 pub mod fork_isolation;

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
 use model::play::{Group, Script, Tally};
 use process::Pipe;
 
+use crate::control_groups::GroupFiles;
 use crate::player::attributes::{Errno, cpu_set};
 use crate::player::busy::BusyLoop;
 use crate::player::clock::own_cpu_ns;
@@ -158,6 +159,8 @@ pub struct RunState {
     pub made_main: MadeMain,
     /// The lists of CPUs that tasks change to, in the kernel's form.
     pub affinities: Vec<libc::cpu_set_t>,
+    /// The files of the control groups; none if the workload has no groups.
+    pub group_files: GroupFiles,
     /// Tells the probes to which group a child will belong, once they are there.
     pub announcer: OnceLock<Announcer>,
     /// An eventfd that wakes the main thread.
@@ -170,7 +173,12 @@ pub struct RunState {
 
 impl RunState {
     /// The state before the common start. Fails when the kernel refuses memory, pipes or files.
-    pub fn new(script: Script, busy: BusyLoop, made_main: MadeMain) -> io::Result<RunState> {
+    pub fn new(
+        script: Script,
+        busy: BusyLoop,
+        made_main: MadeMain,
+        group_files: GroupFiles,
+    ) -> io::Result<RunState> {
         let pipes = input_output::pipes(script.pipes())?;
         let directory = std::env::temp_dir();
         let run = RunState {
@@ -192,6 +200,7 @@ impl RunState {
                 .iter()
                 .map(|cpus| kernel_set(cpus))
                 .collect::<io::Result<_>>()?,
+            group_files,
             announcer: OnceLock::new(),
             bell: input_output::bell()?,
             directory: CString::new(directory.as_os_str().as_bytes())?,
@@ -325,6 +334,7 @@ fn kernel_set(list: &[u32]) -> io::Result<libc::cpu_set_t> {
 pub enum Fault {
     Policy,
     Affinity,
+    Group,
     Nice,
     Message,
     File,
@@ -334,9 +344,10 @@ pub enum Fault {
     Exec,
 }
 
-const FAULTS: [Fault; 9] = [
+const FAULTS: [Fault; 10] = [
     Fault::Policy,
     Fault::Affinity,
+    Fault::Group,
     Fault::Nice,
     Fault::Message,
     Fault::File,
@@ -352,7 +363,9 @@ mod tests {
 
     #[test]
     fn the_first_fault_is_kept() {
-        let run = RunState::new(Script::default(), BusyLoop::COUNTED, |_, _, _| ()).unwrap();
+        let run =
+            RunState::new(Script::default(), BusyLoop::counted(), |_, _, _| (), Default::default())
+                .unwrap();
         assert_eq!(run.fault(), None);
         run.report(Fault::Exec, 7, libc::ENOENT);
         run.report(Fault::Policy, 1, libc::EPERM);

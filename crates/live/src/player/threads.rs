@@ -151,7 +151,16 @@ pub fn made_main(run: &RunState, (group, number): (usize, u32), maker: usize) {
     let mut task = Task::new(run, group, number, 0);
     task.slot = Some(leave.slot);
     let prepared = children::prepare(&task, maker).and_then(|()| free_from(&task, maker));
+    let prepared = prepared.and_then(|()| join_group(&task));
     play_and_stay(&mut task, prepared);
+}
+
+fn join_group(task: &Task) -> Flow {
+    let joined = match task.plan().control_group {
+        None => Ok(()),
+        group => task.run.group_files.join(group),
+    };
+    joined.map_err(|no| task.fail(Fault::Group, no))
 }
 
 /// A task that may run everywhere does not stay where its maker had to.
@@ -185,6 +194,7 @@ fn prepare(task: &mut Task) -> Flow {
     if let Some(cpus) = &task.tally().cpus {
         attributes::set_affinity(cpus).map_err(|no| task.fail(Fault::Affinity, no))?;
     }
+    join_group(task)?;
     if plan.has_files() {
         task.file = Some(input_output::open(task.run).map_err(|no| task.fail(Fault::File, no))?);
     }

@@ -11,8 +11,6 @@ use libbpf_rs::btf::{Btf, ReferencesType};
 use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject, ProgramMut};
 
 use super::shared::SharedMap;
-use compile::variables::Global;
-
 use crate::loader::variable;
 use crate::recorder::object::CpuState;
 
@@ -213,12 +211,6 @@ pub fn map_memory<T: Copy>(
     let map = find_map(object, name)?;
     SharedMap::new(&map, entries)
         .map_err(|error| format!("the map {name} cannot be mapped: {error}"))
-}
-
-/// The size of the section that the global variables are in.
-pub fn bss_bytes(variables: &[Global]) -> usize {
-    let globals = variables.iter().filter(|variable| variable.section == ".bss");
-    globals.map(|variable| variable.offset + variable.ty.size).max().unwrap_or(0)
 }
 
 #[cfg(test)]

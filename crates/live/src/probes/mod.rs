@@ -10,8 +10,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 use std::sync::atomic::{Ordering, fence};
 
-use libbpf_rs::btf::Btf;
-use libbpf_rs::{Link, Object, ObjectBuilder};
+use libbpf_rs::{Link, Object};
 use model::record::ProbeCost;
 use model::{Histogram, Trace, series};
 
@@ -21,14 +20,11 @@ pub(crate) mod shared;
 mod trace;
 
 use crate::facts::is_root;
-use crate::loader::log::{Listener, explain, warnings};
-use compile::variables::{self, Global};
-
-use crate::loader::variable;
-use crate::recorder::reason;
+use crate::loader::built_in::BuiltIn;
+use crate::recorder::{needs, reason};
 use maps::{
     BUCKETS, MAX_GROUPS, MEASURES, OTHER_WAITS, ProbeSeries, ProbeTally, ProbeTask, ProbeTotals,
-    Use, WAKEUPS, activity, add_totals, bss_bytes, find_map, is_older, map_memory, size, slots,
+    Use, WAKEUPS, activity, add_totals, find_map, is_older, map_memory, size, slots,
 };
 pub use reading::{GroupReadings, Window};
 use shared::SharedMap;
@@ -48,24 +44,16 @@ pub struct Probes {
     stopped: SharedMap<ProbeTask>,
     stopped_retired: SharedMap<ProbeTotals>,
     globals: SharedMap<u8>,
-    variables: Vec<Global>,
+    built_in: BuiltIn,
     trace: bool,
 }
 
-fn load(variables: &[Global], needed: Use) -> Result<Object, String> {
-    let listener = Listener::new();
-    let because = |error: libbpf_rs::Error| {
-        format!("the probes cannot be loaded: {error}; {}", warnings(&listener.text()))
-    };
-    let bytes = compile::probes_object();
-    let mut open = ObjectBuilder::default().open_memory(bytes).map_err(because)?;
-    size(&mut open, needed).map_err(because)?;
-    let mask = variables.iter().find(|v| v.name == "slot_mask").ok_or("no slot_mask")?;
-    variable::write(&mut open, mask, &(needed.slots as u32 - 1).to_le_bytes());
-    let files = variables.iter().find(|v| v.name == "takes_file").ok_or("no takes_file")?;
-    variable::write(&mut open, files, &reason::takes_file());
-    open.load()
-        .map_err(|error| format!("the probes: {}", explain(&error.to_string(), &listener.text())))
+fn load(probes: &BuiltIn, needed: Use) -> Result<Object, String> {
+    let constants: [(&str, &[u8]); 2] = [
+        ("slot_mask", &(needed.slots as u32 - 1).to_le_bytes()),
+        ("takes_file", &reason::takes_file()),
+    ];
+    probes.load(&constants, |open| size(open, needed))
 }
 
 /// Lets tasks announce the group of their next child, see [`Probes::announcer`]. Its method is
@@ -120,15 +108,12 @@ impl Probes {
         check_host(groups)?;
         let because = |error: libbpf_rs::Error| format!("the probes cannot be attached: {error}");
         let no_memory = |error| format!("the probes' counts cannot be kept: {error}");
-        let bytes = compile::probes_object();
-        let btf =
-            Btf::from_raw("probes", bytes).map_err(because)?.ok_or("the probes have no BTF")?;
-        let variables = variables::globals(&btf);
+        let built_in = BuiltIn::new("the probes", compile::probes_object())?;
         let (slots, cpus) = (slots(), libbpf_rs::num_possible_cpus().map_err(because)?);
         let older = is_older();
         let needed = Use { slots, cpus, groups: groups.len(), trace, older, messages: trace };
-        let object = load(&variables, needed).or_else(|why| {
-            if trace { load(&variables, needed.without_messages()) } else { Err(why) }
+        let object = load(&built_in, needed).or_else(|why| {
+            if trace { load(&built_in, needed.without_messages()) } else { Err(why) }
         })?;
         let mut probes = Probes {
             links: Vec::new(),
@@ -140,10 +125,10 @@ impl Probes {
                 .transpose()?,
             stopped: SharedMap::own(slots).map_err(no_memory)?,
             stopped_retired: SharedMap::own(groups.len()).map_err(no_memory)?,
-            globals: map_memory(&object, ".bss", bss_bytes(&variables))?,
+            globals: map_memory(&object, ".bss", built_in.bss_bytes())?,
             groups: groups.to_vec(),
             object,
-            variables,
+            built_in,
             trace,
         };
         // Number 0 is every CPU's idle task, which must not match an empty slot.
@@ -190,7 +175,7 @@ impl Probes {
         if parent >= self.groups.len() || child >= self.groups.len() {
             return Err(format!("there is no group {}", parent.max(child)));
         }
-        self.globals.write(self.offset("fork_group") + 4 * parent, child as u32);
+        self.globals.write(self.built_in.offset("fork_group") + 4 * parent, child as u32);
         Ok(())
     }
 
@@ -206,9 +191,9 @@ impl Probes {
             // A kernel that refuses it has lost the map, and with it each wake-up's cause.
             let _ = maps::forget_interrupts(&self.object);
         }
-        self.globals.write(self.offset("start_ns"), monotonic_ns());
+        self.globals.write(self.built_in.offset("start_ns"), monotonic_ns());
         fence(Ordering::SeqCst);
-        self.globals.write(self.offset("counting"), 1_u32);
+        self.globals.write(self.built_in.offset("counting"), 1_u32);
     }
 
     /// The CPU time that a thread has used since the common start. `None` when a later process has
@@ -228,14 +213,15 @@ impl Probes {
     /// run (`synchronize_rcu_tasks`), and under a scheduler that lets tasks starve that may never
     /// be so while the workload goes on. Dropping detaches them.
     pub fn stop(&self) -> Window {
-        let started = self.globals.read::<u32>(self.offset("counting")) != 0;
-        self.globals.write(self.offset("counting"), 0_u32);
+        let started = self.globals.read::<u32>(self.built_in.offset("counting")) != 0;
+        self.globals.write(self.built_in.offset("counting"), 0_u32);
         // After the last interval that counts, or shares could be above all CPUs.
         let finish_ns = monotonic_ns();
         self.tasks.iter().enumerate().for_each(|(index, task)| self.stopped.set(index, task));
         (0..self.groups.len())
             .for_each(|group| self.stopped_retired.set(group, self.retired(group)));
-        let start_ns = if started { self.globals.read(self.offset("start_ns")) } else { finish_ns };
+        let start_ns =
+            if started { self.globals.read(self.built_in.offset("start_ns")) } else { finish_ns };
         Window { start_ns, finish_ns }
     }
 
@@ -249,7 +235,7 @@ impl Probes {
             counted_ns: window.finish_ns - window.start_ns,
             trace: self.trace.then(|| self.events(&tasks, window.start_ns)),
             cost: self.cost(),
-            untracked: self.globals.read(self.offset("untracked")),
+            untracked: self.globals.read(self.built_in.offset("untracked")),
         }
     }
 
@@ -273,7 +259,7 @@ impl Probes {
 
     /// What tasks of a group had counted whose slots are in use again.
     fn retired(&self, group: usize) -> ProbeTotals {
-        let of_all = self.offset("retired") + group * size_of::<ProbeTotals>();
+        let of_all = self.built_in.offset("retired") + group * size_of::<ProbeTotals>();
         let mut sum: ProbeTotals = self.globals.read(of_all);
         if let Some(by_cpu) = &self.retired_older {
             let of_group = (group..by_cpu.len()).step_by(MAX_GROUPS);
@@ -283,7 +269,7 @@ impl Probes {
     }
 
     fn events(&self, tasks: &[ProbeTask], start_ns: u64) -> Trace {
-        let lost: u64 = self.globals.read(self.offset("lost_events"));
+        let lost: u64 = self.globals.read(self.built_in.offset("lost_events"));
         let events = find_map(&self.object, "events").and_then(|ring| trace::drain(&ring));
         let group = |pid: u32| {
             let task = tasks[pid as usize & (tasks.len() - 1)];
@@ -308,12 +294,6 @@ impl Probes {
         });
         cost.collect()
     }
-
-    /// Where a global variable of the probes is.
-    fn offset(&self, name: &str) -> usize {
-        let found = self.variables.iter().find(|v| v.name == name && v.section == ".bss");
-        found.unwrap_or_else(|| unreachable!("a test checks that the probes have {name}")).offset
-    }
 }
 
 fn check_host(groups: &[String]) -> Result<(), String> {
@@ -323,13 +303,8 @@ fn check_host(groups: &[String]) -> Result<(), String> {
     if !is_root() {
         return Err("the probes need root".into());
     }
-    // The kernel's number of the first PID name space; in another one, our numbers are not the
-    // kernel's. A kernel without such name spaces has no such file.
-    let space = std::fs::read_link("/proc/self/ns/pid");
-    if space.is_ok_and(|space| space != Path::new("pid:[4026531836]")) {
-        return Err(
-            "inside a PID name space (a container) task numbers are not the kernel's".into()
-        );
+    if let Some(why) = needs::space() {
+        return Err(why);
     }
     match groups.len() {
         0 => Err("there are no task groups".into()),
@@ -376,12 +351,14 @@ mod tests {
 
     #[test]
     fn the_probes_have_every_variable_that_is_looked_up() {
-        let btf = Btf::from_raw("probes", compile::probes_object()).expect("an object");
-        let variables = variables::globals(&btf.expect("with BTF"));
-        for name in ["counting", "start_ns", "fork_group", "retired", "untracked", "lost_events"] {
-            assert!(variables.iter().any(|v| v.name == name && v.section == ".bss"), "{name}");
+        let probes = BuiltIn::new("the probes", compile::probes_object()).expect("types");
+        for name in ["counting", "start_ns", "fork_group", "untracked", "lost_events"] {
+            probes.offset(name);
         }
-        let retired = variables.iter().find(|v| v.name == "retired").expect("checked above");
+        for name in ["slot_mask", "takes_file"] {
+            probes.variable(name, ".rodata");
+        }
+        let retired = probes.variable("retired", ".bss");
         assert_eq!(retired.ty.size, MAX_GROUPS * size_of::<ProbeTotals>());
     }
 

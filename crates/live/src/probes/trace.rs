@@ -7,11 +7,11 @@ use std::mem::size_of;
 use libbpf_rs::{MapCore, RingBufferBuilder};
 use model::trace::{SleepsFor, TraceTask, What, WokenBy};
 use model::{Trace, TraceEvent};
-use recording::event::{Reason, TaskIndex, Waker};
 
 use super::maps::{PREEMPTED, ProbeEvent, event_kind};
 use crate::recorder::object::{leaves, waker};
-use crate::recorder::reason::{Sleep, decided, sleep};
+use crate::recorder::reason::{Polls, sleep};
+use crate::recorder::task_facts;
 
 /// Reads every event that is in the ring now.
 pub fn drain(ring: &dyn MapCore) -> Result<Vec<ProbeEvent>, String> {
@@ -47,7 +47,7 @@ pub fn trace(
         if event.kind == event_kind::SWITCH {
             names.entry(event.prev).or_insert_with(|| "<...>".into());
         }
-        names.insert(event.next, comm(&event.comm));
+        names.insert(event.next, task_facts::name(&event.comm));
     }
     names.entry(0).and_modify(|name| *name = "swapper".into());
     let mut streams = BTreeMap::new();
@@ -60,32 +60,21 @@ pub fn trace(
 
 /// What a task slept for that anything could have ended, its wake-up says. Messages are the rule.
 fn decide(events: &[ProbeEvent], converted: &mut [TraceEvent]) {
-    let mut undecided: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut polls = Polls::default();
     for (place, event) in events.iter().enumerate() {
-        match (event.kind, event.exit_state) {
-            (event_kind::SWITCH, _) if sleeps_for(event.reason) == Some(SleepsFor::Any) => {
-                undecided.insert(event.prev, place);
-            }
-            (event_kind::WAKING, waker::TASK) => {
-                let Some(slept) = undecided.remove(&event.next) else { continue };
-                let is_signal = decided(Waker::Task(TaskIndex(0)), event.reason) == Reason::Signal;
-                if let What::Switch { reason, .. } = &mut converted[slept].what
-                    && is_signal
-                {
-                    *reason = Some(SleepsFor::Signal);
-                }
-            }
-            (event_kind::WAKING, _) => {
-                undecided.remove(&event.next);
-            }
+        match event.kind {
+            event_kind::SWITCH => polls.switch(place, event.prev, event.reason, event.next),
+            event_kind::WAKING => polls.wake(event.next, event.exit_state, event.reason),
             _ => {}
         }
     }
-}
-
-fn comm(bytes: &[u8; 16]) -> String {
-    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
+    for (place, event) in converted.iter_mut().enumerate() {
+        if let What::Switch { reason: Some(reason @ SleepsFor::Any), .. } = &mut event.what
+            && polls.reason(place) == SleepsFor::Signal
+        {
+            *reason = SleepsFor::Signal;
+        }
+    }
 }
 
 /// `streams` are numbered in the order of their first messages.
@@ -120,24 +109,10 @@ fn convert(event: &ProbeEvent, start_ns: u64, streams: &mut BTreeMap<u32, u32>) 
 /// What the task sleeps for; `None` if it does not.
 fn sleeps_for(detail: u32) -> Option<SleepsFor> {
     match detail & 0xff {
-        leaves::RUNNABLE | leaves::ENDED => return None,
-        leaves::YIELDING => return Some(SleepsFor::Yield),
-        _ => {}
+        leaves::RUNNABLE | leaves::ENDED => None,
+        leaves::YIELDING => Some(SleepsFor::Yield),
+        _ => Some(sleep(detail)),
     }
-    Some(match sleep(detail) {
-        Sleep::ForAny => SleepsFor::Any,
-        Sleep::For(reason) => match reason {
-            Reason::Timer => SleepsFor::Timer,
-            Reason::Futex => SleepsFor::Futex,
-            Reason::Pipe => SleepsFor::Pipe,
-            Reason::Message => SleepsFor::Any,
-            Reason::Signal => SleepsFor::Signal,
-            Reason::Network => SleepsFor::Network,
-            Reason::Disk => SleepsFor::Disk,
-            Reason::Child => SleepsFor::Child,
-            Reason::Unknown | Reason::Other => SleepsFor::Other,
-        },
-    })
 }
 
 /// `enum record_waker`, with the task in `prev`.

@@ -14,6 +14,8 @@ use crate::probes::run_statistics;
 pub struct Cost {
     /// In the programs; `None` where the kernel does not count it for this user.
     pub programs_ns: Option<u64>,
+    /// How often one of them ran.
+    pub runs: u64,
     pub own_ns: u64,
     pub length_ns: u64,
     /// How many CPUs could work meanwhile.
@@ -27,13 +29,20 @@ impl Cost {
         let taken_ns = (self.programs_ns? + self.own_ns) as f64;
         (machine_ns > 0.0).then(|| 100.0 * taken_ns / machine_ns)
     }
+
+    /// What one event took of the task at work, on average; programs of other tasks and of
+    /// interrupts ran, too.
+    pub fn event_ns(&self) -> Option<u64> {
+        self.programs_ns?.checked_div(self.runs)
+    }
 }
 
 /// Counts while the programs are attached.
 pub struct Meter {
     /// The kernel counts as long as this is open; `None`: it does not for this user.
     counting: Option<OwnedFd>,
-    programs_before_ns: u64,
+    /// Runs and time.
+    programs_before: (u64, u64),
     own_before: Duration,
 }
 
@@ -44,13 +53,15 @@ impl Meter {
             let fd = libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME);
             (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))
         };
-        Meter { counting, programs_before_ns: programs_ns(object), own_before: own_time() }
+        Meter { counting, programs_before: programs(object), own_before: own_time() }
     }
 
     pub fn finish(&self, object: &Object, length_ns: u64, cpus: u32) -> Cost {
-        let programs_ns = programs_ns(object).saturating_sub(self.programs_before_ns);
+        let ((runs_before, before_ns), (runs, ns)) = (self.programs_before, programs(object));
+        let programs_ns = ns.saturating_sub(before_ns);
         Cost {
             programs_ns: self.counting.as_ref().map(|_| programs_ns),
+            runs: runs.saturating_sub(runs_before),
             own_ns: own_time().saturating_sub(self.own_before).as_nanos() as u64,
             length_ns,
             cpus,
@@ -58,10 +69,11 @@ impl Meter {
     }
 }
 
-/// The time in all programs so far, as far as it was counted.
-fn programs_ns(object: &Object) -> u64 {
+/// How often all programs ran so far, and for how long, as far as it was counted.
+fn programs(object: &Object) -> (u64, u64) {
     let loaded = object.progs().filter(|program| program.autoload());
-    loaded.filter_map(|program| run_statistics(program.as_fd().as_raw_fd())).map(|(_, ns)| ns).sum()
+    let counted = loaded.filter_map(|program| run_statistics(program.as_fd().as_raw_fd()));
+    counted.fold((0, 0), |(runs, sum_ns), (more, ns)| (runs + more, sum_ns + ns))
 }
 
 /// The CPU time of this process.
@@ -80,8 +92,8 @@ mod tests {
 
     #[test]
     fn the_cost_is_a_part_of_all_cpus_time() {
-        let cost = Cost { programs_ns: Some(30), own_ns: 10, length_ns: 1_000, cpus: 4 };
-        assert_eq!(cost.percent(), Some(1.0));
+        let cost = Cost { programs_ns: Some(30), runs: 3, own_ns: 10, length_ns: 1_000, cpus: 4 };
+        assert_eq!((cost.percent(), cost.event_ns()), (Some(1.0), Some(10)));
         assert_eq!(Cost { programs_ns: None, ..cost }.percent(), None);
         assert_eq!(Cost { length_ns: 0, ..cost }.percent(), None);
     }

@@ -6,25 +6,28 @@
 //! [`convert`] puts the events right.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::rc::Rc;
 
-use libbpf_rs::{Iter, Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{Iter, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
+use model::ControlGroup;
 use recording::event::Recording;
 
 mod convert;
 mod cost;
+mod group_folders;
 pub mod needs;
 pub(crate) mod object;
 mod only;
 pub(crate) mod reason;
-mod task_facts;
+pub(crate) mod task_facts;
 
 use crate::probes::{maps, monotonic_ns, shared::SharedMap};
 use convert::Frame;
 pub use cost::Cost;
 use cost::Meter;
-use object::Kept;
+use object::{Kept, Loaded};
 pub use only::TaskFilter;
 
 /// What a recording is asked to be.
@@ -38,25 +41,14 @@ pub struct Settings {
 
 /// Attached programs. Dropping them detaches them.
 pub struct Recorder {
-    // Fields are dropped in order: the links first.
-    links: Vec<Link>,
-    first_look: Option<Link>,
+    programs: Loaded,
     ring: RingBuffer<'static>,
     kept: Rc<RefCell<Kept>>,
     globals: SharedMap<u8>,
-    offsets: Offsets,
-    object: Object,
     only: Option<TaskFilter>,
-    messages: bool,
     meter: Option<Meter>,
     start_ns: u64,
-}
-
-/// Where the programs' variables are.
-#[derive(Clone, Copy)]
-pub(crate) struct Offsets {
-    recording: usize,
-    lost_events: usize,
+    control_groups: BTreeMap<u64, ControlGroup>,
 }
 
 /// What was recorded so far.
@@ -75,22 +67,24 @@ impl Recorder {
     /// # Errors
     /// The reason in one sentence.
     pub fn attach(settings: &Settings) -> Result<Recorder, String> {
-        let object::Loaded { object, links, first_look, messages, offsets, bss_bytes } =
-            object::load(settings)?;
+        let programs = object::load(settings)?;
         let kept = Rc::new(RefCell::new(Kept::default()));
+        let bytes = programs.built_in.bss_bytes();
         Ok(Recorder {
-            links,
-            first_look: Some(first_look),
-            ring: ring(&object, kept.clone())?,
+            ring: ring(&programs.object, kept.clone())?,
             kept,
-            globals: maps::map_memory(&object, ".bss", bss_bytes)?,
-            offsets,
-            object,
+            globals: maps::map_memory(&programs.object, ".bss", bytes)?,
+            programs,
             only: settings.only.clone(),
-            messages,
             meter: None,
             start_ns: 0,
+            control_groups: BTreeMap::new(),
         })
+    }
+
+    fn switch(&self, is_on: bool) {
+        let recording = self.programs.built_in.offset("recording");
+        self.globals.write(recording, u32::from(is_on));
     }
 
     /// Records from now on.
@@ -101,11 +95,12 @@ impl Recorder {
         // A task that is forked between two looks has a parent that the first one has marked.
         self.mark()?;
         self.mark()?;
-        maps::forget_interrupts(&self.object)?;
-        self.meter = Some(Meter::start(&self.object));
+        self.control_groups = group_folders::all();
+        maps::forget_interrupts(&self.programs.object)?;
+        self.meter = Some(Meter::start(&self.programs.object));
         self.start_ns = monotonic_ns();
-        self.globals.write(self.offsets.recording, 1_u32);
-        let Some(link) = self.first_look.take() else { return Ok(()) };
+        self.switch(true);
+        let Some(link) = self.programs.first_look.take() else { return Ok(()) };
         let failed = |error: &dyn std::fmt::Display| format!("the tasks cannot be listed: {error}");
         let mut listed = Iter::new(&link).map_err(|error| failed(&error))?;
         // The program sends what it finds as events, and writes nothing.
@@ -116,7 +111,7 @@ impl Recorder {
     /// Marks the tasks of [`TaskFilter`] that are there now.
     fn mark(&self) -> Result<(), String> {
         let Some(only) = &self.only else { return Ok(()) };
-        let map = maps::find_map(&self.object, only.map())?;
+        let map = maps::find_map(&self.programs.object, only.map())?;
         for key in only.keys()? {
             map.update(&key, &[1], MapFlags::ANY)
                 .map_err(|error| format!("{only} has too many parts: {error}"))?;
@@ -134,7 +129,7 @@ impl Recorder {
             self.mark()?;
         }
         let kept = self.kept.borrow();
-        let lost_events = self.globals.read(self.offsets.lost_events);
+        let lost_events = self.globals.read(self.programs.built_in.offset("lost_events"));
         Ok(Progress { events: kept.events.len() as u64, bytes: kept.bytes(), lost_events })
     }
 
@@ -143,13 +138,17 @@ impl Recorder {
     /// # Errors
     /// When the buffer cannot be read.
     pub fn finish(mut self, source: &str) -> Result<(Recording, Cost), String> {
-        self.globals.write(self.offsets.recording, 0_u32);
+        self.switch(false);
         let end_ns = monotonic_ns();
-        self.links.clear();
+        self.programs.links.clear();
+        // Those that have come meanwhile; those that have gone are known.
+        for (number, group) in group_folders::all() {
+            self.control_groups.entry(number).or_insert(group);
+        }
         let lost_events = self.look()?.lost_events;
         let cpus = crate::facts::cpus_online().last().map_or(1, |last| last + 1);
         let length_ns = end_ns - self.start_ns;
-        let cost = self.meter.map(|meter| meter.finish(&self.object, length_ns, cpus));
+        let cost = self.meter.map(|meter| meter.finish(&self.programs.object, length_ns, cpus));
         let release = nix::sys::utsname::uname()
             .map(|name| name.release().to_string_lossy().into_owned())
             .unwrap_or_default();
@@ -159,10 +158,12 @@ impl Recorder {
             start_ns: self.start_ns,
             end_ns,
             lost_events,
+            control_groups: self.control_groups,
         };
         let kept = std::mem::take(&mut *self.kept.borrow_mut());
         let mut recording = convert::recording(kept, &frame);
-        recording.untold = limitations(self.only.as_ref(), self.messages);
+        recording.event_ns = cost.as_ref().and_then(Cost::event_ns).unwrap_or(0);
+        recording.untold = limitations(self.only.as_ref(), self.programs.messages);
         Ok((recording, cost.unwrap_or_default()))
     }
 }

@@ -19,7 +19,10 @@ const REMEDY: &str = "run it with sudo, or give the program the capabilities wit
 /// nothing does.
 pub fn obstacles() -> Vec<String> {
     let mut found: Vec<String> =
-        [kernel(), space(), capabilities()].into_iter().flatten().collect();
+        [kernel(), space().map(|why| why + "; record outside"), capabilities()]
+            .into_iter()
+            .flatten()
+            .collect();
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         found.push("this kernel has no BTF (CONFIG_DEBUG_INFO_BTF), which recording needs".into());
     }
@@ -37,14 +40,13 @@ fn too_old(release: &str) -> Option<String> {
     (version < OLDEST).then(|| format!("recording needs Linux 5.15 or newer; this is {release}"))
 }
 
-/// The kernel's numbers of tasks are those of its first name space.
-fn space() -> Option<String> {
+/// The kernel's numbers of tasks are those of its first name space. A kernel without such name
+/// spaces has no such file.
+pub(crate) fn space() -> Option<String> {
     let space = fs::read_link("/proc/self/ns/pid");
     let is_other = space.is_ok_and(|space| space != Path::new("pid:[4026531836]"));
-    is_other.then(|| {
-        "inside a PID name space (a container) task numbers are not the kernel's; record outside"
-            .into()
-    })
+    is_other
+        .then(|| "inside a PID name space (a container) task numbers are not the kernel's".into())
 }
 
 fn capabilities() -> Option<String> {

@@ -4,14 +4,10 @@
 use std::mem::size_of;
 
 use compile::recorder_types::record_limit;
-use libbpf_rs::btf::Btf;
-use libbpf_rs::{Link, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{Link, Object, OpenObject};
 
-use super::{Offsets, Settings, reason};
-use crate::loader::log::{Listener, explain, warnings};
-use compile::variables::{self, Global};
-
-use crate::loader::variable;
+use super::{Settings, reason};
+use crate::loader::built_in::BuiltIn;
 use crate::probes::maps;
 
 /// Slots for what was told of tasks, 8 bytes each.
@@ -21,14 +17,15 @@ const SLOTS_MOST: usize = 1 << 20;
 /// The program that is read once, instead of being attached to events.
 const FIRST_LOOK: &str = "record_running";
 
-/// Programs in the kernel.
+/// Programs in the kernel. Dropping them detaches them.
 pub struct Loaded {
-    pub object: Object,
+    // Fields are dropped in order: the links first.
     pub links: Vec<Link>,
-    pub first_look: Link,
+    pub first_look: Option<Link>,
+    pub object: Object,
+    /// Whether they tell of messages.
     pub messages: bool,
-    pub(super) offsets: Offsets,
-    pub bss_bytes: usize,
+    pub built_in: BuiltIn,
 }
 
 /// Loads the programs and attaches them.
@@ -38,34 +35,32 @@ pub fn load(settings: &Settings) -> Result<Loaded, String> {
 
 /// Loads with or without the programs that tell of messages, which some kernels refuse.
 fn load_for(settings: &Settings, wants_messages: bool) -> Result<Loaded, String> {
-    let listener = Listener::new();
-    let because = |error: libbpf_rs::Error| {
-        format!("the recorder cannot be attached: {error}; {}", warnings(&listener.text()))
-    };
-    let bytes = compile::recorder_object();
-    let btf =
-        Btf::from_raw("recorder", bytes).map_err(because)?.ok_or("the recorder has no BTF")?;
-    let variables = variables::globals(&btf);
+    let because = |error: libbpf_rs::Error| format!("the recorder cannot be attached: {error}");
     let cpus = libbpf_rs::num_possible_cpus().map_err(because)?;
-    let mut open = ObjectBuilder::default().open_memory(bytes).map_err(because)?;
-    size(&mut open, settings, cpus, wants_messages).map_err(because)?;
-    constants(&mut open, &variables, settings, cpus);
-    let object = open.load().map_err(|error| {
-        format!("the recorder: {}", explain(&error.to_string(), &listener.text()))
-    })?;
+    let recorder = BuiltIn::new("the recorder", compile::recorder_object())?;
+    let (only, comm) = match &settings.only {
+        Some(only) => (only.number(), only.comm()),
+        None => (0, [0; 16]),
+    };
+    let constants: [(&str, &[u8]); 6] = [
+        ("slot_mask", &(slots() as u32 - 1).to_le_bytes()),
+        ("own_process", &std::process::id().to_le_bytes()),
+        ("cpu_words", &(cpus.div_ceil(64).min(CPU_WORDS) as u32).to_le_bytes()),
+        ("only", &only.to_le_bytes()),
+        ("only_comm", &comm),
+        ("takes_file", &reason::takes_file()),
+    ];
+    let object = recorder.load(&constants, |open| size(open, settings, cpus, wants_messages))?;
     let (mut links, mut first_look, mut messages) = (Vec::new(), None, false);
     for program in object.progs_mut().filter(|program| program.autoload()) {
         let link = maps::attach(&program).map_err(because)?;
         messages |= link.is_some() && maps::tells_messages(&program);
         if program.name() == FIRST_LOOK { first_look = link } else { links.extend(link) }
     }
-    let offsets = Offsets {
-        recording: offset(&variables, "recording"),
-        lost_events: offset(&variables, "lost_events"),
-    };
-    let first_look = first_look.ok_or("the recorder has no list of tasks")?;
-    let bss_bytes = maps::bss_bytes(&variables);
-    Ok(Loaded { object, links, first_look, messages, offsets, bss_bytes })
+    if first_look.is_none() {
+        return Err("the recorder has no list of tasks".into());
+    }
+    Ok(Loaded { links, first_look, object, messages, built_in: recorder })
 }
 
 /// One slot for each task number, up to a limit of memory. A power of two.
@@ -89,31 +84,6 @@ fn size(
     }
     maps::choose(open, (maps::is_older(), messages), |_| true);
     Ok(())
-}
-
-fn constants(open: &mut OpenObject, variables: &[Global], settings: &Settings, cpus: usize) {
-    let (only, comm) = match &settings.only {
-        Some(only) => (only.number(), only.comm()),
-        None => (0, [0; 16]),
-    };
-    let words = cpus.div_ceil(64).min(CPU_WORDS) as u32;
-    let mut write = |name: &str, bytes: &[u8]| {
-        if let Some(found) = variables.iter().find(|variable| variable.name == name) {
-            variable::write(open, found, bytes);
-        }
-    };
-    write("slot_mask", &(slots() as u32 - 1).to_le_bytes());
-    write("own_process", &std::process::id().to_le_bytes());
-    write("cpu_words", &words.to_le_bytes());
-    write("only", &only.to_le_bytes());
-    write("only_comm", &comm);
-    write("takes_file", &reason::takes_file());
-}
-
-/// Where a global variable of the programs is.
-fn offset(variables: &[Global], name: &str) -> usize {
-    let found = variables.iter().find(|v| v.name == name && v.section == ".bss");
-    found.unwrap_or_else(|| unreachable!("a test checks that the recorder has {name}")).offset
 }
 
 pub use compile::recorder_types::{
@@ -159,22 +129,18 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use libbpf_rs::btf::Btf;
     use std::mem::offset_of;
 
     #[test]
     fn the_programs_have_every_variable_that_is_looked_up() {
-        let object = compile::recorder_object();
-        let btf = Btf::from_raw("recorder", object).expect("an object").expect("with BTF");
-        let found = variables::globals(&btf);
-        for name in ["slot_mask", "own_process", "cpu_words", "only", "only_comm", "takes_file"] {
-            assert!(found.iter().any(|v| v.name == name && v.section == ".rodata"), "{name}");
+        let recorder = BuiltIn::new("the recorder", compile::recorder_object()).expect("types");
+        for name in ["slot_mask", "own_process", "cpu_words", "only", "only_comm"] {
+            recorder.variable(name, ".rodata");
         }
         for name in ["recording", "lost_events"] {
-            assert!(found.iter().any(|v| v.name == name && v.section == ".bss"), "{name}");
+            recorder.offset(name);
         }
-        let table = found.iter().find(|v| v.name == "takes_file").expect("the table");
-        assert_eq!(table.ty.size, SYSCALLS);
+        assert_eq!(recorder.variable("takes_file", ".rodata").ty.size, SYSCALLS);
     }
 
     #[test]

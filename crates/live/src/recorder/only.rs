@@ -17,6 +17,8 @@ pub enum TaskFilter {
     Name(String),
     /// A process, and what it forks.
     Process(u32),
+    /// What this process starts, and what that forks.
+    Command,
     /// The tasks of a control group and of those below it: a folder of the cgroup2 file system.
     Cgroup(PathBuf),
 }
@@ -28,6 +30,7 @@ impl fmt::Display for TaskFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TaskFilter::Name(name) => write!(f, "{name}"),
+            TaskFilter::Command => write!(f, "the command"),
             TaskFilter::Process(process) => write!(f, "process {process}"),
             TaskFilter::Cgroup(folder) => write!(f, "control group {}", folder.display()),
         }
@@ -60,6 +63,7 @@ impl TaskFilter {
     pub(super) fn number(&self) -> u32 {
         match self {
             TaskFilter::Name(_) => only::COMM,
+            TaskFilter::Command => only::COMMAND,
             TaskFilter::Process(_) => only::MARKED,
             TaskFilter::Cgroup(_) => only::CGROUP,
         }
@@ -87,6 +91,7 @@ impl TaskFilter {
             threads.map(|tid| tid.to_le_bytes().to_vec()).collect()
         };
         Ok(match self {
+            TaskFilter::Command => Vec::new(),
             TaskFilter::Process(number) => threads(&|process, _| process == *number),
             TaskFilter::Name(name) => threads(&|_, process| process.name == *name),
             TaskFilter::Cgroup(folder) => {

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Why a task sleeps, from the system call that it sleeps in.
 
+use std::collections::BTreeMap;
+
 use libc::c_long;
-use recording::event::{Reason, Waker};
+use recording::event::SleepsFor;
 
-use super::object::{NO_SYSCALL, SYSCALLS, file, leaves};
+use super::object::{NO_SYSCALL, SYSCALLS, file, leaves, waker};
 
-/// What is known of a sleep when it begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sleep {
-    For(Reason),
-    /// One of several files, a signal, or a time: who wakes the task decides.
-    ForAny,
-}
-
-/// Sleeps until a time.
+/// Sleeps for a time, or until one: where its flags say so, its file is a timer.
 const TIMES: &[c_long] = &[libc::SYS_nanosleep, libc::SYS_clock_nanosleep];
 
 const FUTEXES: &[c_long] = &[libc::SYS_futex, libc::SYS_futex_waitv, FUTEX_WAIT];
@@ -107,7 +101,8 @@ const FILES: &[c_long] = &[
     libc::SYS_close,
 ];
 
-/// The table that the programs need: 1 where the first argument is a file.
+/// The table that the programs need: 1 where the first argument is a file, 2 where the second one
+/// tells a time's kind.
 pub fn takes_file() -> [u8; SYSCALLS] {
     let mut table = [0; SYSCALLS];
     for call in FILES {
@@ -115,63 +110,105 @@ pub fn takes_file() -> [u8; SYSCALLS] {
             *place = 1;
         }
     }
+    table[libc::SYS_clock_nanosleep as usize] = 2;
     table
 }
 
-/// Reads what a switch says of a sleep.
-pub fn sleep(detail: u32) -> Sleep {
+/// Decodes the reason of a sleep from the switch; `Any`: the waker decides.
+pub fn sleep(detail: u32) -> SleepsFor {
     let (how, call) = (detail & 0xff, detail >> 16);
     let what = of_file(detail >> 8 & 0xff);
     let call = (call != NO_SYSCALL).then_some(c_long::from(call));
     let is_in = |calls: &[c_long]| call.is_some_and(|call| calls.contains(&call));
     match how {
-        leaves::IO => Sleep::For(Reason::Disk),
-        leaves::IDLING => Sleep::For(Reason::Other),
-        _ if is_in(CHILDREN) => Sleep::For(Reason::Child),
-        _ if is_in(TIMES) => Sleep::For(Reason::Timer),
-        _ if is_in(FUTEXES) || is_in(LOCKS) => Sleep::For(Reason::Futex),
-        _ if is_in(LOCAL) => Sleep::For(Reason::Pipe),
-        _ if is_in(DISKS) => Sleep::For(Reason::Disk),
-        _ if is_in(ANY) => Sleep::ForAny,
-        leaves::STUCK => Sleep::For(stuck(what, call, is_in(MEMORY))),
-        _ => Sleep::For(what.unwrap_or(Reason::Other)),
+        leaves::IO => SleepsFor::Disk,
+        leaves::IDLING => SleepsFor::Other,
+        _ if is_in(CHILDREN) => SleepsFor::Child,
+        _ if is_in(TIMES) => what.unwrap_or(SleepsFor::Nap),
+        _ if is_in(FUTEXES) || is_in(LOCKS) => SleepsFor::Futex,
+        _ if is_in(LOCAL) => SleepsFor::Pipe,
+        _ if is_in(DISKS) => SleepsFor::Disk,
+        _ if is_in(ANY) => SleepsFor::Any,
+        leaves::STUCK => stuck(what, call, is_in(MEMORY)),
+        _ => what.unwrap_or(SleepsFor::Other),
     }
 }
 
-fn of_file(what: u32) -> Option<Reason> {
+fn of_file(what: u32) -> Option<SleepsFor> {
     match what {
         file::NONE => None,
-        file::PIPE | file::LOCAL_SOCKET => Some(Reason::Pipe),
-        file::NETWORK => Some(Reason::Network),
-        file::DISK => Some(Reason::Disk),
-        file::TIMER => Some(Reason::Timer),
+        file::PIPE | file::LOCAL_SOCKET => Some(SleepsFor::Pipe),
+        file::NETWORK => Some(SleepsFor::Network),
+        file::DISK => Some(SleepsFor::Disk),
+        file::TIMER => Some(SleepsFor::Timer),
         // No message: who signals an event may go on.
-        file::EVENT => Some(Reason::Other),
-        _ => Some(Reason::Other),
+        file::EVENT => Some(SleepsFor::Other),
+        _ => Some(SleepsFor::Other),
     }
 }
 
 /// An uninterruptible sleep is for a disk, unless the system call has nothing to do with one. A
 /// thread of the kernel is in none and has locks of its own; so has a page fault, but it waits for
 /// a page more often.
-fn stuck(what: Option<Reason>, call: Option<c_long>, is_memory: bool) -> Reason {
+fn stuck(what: Option<SleepsFor>, call: Option<c_long>, is_memory: bool) -> SleepsFor {
     match what {
         Some(reason) => reason,
-        None if call.is_some() && !is_memory => Reason::Disk,
-        None => Reason::Other,
+        None if call.is_some() && !is_memory => SleepsFor::Disk,
+        None => SleepsFor::Other,
     }
 }
 
-/// What a sleep was for that anything could have ended. `detail` is the waker's, as the event has
-/// it: an event (`eventfd`) and a signal are no messages.
-pub fn decided(waker: Waker, detail: u32) -> Reason {
+/// What tasks slept for that anything could have ended: their wake-ups say it.
+#[derive(Default)]
+pub struct Polls {
+    /// The places of the switches of tasks that sleep so now.
+    asleep: BTreeMap<u32, usize>,
+    /// Wake-ups of tasks that run: the waker may be faster than the switch of the woken task.
+    early: BTreeMap<u32, SleepsFor>,
+    reasons: BTreeMap<usize, SleepsFor>,
+}
+
+impl Polls {
+    /// The next event is a switch; it has this place. `detail` says why `out` leaves its CPU.
+    pub fn switch(&mut self, place: usize, out: u32, detail: u32, next: u32) {
+        let early = self.early.remove(&out);
+        let leaves = detail & 0xff;
+        let is_awake = [leaves::RUNNABLE, leaves::ENDED, leaves::YIELDING].contains(&leaves);
+        if !is_awake && sleep(detail) == SleepsFor::Any {
+            match early {
+                Some(reason) => drop(self.reasons.insert(place, reason)),
+                None => drop(self.asleep.insert(out, place)),
+            }
+        }
+        self.asleep.remove(&next);
+        self.early.remove(&next);
+    }
+
+    /// The next event is a wake-up by this kind of waker. `detail` is the waker's, as the event has
+    /// it.
+    pub fn wake(&mut self, task: u32, waker: u32, detail: u32) {
+        let reason = decided(waker, detail);
+        match self.asleep.remove(&task) {
+            Some(place) => drop(self.reasons.insert(place, reason)),
+            None => drop(self.early.insert(task, reason)),
+        }
+    }
+
+    /// What the task slept for that left its CPU there.
+    pub fn reason(&self, place: usize) -> SleepsFor {
+        self.reasons.get(&place).copied().unwrap_or(SleepsFor::Other)
+    }
+}
+
+/// An event (`eventfd`) and a signal are no messages.
+fn decided(waker: u32, detail: u32) -> SleepsFor {
     let is_message = matches!(detail >> 8 & 0xff, file::PIPE | file::LOCAL_SOCKET | file::NETWORK);
     match waker {
-        Waker::Timer => Reason::Timer,
-        Waker::Task(_) if is_message => Reason::Message,
-        Waker::Task(_) => Reason::Signal,
-        Waker::Interrupt => Reason::Network,
-        Waker::Unknown => Reason::Other,
+        waker::TIMER => SleepsFor::Timer,
+        waker::TASK if is_message => SleepsFor::Any,
+        waker::TASK => SleepsFor::Signal,
+        waker::UNKNOWN => SleepsFor::Other,
+        _ => SleepsFor::Network,
     }
 }
 
@@ -179,61 +216,63 @@ pub fn decided(waker: Waker, detail: u32) -> Reason {
 mod tests {
     use super::*;
 
-    fn slept(how: u32, what: u32, call: c_long) -> Sleep {
+    fn slept(how: u32, what: u32, call: c_long) -> SleepsFor {
         sleep(how | what << 8 | (call as u32) << 16)
     }
 
     #[test]
     fn the_system_call_is_the_reason() {
         let cases = [
-            (libc::SYS_clock_nanosleep, Reason::Timer),
-            (libc::SYS_futex, Reason::Futex),
-            (libc::SYS_wait4, Reason::Child),
-            (libc::SYS_msgrcv, Reason::Pipe),
-            (libc::SYS_semop, Reason::Futex),
-            (libc::SYS_sync, Reason::Disk),
+            (libc::SYS_clock_nanosleep, SleepsFor::Nap),
+            (libc::SYS_futex, SleepsFor::Futex),
+            (libc::SYS_wait4, SleepsFor::Child),
+            (libc::SYS_msgrcv, SleepsFor::Pipe),
+            (libc::SYS_semop, SleepsFor::Futex),
+            (libc::SYS_sync, SleepsFor::Disk),
         ];
         for (call, reason) in cases {
-            assert_eq!(slept(leaves::WAITING, 0, call), Sleep::For(reason), "{call}");
+            assert_eq!(slept(leaves::WAITING, 0, call), reason, "{call}");
         }
-        assert_eq!(slept(leaves::WAITING, 0, libc::SYS_ppoll), Sleep::ForAny);
-        assert_eq!(slept(leaves::STUCK, 0, libc::SYS_clone), Sleep::For(Reason::Child), "vfork");
+        assert_eq!(slept(leaves::WAITING, 0, libc::SYS_ppoll), SleepsFor::Any);
+        let until = slept(leaves::WAITING, file::TIMER, libc::SYS_clock_nanosleep);
+        assert_eq!(until, SleepsFor::Timer, "TIMER_ABSTIME");
+        assert_eq!(slept(leaves::STUCK, 0, libc::SYS_clone), SleepsFor::Child, "vfork");
     }
 
     #[test]
     fn what_is_read_from_is_the_reason() {
         let cases = [
-            (file::PIPE, Reason::Pipe),
-            (file::LOCAL_SOCKET, Reason::Pipe),
-            (file::EVENT, Reason::Other),
-            (file::NETWORK, Reason::Network),
-            (file::TIMER, Reason::Timer),
-            (file::DISK, Reason::Disk),
-            (7, Reason::Other),
+            (file::PIPE, SleepsFor::Pipe),
+            (file::LOCAL_SOCKET, SleepsFor::Pipe),
+            (file::EVENT, SleepsFor::Other),
+            (file::NETWORK, SleepsFor::Network),
+            (file::TIMER, SleepsFor::Timer),
+            (file::DISK, SleepsFor::Disk),
+            (7, SleepsFor::Other),
         ];
         for (what, reason) in cases {
-            assert_eq!(slept(leaves::WAITING, what, libc::SYS_read), Sleep::For(reason), "{what}");
+            assert_eq!(slept(leaves::WAITING, what, libc::SYS_read), reason, "{what}");
         }
     }
 
     #[test]
     fn an_event_is_no_message() {
-        let by_task = |what: u32| decided(Waker::Task(recording::event::TaskIndex(1)), what << 8);
+        let by_task = |what: u32| decided(waker::TASK, what << 8);
         let messages = [file::PIPE, file::LOCAL_SOCKET, file::NETWORK].map(by_task);
-        assert_eq!(messages, [Reason::Message; 3]);
-        assert_eq!([file::EVENT, file::NONE].map(by_task), [Reason::Signal; 2]);
-        assert_eq!(decided(Waker::Timer, file::EVENT << 8), Reason::Timer);
+        assert_eq!(messages, [SleepsFor::Any; 3]);
+        assert_eq!([file::EVENT, file::NONE].map(by_task), [SleepsFor::Signal; 2]);
+        assert_eq!(decided(waker::TIMER, file::EVENT << 8), SleepsFor::Timer);
     }
 
     #[test]
     fn uninterruptible_sleeps_are_disks_but_for_locks_of_memory_and_of_the_kernel() {
         let none = NO_SYSCALL as c_long;
-        assert_eq!(slept(leaves::STUCK, 0, libc::SYS_openat), Sleep::For(Reason::Disk));
-        assert_eq!(slept(leaves::STUCK, 0, libc::SYS_munmap), Sleep::For(Reason::Other));
-        assert_eq!(slept(leaves::STUCK, 0, none), Sleep::For(Reason::Other));
-        assert_eq!(slept(leaves::IO, 0, none), Sleep::For(Reason::Disk));
-        assert_eq!(slept(leaves::IDLING, 0, none), Sleep::For(Reason::Other));
-        assert_eq!(slept(leaves::WAITING, 0, none), Sleep::For(Reason::Other));
+        assert_eq!(slept(leaves::STUCK, 0, libc::SYS_openat), SleepsFor::Disk);
+        assert_eq!(slept(leaves::STUCK, 0, libc::SYS_munmap), SleepsFor::Other);
+        assert_eq!(slept(leaves::STUCK, 0, none), SleepsFor::Other);
+        assert_eq!(slept(leaves::IO, 0, none), SleepsFor::Disk);
+        assert_eq!(slept(leaves::IDLING, 0, none), SleepsFor::Other);
+        assert_eq!(slept(leaves::WAITING, 0, none), SleepsFor::Other);
     }
 
     #[test]

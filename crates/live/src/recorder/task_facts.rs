@@ -60,19 +60,10 @@ fn affinity(facts: &TaskFacts, cpus: u32) -> Option<Vec<u32>> {
     Some(if allowed.len() == cpus as usize { Vec::new() } else { allowed })
 }
 
-/// What has changed; `None`: nothing.
-pub fn difference(before: &Attributes, now: &Attributes) -> Option<Attributes> {
-    let changed = Attributes {
-        nice: now.nice.filter(|_| now.nice != before.nice),
-        policy: now.policy.filter(|_| now.policy != before.policy),
-        affinity: now.affinity.clone().filter(|_| now.affinity != before.affinity),
-    };
-    (changed != Attributes::default()).then_some(changed)
-}
-
-pub fn name(facts: &TaskFacts) -> String {
-    let end = facts.comm.iter().position(|&byte| byte == 0).unwrap_or(facts.comm.len());
-    String::from_utf8_lossy(&facts.comm[..end]).into_owned()
+/// A thread's name, as the kernel keeps it.
+pub fn name(comm: &[u8; 16]) -> String {
+    let end = comm.iter().position(|&byte| byte == 0).unwrap_or(comm.len());
+    String::from_utf8_lossy(&comm[..end]).into_owned()
 }
 
 #[cfg(test)]
@@ -106,20 +97,8 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_has_only_what_differs() {
-        let before = attributes(&facts(120, 0, 0b11), 2);
-        assert_eq!(difference(&before, &before), None);
-        let pinned = difference(&before, &attributes(&facts(120, 0, 0b01), 2));
-        let expected = Attributes { affinity: Some(vec![0]), ..Attributes::default() };
-        assert_eq!(pinned, Some(expected));
-    }
-
-    #[test]
     fn names_end_at_their_end() {
-        let mut facts = TaskFacts::default();
-        facts.comm[..5].copy_from_slice(b"sh\0xx");
-        assert_eq!(name(&facts), "sh");
-        facts.comm = *b"sixteen letters.";
-        assert_eq!(name(&facts), "sixteen letters.");
+        assert_eq!(name(b"sh\0xx\0\0\0\0\0\0\0\0\0\0\0"), "sh");
+        assert_eq!(name(b"sixteen letters."), "sixteen letters.");
     }
 }

@@ -179,29 +179,14 @@ impl Sheet {
 
     /// Measures of the real program: from its output, else its run time.
     fn program(&mut self, stopped: bool, run_ns: u64, reported: &Reported) {
-        let silent = *reported == Reported::default();
-        match reported.completion_ns {
-            Some(completion_ns) => self.number("completion_ns", PROGRAM, completion_ns),
-            None if silent && stopped => {
+        if *reported == Reported::default() {
+            if stopped {
                 self.missing("completion_ns", PROGRAM, "it was stopped at duration_us");
+            } else {
+                self.number("completion_ns", PROGRAM, run_ns as f64);
             }
-            None if silent => self.number("completion_ns", PROGRAM, run_ns as f64),
-            None => {}
         }
-        if let Some(rate) = reported.operations_per_second {
-            self.number("iterations_per_second", PROGRAM, rate);
-        }
-        if let Some(lateness) = &reported.timer_lateness {
-            // jitterdebugger only counts what is later than its histogram is long.
-            let (name, group) = ("timer_lateness_ns".into(), PROGRAM.into());
-            self.measured.distribution(Histogram { name, group, ..lateness.clone() });
-        }
-        if let Some(turnaround) = &reported.turnaround {
-            self.distribution("turnaround_ns", PROGRAM, turnaround);
-        }
-        if let Some((all, missed)) = reported.deadlines {
-            self.measured.metrics.extend(sums::deadlines(PROGRAM, all, missed));
-        }
+        reported.add_to(&mut self.measured);
     }
 }
 

@@ -8,13 +8,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use model::{Measured, Outcome, Program, Provenance, Record, SchedulerChoice, Trace, Trial};
 
-use crate::facts;
-use crate::facts::Context;
-use crate::facts::{active, sched_ext};
+use crate::control_groups::ControlGroups;
+use crate::facts::{Context, active, sched_ext};
 use crate::player::{self, BusyLoop, Options, Periodic, PlayError, Played, attributes, busy};
 use crate::probes::Probes;
-use crate::program;
 use crate::trial::scheduler::UnderTest;
+use crate::{facts, program};
 
 mod measure;
 pub mod preparation;
@@ -71,6 +70,10 @@ fn answer(
     if let Err(outcome) = preparation::prepare(trial, context.folder.as_deref()) {
         return outcome.into();
     }
+    let groups = match ControlGroups::enter(trial, context.in_guest) {
+        Ok(groups) => groups,
+        Err(reason) => return Outcome::Unsupported { reason }.into(),
+    };
     let mut under_test = match scheduler::start(&trial.contestant.scheduler) {
         Ok(under_test) => under_test,
         Err(outcome) => return outcome.into(),
@@ -82,7 +85,7 @@ fn answer(
         provenance.printed = under_test.printed();
         return outcome.into();
     }
-    let played = play(trial, context, provenance, &mut under_test, begins);
+    let played = play((trial, groups.as_ref()), context, provenance, &mut under_test, begins);
     if provenance.scheduler_after == Default::default() {
         provenance.scheduler_after = active().into();
     }
@@ -111,7 +114,7 @@ const LONG_START_NS: u64 = 20_000_000;
 
 /// Attaches the probes and plays the workload. The scheduler is under test from here on.
 fn play(
-    trial: &Trial,
+    (trial, control_groups): (&Trial, Option<&ControlGroups>),
     context: &Context,
     provenance: &mut Provenance,
     under_test: &mut UnderTest,
@@ -130,14 +133,16 @@ fn play(
     };
     let mut reload = || under_test.borrow_mut().reload();
     let duration_ns = trial.workload.duration_us.unwrap_or(0).saturating_mul(1_000);
+    let mut busy = match context.virtual_clock {
+        true => BusyLoop::counted(),
+        false => BusyLoop::timed(provenance.calibration_rounds_per_ms),
+    };
+    busy.calls = context.calls;
     let options = Options {
         setting: model::play::Setting::for_trial(trial),
         folder: context.folder.as_deref(),
-        busy: if context.virtual_clock {
-            BusyLoop::COUNTED
-        } else {
-            BusyLoop::timed(provenance.calibration_rounds_per_ms)
-        },
+        busy,
+        control_groups,
         probes: probes.as_ref(),
         on_interrupt: &mut on_interrupt,
         periodic: Periodic::new(trial.workload.reloads, duration_ns, &mut reload),

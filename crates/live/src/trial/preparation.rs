@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use model::workload::{VERSION_FILE, tree_is_absent};
+use model::program::{VERSION_FILE, tree_is_absent};
 use model::{Outcome, Policy, SchedulerChoice, Step, Trial};
 use process::installed::find;
 use tempfile::TempDir;
@@ -63,6 +63,15 @@ fn reload_obstacle(trial: &Trial) -> Option<String> {
 /// A CPU that the workload names and the machine lacks.
 fn missing_cpu(trial: &Trial) -> Option<String> {
     let online = cpus_online();
+    for group in &trial.workload.control_groups {
+        if let Some(cpu) = group.cpus.iter().find(|cpu| !online.contains(cpu)) {
+            return Some(format!(
+                "the group `{}` wants CPU {cpu}; this machine has {}: {online:?}",
+                group.name,
+                online.len()
+            ));
+        }
+    }
     let groups = trial.workload.tasks.iter().filter(|group| group.template || group.count > 0);
     for group in groups {
         let mut wanted = group.affinity.clone();

@@ -13,8 +13,10 @@ use std::time::{Duration, Instant};
 use model::{Outcome, Record, Trial};
 use process::{Pipe, Process, silence};
 
+use crate::control_groups;
 use crate::facts::{Context, active};
 use crate::player::attributes::{Previous, rise_above, sink_below};
+use crate::player::call_costs::CallCosts;
 use crate::player::{busy, fork_isolation};
 use crate::trial::{preparation, run, scheduler};
 use crate::{facts, reaping};
@@ -38,6 +40,9 @@ pub fn supervise(trial: &Trial, context: &Context, stop: &AtomicBool) -> Record 
     let mut context = context.clone();
     if !context.virtual_clock && context.calibration_rounds_per_ms.is_none() {
         context.calibration_rounds_per_ms = Some(calibrated());
+    }
+    if trial.workload.recording.is_some() {
+        context.calls = CallCosts::measured();
     }
     let folder = match preparation::Folder::for_trial(trial, &context) {
         Ok(folder) => folder,
@@ -89,6 +94,9 @@ pub(super) fn supervise_work(
         }
     };
     reaping::kill_leftovers();
+    if !trial.workload.control_groups.is_empty() && !context.in_guest {
+        control_groups::sweep();
+    }
     let left = leave_no_scheduler(trial);
     step_down(above, ended, context.in_guest);
     let mut record = answer.unwrap_or_else(|outcome| without_measurement(trial, context, outcome));

@@ -3,13 +3,13 @@
 //! A parser that is not sure returns an error, never a zero. Each is tested with recorded output of
 //! the real program (`recorded/`).
 
-use crate::Histogram;
+use crate::metric::PROGRAM;
+use crate::play::sums;
+use crate::{Histogram, Measured, Metric};
 
 pub mod cyclictest;
 mod jitterdebugger;
 mod programs;
-
-pub use programs::stress_ng_rates;
 
 /// The measurements that a program reports.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +26,31 @@ pub struct Reported {
     /// `deadlines` and `deadlines_missed`.
     pub deadlines: Option<(u64, u64)>,
     pub version: Option<String>,
+}
+
+impl Reported {
+    /// Adds what was reported, as measures of the program. A histogram whose tail is lost becomes
+    /// the quantiles that are known.
+    pub fn add_to(&self, measured: &mut Measured) {
+        let numbers = [
+            ("completion_ns", self.completion_ns),
+            ("iterations_per_second", self.operations_per_second),
+        ];
+        let distributions =
+            [("timer_lateness_ns", &self.timer_lateness), ("turnaround_ns", &self.turnaround)];
+        for (name, value) in numbers {
+            measured.metrics.extend(value.map(|value| Metric::number(name, PROGRAM, value)));
+        }
+        for (name, histogram) in distributions {
+            let (name, group) = (name.into(), PROGRAM.into());
+            if let Some(histogram) = histogram {
+                measured.distribution(Histogram { name, group, ..histogram.clone() });
+            }
+        }
+        if let Some((all, missed)) = self.deadlines {
+            measured.metrics.extend(sums::deadlines(PROGRAM, all, missed));
+        }
+    }
 }
 
 /// Reads a program's output. The error says what was not understood, and what would help.

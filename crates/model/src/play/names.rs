@@ -2,8 +2,9 @@
 //! Names and their numbers.
 
 use crate::workload::Timer;
-use crate::{Channel, Policy, TaskGroup};
+use crate::{Channel, ControlGroup, Policy, TaskGroup};
 
+use crate::play::control_groups::{self, GroupNode};
 use crate::play::limits::MAX_TIMERS;
 use crate::play::{Refusal, TimerPlan, limits};
 
@@ -21,11 +22,18 @@ pub struct Names {
     /// The policies and lists of CPUs that tasks change to.
     pub policies: Vec<Policy>,
     pub affinities: Vec<Vec<u32>>,
+    pub control_groups: Vec<GroupNode>,
+    /// The changes of control groups, each with the group's number.
+    pub group_changes: Vec<(usize, ControlGroup)>,
 }
 
 impl Names {
     /// The groups and channels, which must be declared. Other names are created at their first use.
-    pub fn new(groups: &[&TaskGroup], channels: &[Channel]) -> Names {
+    pub fn new(
+        groups: &[&TaskGroup],
+        channels: &[Channel],
+        control_groups: Vec<GroupNode>,
+    ) -> Names {
         Names {
             groups: groups.iter().map(|group| (group.name.clone(), group.template)).collect(),
             channels: channels.iter().map(|channel| channel.name.clone()).collect(),
@@ -36,6 +44,39 @@ impl Names {
             timers: Vec::new(),
             policies: Vec::new(),
             affinities: Vec::new(),
+            control_groups,
+            group_changes: Vec::new(),
+        }
+    }
+
+    /// A control group's number; none for the workload's own.
+    pub fn control_group(&self, name: &str) -> Result<Option<usize>, Refusal> {
+        match control_groups::number(&self.control_groups, name) {
+            None if !name.is_empty() => Err(control_groups::unknown(&self.control_groups, name)),
+            number => Ok(number),
+        }
+    }
+
+    /// The number of a control group that a task or a program starts in.
+    pub fn starting_group(&self, name: &str) -> Result<Option<usize>, Refusal> {
+        let number = self.control_group(name)?;
+        if number.is_some_and(|number| self.control_groups[number].settings.absent) {
+            let message = format!("the group '{name}' is not there at the beginning");
+            let hint = "start elsewhere, and enter it by { group = … } after make_group";
+            return Err(Refusal::new(message, hint));
+        }
+        Ok(number)
+    }
+
+    /// The number of a control group that steps make and remove.
+    pub fn absent_group(&self, name: &str) -> Result<usize, Refusal> {
+        match self.control_group(name)? {
+            Some(number) if self.control_groups[number].settings.absent => Ok(number),
+            _ => {
+                let message = format!("the group '{name}' is there from the beginning");
+                let hint = "add 'absent = true' to its table: steps make and remove such groups";
+                Err(Refusal::new(message, hint))
+            }
         }
     }
 

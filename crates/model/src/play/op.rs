@@ -4,8 +4,9 @@
 //! A loop or a span is a pair of operations around what it plays, so a player needs no tree: the
 //! position in the table is the whole state.
 
-use crate::{Policy, Step, TaskGroup};
+use crate::{ControlGroup, Policy, Step, TaskGroup};
 
+use crate::play::control_groups;
 use crate::play::limits::{self, BYTES_MAX, ENDLESS, ROUNDS_MAX, TIME_US_MAX};
 use crate::play::names::{Names, Timers, first_use};
 use crate::play::{Refusal, policy};
@@ -81,6 +82,13 @@ pub enum Op {
     Policy(usize),
     /// An index of [`crate::play::Script::affinities`].
     Affinity(usize),
+    /// The control group that the task moves to; none: the workload's own.
+    Group(Option<usize>),
+    /// An index of [`crate::play::Script::group_changes`].
+    SetGroup(usize),
+    /// A control group that is not there at the beginning.
+    MakeGroup(usize),
+    RemoveGroup(usize),
     /// `end` is the position of the matching [`Op::SpanEnd`].
     SpanStart {
         limit_ns: u64,
@@ -214,8 +222,25 @@ impl Resolver<'_> {
             Step::Yield => Op::Yield,
             Step::Tape => Op::Tape,
             Step::Nice(_) | Step::Policy(_) | Step::Affinity(_) => self.change(step)?,
+            Step::Group(name) => Op::Group(self.names.control_group(name)?),
+            Step::SetGroup(change) => self.set_group(change)?,
+            Step::MakeGroup(name) => Op::MakeGroup(self.names.absent_group(name)?),
+            Step::RemoveGroup(name) => Op::RemoveGroup(self.names.absent_group(name)?),
             step => self.synchronization(step)?,
         })
+    }
+
+    fn set_group(&mut self, change: &ControlGroup) -> Result<Op, Refusal> {
+        let number = self.names.control_group(&change.name)?.ok_or_else(|| {
+            Refusal::new("the workload's own group has no settings", "name a group")
+        })?;
+        if change.absent {
+            let hint = "write it in the group's table, and the step remove_group here";
+            return Err(Refusal::new("a change cannot make a group absent", hint));
+        }
+        control_groups::check(change, self.cpus)?;
+        self.names.group_changes.push((number, change.clone()));
+        Ok(Op::SetGroup(self.names.group_changes.len() - 1))
     }
 
     fn run_between(&self, least: u64, most: u64) -> Result<Op, Refusal> {

@@ -99,6 +99,17 @@ impl TapeOp {
         }
     }
 
+    /// How many bytes it has in a file, with the space before it and without its stream.
+    pub fn text_bytes(self) -> usize {
+        let number = match self {
+            TapeOp::Run(ns) | TapeOp::Sleep(ns) | TapeOp::Until(ns) => ns,
+            TapeOp::Nice(nice) => nice.unsigned_abs().into(),
+            TapeOp::Yield => return 2,
+            _ => self.other().unwrap_or_default().into(),
+        };
+        3 + number.checked_ilog10().unwrap_or_default() as usize
+    }
+
     pub fn may_sleep(self) -> bool {
         matches!(self, TapeOp::Until(_) | TapeOp::Sleep(_)) || self.waker().is_some()
     }

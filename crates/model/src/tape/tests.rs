@@ -34,6 +34,9 @@ fn what_is_written_is_read() {
     );
     assert!(text.lines().all(|line| line.len() <= LINE_BYTES + 20), "{text}");
     assert_eq!(read(&text).unwrap(), tapes);
+    let counted: usize = tapes.iter().flat_map(|tape| &tape.ops).map(|op| op.text_bytes()).sum();
+    let streams = ".3.2.7".len();
+    assert_eq!(counted + streams + "-".len() + "task 7 a game\ntask 8 \n".len(), text.len());
 }
 
 #[test]

@@ -42,8 +42,30 @@ pub fn program(writable: &[RawFd]) -> Result<BpfProgram, seccompiler::BackendErr
         SeccompRule::new(vec![is_fd])
     };
     rules.insert(libc::SYS_write, writable.iter().map(to).collect::<Result<_, _>>()?);
+    // What [`without_new_code`] needs; each filter only takes more away.
+    let first = |value| {
+        let is = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)?;
+        Ok::<_, seccompiler::BackendError>(vec![SeccompRule::new(vec![is])?])
+    };
+    rules.insert(libc::SYS_prctl, first(libc::PR_SET_NO_NEW_PRIVS as u64)?);
+    rules.insert(libc::SYS_seccomp, first(libc::SECCOMP_SET_MODE_FILTER.into())?);
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
     SeccompFilter::new(rules, SeccompAction::Trap, SeccompAction::Allow, arch)?.try_into()
+}
+
+/// The filter of a process whose code is all there: no memory becomes code, which nobody could look
+/// through for instructions that depend on the host.
+pub fn without_new_code() -> Result<BpfProgram, seccompiler::BackendError> {
+    let code = libc::PROT_EXEC as u64;
+    let mut rules =
+        BTreeMap::from([(libc::SYS_prctl, Vec::new()), (libc::SYS_seccomp, Vec::new())]);
+    for call in [libc::SYS_mmap, libc::SYS_mprotect] {
+        let masked = SeccompCmpOp::MaskedEq(code);
+        let is_code = SeccompCondition::new(2, SeccompCmpArgLen::Dword, masked, code)?;
+        rules.insert(call, vec![SeccompRule::new(vec![is_code])?]);
+    }
+    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Trap, arch)?.try_into()
 }
 
 /// Whether the kernel knows filters that raise `SIGSYS`.

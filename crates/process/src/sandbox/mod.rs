@@ -73,6 +73,7 @@ impl fmt::Display for Parts {
 /// A sandbox for processes that compute and answer. It is made once; each forked process enters it.
 pub struct Cell {
     filter: Option<BpfProgram>,
+    last_filter: Option<BpfProgram>,
     rules: Option<RulesetCreated>,
 }
 
@@ -81,9 +82,11 @@ impl Cell {
     /// descriptors and to no others.
     pub fn new(parts: Parts, writable: &[RawFd]) -> io::Result<Cell> {
         let filter = parts.seccomp.then(|| filter::program(writable)).transpose();
+        let last_filter = parts.seccomp.then(filter::without_new_code).transpose();
         let rules = parts.landlock.then(|| files::rules(&Reach::default())).transpose();
         Ok(Cell {
             filter: filter.map_err(io::Error::other)?,
+            last_filter: last_filter.map_err(io::Error::other)?,
             rules: rules.map_err(io::Error::other)?,
         })
     }
@@ -95,11 +98,17 @@ impl Cell {
     }
 
     /// Limits this process's resources, and gives up its rights and all system calls that are not
-    /// on the list. The last step: nothing can be prepared after it.
+    /// on the list. Nothing but code can be prepared after it.
     pub fn lock(&self, limits: &Limits) -> io::Result<()> {
         limits.set()?;
         drop_rights()?;
         let Some(filter) = &self.filter else { return Ok(()) };
+        seccompiler::apply_filter(filter).map_err(io::Error::other)
+    }
+
+    /// Forbids this process to make code: the last step, in a process that is locked.
+    pub fn end_of_code(&self) -> io::Result<()> {
+        let Some(filter) = &self.last_filter else { return Ok(()) };
         seccompiler::apply_filter(filter).map_err(io::Error::other)
     }
 }

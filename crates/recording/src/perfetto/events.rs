@@ -2,9 +2,9 @@
 //! The events of a bundle (`FtraceEventBundle`): each in a message of its own (`FtraceEvent`), or
 //! switches and wake-ups in columns (`CompactSched`).
 
-use super::wire::{Field, Message, tid};
-use crate::collect::{Context, Named, Scheduling, UNNAMED};
+use super::wire::{Field, Message};
 use crate::event::Leaves;
+use crate::scheduler_event::{By, Context, Named, Scheduling};
 
 /// Bits of an event's flags: in an interrupt, in a soft one, in one that cannot be masked.
 const IN_INTERRUPT: u64 = 0x08 | 0x10 | 0x40;
@@ -22,12 +22,8 @@ pub struct Seen<'a> {
     /// The thread that ran; `None` if the event does not say.
     pub tid: Option<u32>,
     pub in_interrupt: Option<bool>,
-    /// `Other`: events of this CPU are missing here.
     pub what: Scheduling<'a>,
 }
-
-/// The task that runs on the CPU, where the event does not say which.
-pub const CURRENT: Named<'_> = Named { comm: UNNAMED, tid: u32::MAX, prio: None };
 
 /// One event; `None` if it says nothing here.
 pub fn event(event: Message<'_>, cpu: u32) -> Result<Option<Seen<'_>>, String> {
@@ -36,18 +32,14 @@ pub fn event(event: Message<'_>, cpu: u32) -> Result<Option<Seen<'_>>, String> {
         what = what_of(field?)?.or(what);
     }
     let Some(what) = what else { return Ok(None) };
-    let [at_ns, tid, flags] = event.last([1, 2, 5])?;
+    let [at_ns, thread, flags] = event.last([1, 2, 5])?;
     if !at_ns.is_there() {
         return Err("an event without a time".into());
     }
-    let in_interrupt = flags.number()? & IN_INTERRUPT != 0;
-    Ok(Some(Seen {
-        at_ns: at_ns.number()?,
-        cpu,
-        tid: Some(tid.tid()?).filter(|_| tid.is_there()),
-        in_interrupt: flags.is_there().then_some(in_interrupt),
-        what,
-    }))
+    let tid = Some(tid(thread.number()?)?).filter(|_| thread.is_there());
+    let is_in_interrupt = flags.number()? & IN_INTERRUPT != 0;
+    let in_interrupt = flags.is_there().then_some(is_in_interrupt);
+    Ok(Some(Seen { at_ns: at_ns.number()?, cpu, tid, in_interrupt, what }))
 }
 
 /// What happened, from an event's own message; `None` if it says nothing here.
@@ -56,40 +48,39 @@ fn what_of(field: Field<'_>) -> Result<Option<Scheduling<'_>>, String> {
     let number = |of| field.message()?.last([of]).and_then(|[field]| field.number());
     Ok(Some(match field.number {
         4 => {
-            let leaves = Leaves::in_state(letter(number(4)?));
-            Scheduling::Switch { out: named([1, 2, 3])?, leaves, next: named([5, 6, 7])? }
+            let out = Some(named([1, 2, 3])?);
+            let leaves = Leaves::of_bits(number(4)?);
+            Scheduling::Switch { out, leaves, next: named([5, 6, 7])? }
         }
         17 => Scheduling::Wakeup(named([1, 2, 3])?),
-        20 => Scheduling::Waking(named([1, 2, 3])?),
+        20 => Scheduling::Waking(named([1, 2, 3])?, By::Current),
         24 if SOFT_TIMERS.contains(&number(1)?) => Scheduling::Enter(Context::Timer),
         24 | 36 => Scheduling::Enter(Context::Device),
         // Timers of the processor, of the kernel's two lists, and of its own tick.
         553 | 557 | 559 => Scheduling::Enter(Context::Timer),
         25 | 37 | 554 | 558 | 560 => Scheduling::Leave,
         // `task_newtask`: a fork seen from its child.
-        235 => Scheduling::Fork { parent: CURRENT, child: named([2, 1, 0])? },
+        235 => Scheduling::Fork { parent: None, child: named([2, 1, 0])? },
         238 => Scheduling::Exit(named([1, 2, 4])?),
-        239 => Scheduling::Fork { parent: named([1, 2, 0])?, child: named([3, 4, 0])? },
+        239 => Scheduling::Fork { parent: Some(named([1, 2, 0])?), child: named([3, 4, 0])? },
         _ => return Ok(None),
     }))
 }
 
 /// The thread whose name, number and priority have these numbers.
 fn named(event: Message<'_>, numbers: [u32; 3]) -> Result<Named<'_>, String> {
-    let [comm, tid, prio] = event.last(numbers)?;
+    let [comm, thread, prio] = event.last(numbers)?;
     let number = priority(prio.number()?).filter(|_| prio.is_there());
-    Ok(Named { comm: comm.name()?, tid: tid.tid()?, prio: number })
+    Ok(Named { comm: comm.name()?, tid: tid(thread.number()?)?, prio: number })
+}
+
+fn tid(number: u64) -> Result<u32, String> {
+    let fault = |_| format!("{} is not a thread's number", number.cast_signed());
+    u32::try_from(number).map_err(fault)
 }
 
 fn priority(number: u64) -> Option<i32> {
     i32::try_from(number.cast_signed()).ok()
-}
-
-/// The first letter of the state in which a task leaves, as the kernel prints it. Higher bits are
-/// about tasks that could run on.
-fn letter(state: u64) -> char {
-    let letters = ['S', 'D', 'T', 't', 'X', 'Z', 'P', 'I'];
-    if state & 0xff == 0 { 'R' } else { letters[state.trailing_zeros() as usize] }
 }
 
 /// The events in columns: first all switches, then all wake-ups.
@@ -111,14 +102,14 @@ pub fn columns(compact: Message<'_>, cpu: u32) -> Result<Vec<Seen<'_>>, String> 
     let read = |numbers: [usize; 4]| rows(numbers.map(|number| &columns[number]), &names);
     let switches = read([1, 3, 4, 6])?.into_iter().zip(states).map(|((at_ns, next), state)| {
         // They do not say who leaves.
-        let leaves = Leaves::in_state(letter(*state));
-        let what = Scheduling::Switch { out: CURRENT, leaves, next };
+        let what = Scheduling::Switch { out: None, leaves: Leaves::of_bits(*state), next };
         Seen { at_ns, cpu, tid: None, in_interrupt: None, what }
     });
     let wakings = read([7, 8, 10, 11])?.into_iter().enumerate().map(|(row, (at_ns, woken))| {
         // Newer traces have flags.
         let in_interrupt = flags.get(row).map(|flags| flags & IN_INTERRUPT != 0);
-        Seen { at_ns, cpu, tid: None, in_interrupt, what: Scheduling::Waking(woken) }
+        let what = Scheduling::Waking(woken, By::Current);
+        Seen { at_ns, cpu, tid: None, in_interrupt, what }
     });
     Ok(switches.chain(wakings).collect())
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Protobuf's messages and their fields. Nothing is copied.
 
-use crate::collect::UNNAMED;
+use crate::scheduler_event::UNNAMED;
 
 const NUMBER_BYTES: usize = 10;
 /// The longest list of numbers: minutes of a large machine, and 1 GiB of memory.
 const LIST: usize = 1 << 23;
 
-const CUT: &str = "what begins there is longer than the rest; the file was cut off or damaged";
+/// A message that begins in a piece of the file, and ends behind it.
+pub const CUT: &str = "what begins there is longer than the rest; the file was cut off or damaged";
 const FOREIGN: &str =
     "there is no field as in a trace of Perfetto; the file is damaged, or another one";
 
@@ -43,11 +44,6 @@ impl<'a> Message<'a> {
         })
     }
 
-    pub fn messages(self, number: u32) -> Result<Vec<Message<'a>>, String> {
-        let fields = self.fields().collect::<Result<Vec<_>, _>>()?;
-        fields.iter().filter(|field| field.number == number).map(Field::message).collect()
-    }
-
     /// The last field of each number. No field has the number 0.
     pub fn last<const N: usize>(self, numbers: [u32; N]) -> Result<[Field<'a>; N], String> {
         let mut found = numbers.map(|number| Field { number, value: Value::Absent });
@@ -75,15 +71,6 @@ impl<'a> Message<'a> {
             _ => return Err(FOREIGN.into()),
         };
         Ok(Field { number, value })
-    }
-
-    /// The bytes of the first field with its tag, which may be more than there are here; `None`:
-    /// its length is not told.
-    pub fn first_bytes(mut self) -> Option<u64> {
-        let all = self.0.len() as u64;
-        let is_message = self.take_number().ok()? & 7 == 2;
-        let length = is_message.then(|| self.take_number().ok()).flatten()?;
-        length.checked_add(all - self.0.len() as u64)
     }
 
     /// A number in groups of seven bits, the lowest first.
@@ -150,14 +137,4 @@ impl<'a> Field<'a> {
         let name = str::from_utf8(self.message()?.0);
         Ok(name.ok().filter(|_| self.is_there()).unwrap_or(UNNAMED))
     }
-
-    /// The number of a thread.
-    pub fn tid(&self) -> Result<u32, String> {
-        tid(self.number()?)
-    }
-}
-
-pub fn tid(number: u64) -> Result<u32, String> {
-    let fault = |_| format!("{} is not a thread's number", number.cast_signed());
-    u32::try_from(number).map_err(fault)
 }

@@ -149,7 +149,7 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
-    use crate::event::{Event, Leaves, Reason, Waker, What};
+    use crate::event::{Event, Leaves, SleepsFor, Waker, What};
     use crate::tapes::tests::{switch, t, tapes, wake};
 
     fn sent(at_ns: u64, task: u32, bytes: u32) -> Event {
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_message_that_ended_a_sleep_is_on_the_tape_once() {
-        let pipe = Leaves::Sleeps(Reason::Pipe);
+        let pipe = Leaves::Sleeps(SleepsFor::Pipe);
         let events = vec![
             switch(0, 0, None, Some(0)),
             switch(10, 1, Some((1, pipe)), None),
@@ -217,7 +217,7 @@ mod tests {
     fn the_waker_whose_message_is_not_told_yet_has_sent_it() {
         let events = vec![
             switch(0, 0, None, Some(0)),
-            switch(10, 1, Some((1, Leaves::Sleeps(Reason::Pipe))), None),
+            switch(10, 1, Some((1, Leaves::Sleeps(SleepsFor::Pipe))), None),
             wake(20, 1, Waker::Task(t(0))),
             switch(30, 1, None, Some(1)),
             taken(40, 1, 5),

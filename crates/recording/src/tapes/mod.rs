@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From events to tapes: what each task did, with everything that it waited for.
 //!
-//! A task's time on CPUs, preempted or not, is what it computes. Where it slept, its wake-up says
-//! what it waited for: another task, whose tape gets a post at the very point of its own computing;
-//! a timer, which is absolute unless the task's sleeps show otherwise (`are_relative`), because a
-//! program that is late does not get more time; or a device, which takes as long again. Events are
-//! handled in order of time, so each wait follows its post, and the tapes can be played to their
-//! ends under every scheduler.
+//! A task's time on CPUs, less what the tracer took, is what it computes. Where it slept, its
+//! wake-up says what it waited for: another task, whose tape gets a post at the very point of its
+//! own computing; a timer, which is relative if the system call is `nanosleep`, and else absolute
+//! unless the task's sleeps show otherwise (`are_relative`), because a program that is late does
+//! not get more time; or a device, which takes as long again. Events are handled in order of time,
+//! so each wait follows its post, and the tapes can be played to their ends under every scheduler.
 
 mod messages;
 mod task;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use model::TapeOp;
 use model::tape::Stream;
 
-use crate::event::{Event, Leaves, Reason, Recording, TaskIndex, Waker, What};
+use crate::event::{Event, Leaves, Recording, SleepsFor, TaskIndex, Waker, What};
 use messages::{Delivery, Queue};
 use task::{EarlyWake, State, TaskWriter, TimerSleep};
 
@@ -49,6 +49,7 @@ pub struct Counts {
 /// Writes the tape of each task that `keeps` accepts.
 pub fn write(recording: &Recording, keeps: impl Fn(TaskIndex) -> bool) -> Written {
     let mut writer = Writer::new(recording.tasks.len(), keeps);
+    writer.event_ns = recording.event_ns;
     recording.events.iter().for_each(|event| writer.event(event));
     writer.finish(recording.length_ns)
 }
@@ -65,6 +66,10 @@ pub struct Writer {
     /// Deliveries that ended a poll, which any of several events could have ended.
     polled: Vec<Delivery>,
     counts: Counts,
+    /// What the tracer took for each event.
+    event_ns: u64,
+    /// What the operations will have as text, about.
+    bytes: usize,
 }
 
 impl Writer {
@@ -80,7 +85,14 @@ impl Writer {
             deliveries: BTreeMap::new(),
             polled: Vec::new(),
             counts: Counts::default(),
+            event_ns: 0,
+            bytes: 0,
         }
+    }
+
+    /// How many bytes the tapes will have as text, about.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     fn task(&mut self, task: TaskIndex) -> &mut TaskWriter {
@@ -102,22 +114,43 @@ impl Writer {
                 }
                 if let Some(next) = next {
                     self.begin(next, event.cpu, at_ns);
+                    self.pay_tracer(next);
                 }
             }
-            What::Wake { task, waker } => self.wake(task, waker, at_ns),
-            What::Fork { parent, child } => self.fork(parent, child, at_ns),
-            What::Send { task, stream, bytes } => self.send(task, (stream, bytes.into()), at_ns),
-            What::Take { task, stream, bytes } => self.take(task, (stream, bytes.into()), at_ns),
+            What::Wake { task, waker } => {
+                self.wake(task, waker, at_ns);
+                if let Waker::Task(by) = waker {
+                    self.pay_tracer(by);
+                }
+            }
+            What::Fork { parent, child } => {
+                self.fork(parent, child, at_ns);
+                self.pay_tracer(parent);
+            }
+            What::Send { task, stream, bytes } => {
+                self.send(task, (stream, bytes.into()), at_ns);
+                self.pay_tracer(task);
+            }
+            What::Take { task, stream, bytes } => {
+                self.take(task, (stream, bytes.into()), at_ns);
+                self.pay_tracer(task);
+            }
             What::Changed { task, ref to } => self.change(task, to.nice, at_ns),
-            What::Exit { .. } => {}
+            What::Exit { .. } | What::Interrupted { .. } => {}
         }
+    }
+
+    /// The tracer's work for an event comes after the event's time, and is none of the task's own.
+    fn pay_tracer(&mut self, task: TaskIndex) {
+        let event_ns = self.event_ns;
+        self.task(task).traced_ns += event_ns;
     }
 
     /// A new task begins with a wait for its maker. One that was seen before, by a mistake of the
     /// trace, is only woken.
     fn fork(&mut self, parent: TaskIndex, child: TaskIndex, at_ns: u64) {
         let is_new = matches!(self.task(child).state, State::Unseen);
-        self.task(child).state = State::Asleep { since_ns: 0, reason: Reason::Unknown };
+        self.task(child).state = State::Asleep { since_ns: 0, reason: SleepsFor::Unknown };
         self.end_sleep(child, Waker::Task(parent), at_ns);
         if let Some(Delivery { by, post, .. }) = self.task(child).woken.take_if(|_| is_new) {
             self.task(by).ops[post] = TapeOp::Fork(child.0);
@@ -137,7 +170,7 @@ impl Writer {
         if let Some(had) = had {
             let writer = self.task(had);
             if matches!(writer.state, State::Running { cpu: its, .. } if its == cpu) {
-                writer.state = State::Asleep { since_ns, reason: Reason::Unknown };
+                writer.state = State::Asleep { since_ns, reason: SleepsFor::Unknown };
             }
         }
         if let Some(out) = out {
@@ -174,10 +207,14 @@ impl Writer {
     }
 
     fn keep(&mut self, task: TaskIndex, op: TapeOp) {
-        let writer = self.task(task);
-        if writer.keeps {
-            writer.ops.push(op);
+        if self.task(task).keeps {
+            self.push(task, op);
         }
+    }
+
+    fn push(&mut self, task: TaskIndex, op: TapeOp) {
+        self.bytes += op.text_bytes();
+        self.task(task).ops.push(op);
     }
 
     fn begin(&mut self, task: TaskIndex, cpu: u32, at_ns: u64) {
@@ -198,7 +235,7 @@ impl Writer {
     fn wake(&mut self, task: TaskIndex, waker: Waker, at_ns: u64) {
         match self.task(task).state {
             State::Unseen => {
-                self.task(task).state = State::Asleep { since_ns: 0, reason: Reason::Unknown };
+                self.task(task).state = State::Asleep { since_ns: 0, reason: SleepsFor::Unknown };
                 self.end_sleep(task, waker, at_ns);
             }
             State::Asleep { .. } => self.end_sleep(task, waker, at_ns),
@@ -226,13 +263,13 @@ impl Writer {
                 let writer = self.task(task);
                 let reason = match writer.state {
                     State::Asleep { reason, .. } => reason,
-                    _ => Reason::Unknown,
+                    _ => SleepsFor::Unknown,
                 };
-                writer.ops.push(wait(by, reason));
-                let wait = writer.ops.len() - 1;
+                self.push(task, wait(by, reason));
+                let wait = self.task(task).ops.len() - 1;
                 let is_polled = polls(reason);
                 let delivery = Delivery { by, post: place, to: task, wait, is_polled };
-                writer.woken = Some(delivery);
+                self.task(task).woken = Some(delivery);
                 self.note_poll(delivery);
                 self.counts.waits += 1;
             }
@@ -262,6 +299,9 @@ impl Writer {
         writer.state = State::Runnable;
         let (op, count) = match by {
             Some(by) => (wait(by, reason), &mut self.counts.waits),
+            None if reason == SleepsFor::Nap => {
+                (TapeOp::Sleep(at_ns.saturating_sub(since_ns)), &mut self.counts.timers)
+            }
             None if is_timer(waker, reason) => {
                 writer.timer_sleeps.push(TimerSleep { place, since_ns, until_ns: at_ns });
                 (TapeOp::Until(at_ns), &mut self.counts.timers)
@@ -270,7 +310,7 @@ impl Writer {
         };
         if self.tasks[task.0 as usize].keeps {
             *count += 1;
-            self.tasks[task.0 as usize].ops.push(op);
+            self.push(task, op);
         }
         if let Some(delivery) = delivery {
             self.note_poll(delivery);
@@ -296,16 +336,17 @@ impl Writer {
     /// Puts a post where `by` is in its computing, and returns its place.
     fn post(&mut self, by: TaskIndex, woken: TaskIndex, at_ns: u64) -> usize {
         self.pause(by, at_ns);
-        let writer = self.task(by);
-        writer.ops.push(TapeOp::Post(woken.0, Stream::NONE));
-        writer.ops.len() - 1
+        self.push(by, TapeOp::Post(woken.0, Stream::NONE));
+        self.task(by).ops.len() - 1
     }
 
     fn flush(&mut self, task: TaskIndex) {
         let writer = self.task(task);
-        let ran_ns = std::mem::take(&mut writer.ran_ns);
-        if ran_ns > 0 && writer.keeps {
-            writer.ops.push(TapeOp::Run(ran_ns));
+        let traced_ns = writer.traced_ns.min(writer.ran_ns);
+        writer.traced_ns -= traced_ns;
+        let ran_ns = std::mem::take(&mut writer.ran_ns) - traced_ns;
+        if ran_ns > 0 {
+            self.keep(task, TapeOp::Run(ran_ns));
         }
     }
 
@@ -328,15 +369,15 @@ impl Writer {
 }
 
 /// Whether the task would have gone on for anything that came.
-fn polls(reason: Reason) -> bool {
-    matches!(reason, Reason::Message | Reason::Signal)
+fn polls(reason: SleepsFor) -> bool {
+    matches!(reason, SleepsFor::Any | SleepsFor::Signal)
 }
 
 /// A wait for a task, by the way in which its wake-up tells the scheduler that the waker may soon
 /// sleep.
-fn wait(by: TaskIndex, reason: Reason) -> TapeOp {
+fn wait(by: TaskIndex, reason: SleepsFor) -> TapeOp {
     match reason {
-        Reason::Pipe | Reason::Network | Reason::Child | Reason::Message => {
+        SleepsFor::Pipe | SleepsFor::Network | SleepsFor::Child | SleepsFor::Any => {
             TapeOp::Receive(by.0, Stream::NONE)
         }
         _ => TapeOp::Wait(by.0, Stream::NONE),
@@ -345,10 +386,10 @@ fn wait(by: TaskIndex, reason: Reason) -> TapeOp {
 
 /// Whether a sleep that no other task ended was a timer's. Where the source does not tell, sleeps
 /// for data of a device are uninterruptible, and others have a time-out or an alarm.
-fn is_timer(waker: Waker, reason: Reason) -> bool {
+fn is_timer(waker: Waker, reason: SleepsFor) -> bool {
     match (waker, reason) {
         (Waker::Timer, _) => true,
-        (_, Reason::Disk | Reason::Network | Reason::Other) => false,
+        (_, SleepsFor::Disk | SleepsFor::Network | SleepsFor::Other) => false,
         (Waker::Interrupt | Waker::Task(_), _) => false,
         (Waker::Unknown, _) => true,
     }

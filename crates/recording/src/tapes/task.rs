@@ -4,7 +4,7 @@
 use model::TapeOp;
 
 use super::messages::Delivery;
-use crate::event::{Reason, Waker};
+use crate::event::{SleepsFor, Waker};
 
 /// What is known of a task while events are handled.
 #[derive(Default)]
@@ -14,6 +14,8 @@ pub struct TaskWriter {
     pub ops: Vec<TapeOp>,
     /// Computed since the last operation.
     pub ran_ns: u64,
+    /// What the tracer took of that, and of what is computed next.
+    pub traced_ns: u64,
     /// A wake-up while it ran: either it was not asleep, or the waker was faster than its switch.
     pub early: Option<EarlyWake>,
     /// The places in `ops` of posts that may turn out to have woken nobody.
@@ -35,7 +37,7 @@ pub enum State {
     Runnable,
     Asleep {
         since_ns: u64,
-        reason: Reason,
+        reason: SleepsFor,
     },
     Ended,
 }

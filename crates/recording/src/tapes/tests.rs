@@ -17,7 +17,7 @@ pub(super) fn wake(at_ns: u64, task: u32, waker: Waker) -> Event {
     Event { at_ns, cpu: 0, what: What::Wake { task: t(task), waker } }
 }
 
-pub(super) const SLEEPS: Leaves = Leaves::Sleeps(Reason::Unknown);
+pub(super) const SLEEPS: Leaves = Leaves::Sleeps(SleepsFor::Unknown);
 
 /// The tapes of tasks as text; empty for those that are not kept.
 pub(super) fn tapes(events: Vec<Event>, keeps: &[bool]) -> Vec<String> {
@@ -51,9 +51,9 @@ fn a_wait_has_its_post_where_the_waker_was() {
 #[test]
 fn a_sleep_in_a_pipe_is_a_wait_of_its_own_kind() {
     for (reason, expected) in [
-        (Reason::Pipe, "r10 m0 r20 m0 r10"),
-        (Reason::Child, "r10 m0 r20 m0 r10"),
-        (Reason::Futex, "r10 w0 r20 w0 r10"),
+        (SleepsFor::Pipe, "r10 m0 r20 m0 r10"),
+        (SleepsFor::Child, "r10 m0 r20 m0 r10"),
+        (SleepsFor::Futex, "r10 w0 r20 w0 r10"),
     ] {
         let sleeps = Leaves::Sleeps(reason);
         // The second time the waker is faster than the switch.
@@ -69,6 +69,42 @@ fn a_sleep_in_a_pipe_is_a_wait_of_its_own_kind() {
         ];
         assert_eq!(tapes(events, &[true, true])[1], expected, "{reason:?}");
     }
+}
+
+#[test]
+fn a_nap_is_relative_however_long() {
+    let naps = Leaves::Sleeps(SleepsFor::Nap);
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        switch(10, 0, Some((0, naps)), None),
+        wake(40, 0, Waker::Timer),
+        switch(50, 0, None, Some(0)),
+        switch(60, 0, Some((0, Leaves::Sleeps(SleepsFor::Timer))), None),
+        wake(400, 0, Waker::Timer),
+        switch(410, 0, None, Some(0)),
+        switch(420, 0, Some((0, Leaves::Ended)), None),
+    ];
+    assert_eq!(tapes(events, &[true]), ["r10 s30 r10 u400 r10"]);
+}
+
+#[test]
+fn what_the_tracer_took_is_no_work() {
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        wake(50, 1, Waker::Task(t(0))),
+        switch(100, 0, Some((0, SLEEPS)), Some(1)),
+        // Less than one event takes: the next stretch is shorter.
+        switch(105, 0, Some((1, SLEEPS)), None),
+        wake(200, 1, Waker::Task(t(0))),
+        switch(210, 0, None, Some(1)),
+        switch(260, 0, Some((1, Leaves::Ended)), None),
+    ];
+    let tasks = vec![Task::default(); 2];
+    let mut recording =
+        Recording { cpus: 1, length_ns: 1000, tasks, events, ..Recording::default() };
+    recording.event_ns = 8;
+    let written = texts(write(&recording, |_| true));
+    assert_eq!(written, ["r42 p1 r42 p1", "w0 w0 r39"]);
 }
 
 #[test]
@@ -93,7 +129,7 @@ fn a_changed_nice_value_stands_where_it_was_changed() {
 
 #[test]
 fn what_no_played_task_ends_is_a_timer_or_a_device() {
-    let disk = Leaves::Sleeps(Reason::Disk);
+    let disk = Leaves::Sleeps(SleepsFor::Disk);
     let events = vec![
         switch(100, 0, Some((0, SLEEPS)), None),
         wake(150, 0, Waker::Unknown),
@@ -231,10 +267,10 @@ fn a_task_that_polls_goes_on_for_whatever_comes_first() {
     // A signal of task 0 wakes it, then a message of task 2; another one's message is there.
     let events = vec![
         switch(0, 0, None, Some(0)),
-        switch(0, 1, Some((1, polls(Reason::Signal))), None),
+        switch(0, 1, Some((1, polls(SleepsFor::Signal))), None),
         wake(10, 1, Waker::Task(t(0))),
         switch(20, 1, None, Some(1)),
-        switch(30, 1, Some((1, polls(Reason::Message))), None),
+        switch(30, 1, Some((1, polls(SleepsFor::Any))), None),
         switch(35, 0, Some((0, SLEEPS)), Some(2)),
         wake(40, 1, Waker::Task(t(2))),
         stream(41, 2, 5),

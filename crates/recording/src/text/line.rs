@@ -8,7 +8,7 @@
 //!   bash-1977      0d..2.    17us+: sched_switch: prev_comm=…                     latency format
 //! ```
 
-use crate::collect::{Moment, UNNAMED};
+use crate::scheduler_event::{Moment, Named};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line<'a> {
@@ -96,7 +96,8 @@ fn with_brackets(line: &str) -> Option<Raw<'_>> {
         let tail = tail(rest)?;
         let (comm, tid) = task(&line[..at])?;
         let Tail { in_interrupt, at_ns, name, arguments } = tail;
-        let moment = Moment { comm, tid, cpu, in_interrupt, at_ns };
+        let current = Some(Named { comm, tid, prio: None });
+        let moment = Moment { current, cpu, in_interrupt, at_ns };
         Some(Raw { moment, name, arguments })
     })
 }
@@ -110,7 +111,8 @@ fn in_latency_format(line: &str) -> Option<Raw<'_>> {
         let cpu = number(&line[before.len()..at])?;
         let (_, tid) = task(before.strip_suffix(char::is_whitespace)?)?;
         let Tail { in_interrupt, at_ns, name, arguments } = tail(&line[at..])?;
-        let moment = Moment { comm: UNNAMED, tid, cpu, in_interrupt, at_ns };
+        let current = Some(Named::numbered(tid));
+        let moment = Moment { current, cpu, in_interrupt, at_ns };
         Some(Raw { moment, name, arguments })
     })
 }

@@ -25,7 +25,7 @@ pub fn is(text: &str) -> bool {
 /// # Errors
 /// A line is none of a trace, an event has not the kernel's form, or nothing in it was scheduled.
 pub fn read(text: &str) -> Result<Recording, ReadFault> {
-    let mut reader = Reader::new(text.lines().any(tells_waking));
+    let mut reader = Reader::new(text.lines().any(tells_waking), None);
     text.lines().try_for_each(|line| reader.line(line))?;
     Ok(reader.finish()?.0)
 }
@@ -40,15 +40,11 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// `has_waking`: whether one of the lines [tells of `sched_waking`](tells_waking).
-    pub fn new(has_waking: bool) -> Reader<'a> {
-        Reader { collector: Collector::new(has_waking), waiting: (0, String::new()), lines: 0 }
-    }
-
-    /// The same for a trace whose events are too many for a list: each goes there, with its time
-    /// on the trace's clock.
-    pub fn handing_on(self, to: &'a mut dyn FnMut(Event)) -> Reader<'a> {
-        Reader { collector: self.collector.handing_on(to), ..self }
+    /// `has_waking`: whether one of the lines [tells of `sched_waking`](tells_waking). If the
+    /// events are too many for a list, each goes `to` somebody, with its time on the trace's clock.
+    pub fn new(has_waking: bool, to: Option<&'a mut dyn FnMut(Event)>) -> Reader<'a> {
+        let collector = Collector::new(has_waking).handing_on(to);
+        Reader { collector, waiting: (0, String::new()), lines: 0 }
     }
 
     /// Takes the next line.

@@ -4,8 +4,8 @@
 //! [120] S ==> …`), and the raw fields (`trace-cmd report -R`, ftrace's option `fields`), in which
 //! states are numbers and nothing stands between the tasks.
 
-use crate::collect::{Context, Named, Scheduling};
 use crate::event::Leaves;
+use crate::scheduler_event::{By, Context, Named, Scheduling};
 
 /// Reads an event.
 ///
@@ -15,7 +15,9 @@ pub fn parse<'a>(name: &str, arguments: &'a str) -> Result<Scheduling<'a>, Strin
     let lacks = |what: &str| format!("{what} is missing");
     Ok(match name {
         "sched_switch" => switch(arguments).ok_or_else(|| lacks("a task or its state"))?,
-        "sched_waking" => Scheduling::Waking(task(arguments).ok_or_else(|| lacks("the task"))?),
+        "sched_waking" => {
+            Scheduling::Waking(task(arguments).ok_or_else(|| lacks("the task"))?, By::Current)
+        }
         "sched_wakeup" => Scheduling::Wakeup(task(arguments).ok_or_else(|| lacks("the task"))?),
         "sched_process_fork" => fork(arguments).ok_or_else(|| lacks("a task"))?,
         "sched_process_exit" => Scheduling::Exit(task(arguments).ok_or_else(|| lacks("the task"))?),
@@ -50,25 +52,18 @@ fn switch(arguments: &str) -> Option<Scheduling<'_>> {
         }
     };
     let next = fields(right, "next_").or_else(|| short(right))?;
-    let leaves = Leaves::in_state(letter(state)?);
-    Some(Scheduling::Switch { out, leaves, next })
+    Some(Scheduling::Switch { out: Some(out), leaves: leaves(state)?, next })
 }
 
-/// A state's letter. `prev_state` as a number has bits of the kernel's `TASK_REPORT`; none of them,
-/// or only one above, is that of a task that was preempted.
-fn letter(state: &str) -> Option<char> {
+/// `prev_state` is a letter or a number.
+fn leaves(state: &str) -> Option<Leaves> {
     let word = state.split_ascii_whitespace().next()?;
-    let number = match word.strip_prefix("0x") {
+    let bits = match word.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => word.parse().ok(),
     };
-    match number.map(|number| number & 0xff) {
-        None => word.chars().next(),
-        Some(0) => Some('R'),
-        Some(bits) if bits & 0x30 != 0 => Some('X'),
-        Some(bits) if bits & 2 != 0 => Some('D'),
-        Some(_) => Some('S'),
-    }
+    let letter = || word.chars().next().map(Leaves::in_state);
+    bits.map(Leaves::of_bits).or_else(letter)
 }
 
 fn task(arguments: &str) -> Option<Named<'_>> {
@@ -81,7 +76,7 @@ fn fork(arguments: &str) -> Option<Scheduling<'_>> {
     let tid = tid.split_ascii_whitespace().next()?.parse().ok()?;
     let child = Named { comm, tid, prio: None };
     let parent = fields(parent, "").or_else(|| fields(parent, "parent_"))?;
-    Some(Scheduling::Fork { parent, child })
+    Some(Scheduling::Fork { parent: Some(parent), child })
 }
 
 /// `prev_comm=bash prev_pid=1977 prev_prio=120`. A name can hold anything.

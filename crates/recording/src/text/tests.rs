@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
-use crate::event::{Leaves, Reason, TaskIndex, Waker, What};
+use crate::event::{Leaves, SleepsFor, TaskIndex, Waker, What};
 
 /// The same four events as each program prints them.
 const FTRACE: &str = include_str!("samples/ftrace.txt");
@@ -25,7 +25,7 @@ fn three_programs_tell_the_same() {
         };
         assert_eq!(by(1), Waker::Task(TaskIndex(0)));
         assert_eq!(by(2), by_interrupt);
-        let leaves = Leaves::Sleeps(Reason::Disk);
+        let leaves = Leaves::Sleeps(SleepsFor::Disk);
         let last = What::Switch { out: Some(TaskIndex(0)), leaves, next: None };
         assert_eq!(recording.events[3].what, last);
     }
@@ -67,9 +67,9 @@ fn states_are_read_from_numbers() {
         ("0", Leaves::Runnable),
         ("0x100", Leaves::Runnable),
         ("2048", Leaves::Runnable),
-        ("1", Leaves::Sleeps(Reason::Unknown)),
-        ("0x40", Leaves::Sleeps(Reason::Unknown)),
-        ("2", Leaves::Sleeps(Reason::Disk)),
+        ("1", Leaves::Sleeps(SleepsFor::Unknown)),
+        ("0x40", Leaves::Sleeps(SleepsFor::Unknown)),
+        ("2", Leaves::Sleeps(SleepsFor::Disk)),
         ("16", Leaves::Ended),
         ("0x20", Leaves::Ended),
     ] {

@@ -3,6 +3,7 @@
 //!
 //! [`sentences`] are shared with the HTML page; [`text`] is the terminal's form.
 
+mod group_cause;
 pub mod sentences;
 
 use model::metric::Unit;
@@ -16,6 +17,12 @@ use sentences::{moment, share, time};
 
 /// The most tasks that are listed one by one.
 const TASKS: usize = 8;
+
+/// The most groups.
+const GROUPS: usize = 12;
+
+/// The most CPUs with interrupts, and tasks that were moved.
+const LISTED: usize = 4;
 
 /// Characters of a task's name that are shown.
 const NAME: usize = 23;
@@ -31,6 +38,9 @@ pub fn text(title: &str, explanation: &Explanation, colour: bool) -> String {
         where_time_went(explanation, paint),
         who_ran_instead(explanation, paint),
         longest_waits(explanation, paint),
+        held(explanation, paint),
+        interrupts(explanation, paint),
+        moves(explanation, paint),
         idle_while_waiting(explanation, paint),
         timeline(explanation, paint),
         notes(explanation),
@@ -55,7 +65,8 @@ fn where_time_went(explanation: &Explanation, paint: Paint) -> String {
         ("blocked", Right),
         ("longest wait", Right),
     ]);
-    let groups = &explanation.groups;
+    let mut groups: Vec<&Spent> = explanation.groups.iter().collect();
+    keep_most_waiting(&mut groups);
     groups.iter().for_each(|group| table.add(spent(group, sentences::group(&group.name))));
     let (listed, all) = most_waiting(explanation);
     listed.iter().for_each(|task| table.add(spent(task, &task.name)));
@@ -69,6 +80,15 @@ fn where_time_went(explanation: &Explanation, paint: Paint) -> String {
         lines.insert(1 + groups.len(), format!("  {}\n", paint.dim(&which)));
     }
     format!("{}\n{}", paint.bold("Where the time went"), lines.concat())
+}
+
+/// A machine has many groups: those that waited most, in their order.
+fn keep_most_waiting(groups: &mut Vec<&Spent>) {
+    let mut waited: Vec<u64> = groups.iter().map(|group| group.waiting_ns).collect();
+    waited.sort_unstable_by_key(|ns| std::cmp::Reverse(*ns));
+    if let Some(least) = waited.get(GROUPS) {
+        groups.retain(|group| group.waiting_ns > *least);
+    }
 }
 
 /// The tasks of groups of several that waited most, and how many such tasks there are.
@@ -102,11 +122,10 @@ fn who_ran_instead(explanation: &Explanation, paint: Paint) -> String {
     // The affinity of tasks outside the workload is not recorded.
     let ours = explanation.groups.iter().filter(|group| !group.name.is_empty());
     let waited = ours.filter(|group| group.waiting_ns > 0);
-    let lines: String = waited.map(|group| wrapped_in(&instead(group), 4)).collect();
-    match lines.as_str() {
-        "" => String::new(),
-        lines => format!("{}\n{lines}", paint.bold("What ran instead of waiting tasks")),
-    }
+    let mut waited: Vec<&Spent> = waited.collect();
+    keep_most_waiting(&mut waited);
+    let lines: String = waited.into_iter().map(|group| wrapped_in(&instead(group), 4)).collect();
+    titled("What ran instead of waiting tasks", &lines, paint)
 }
 
 /// `hog waited 12 times, 301 ms in all; meanwhile its CPU ran hog 98.2 %, and idled 1.8 %.`
@@ -133,6 +152,41 @@ fn story(wait: &Wait, paint: Paint) -> String {
     format!("  {}\n{}", paint.bold(&fit(&head, COLUMNS - 2)), wrapped_in(&sentences, 4))
 }
 
+/// Sleeps that waits of other tasks prolonged.
+fn held(explanation: &Explanation, paint: Paint) -> String {
+    let mut text = String::new();
+    for held in &explanation.held {
+        let head = format!("{}: {}", time(held.to_ns - held.from_ns), held.task);
+        text += &format!("  {}\n", paint.bold(&fit(&head, COLUMNS - 2)));
+        text += &wrapped_in(&sentences::held(held), 4);
+    }
+    titled("Sleeps that others' waits prolonged", &text, paint)
+}
+
+fn interrupts(explanation: &Explanation, paint: Paint) -> String {
+    let listed = explanation.interrupts.iter().take(LISTED);
+    let lines: String = listed
+        .map(|of_cpu| wrapped_in(&sentences::interrupted(of_cpu, explanation.end_ns), 4))
+        .collect();
+    titled("Interrupts", &lines, paint)
+}
+
+/// The tasks that were preempted or moved most; a single one that moved tells nothing.
+fn moves(explanation: &Explanation, paint: Paint) -> String {
+    let mut tasks: Vec<&Spent> =
+        explanation.tasks.iter().filter(|task| task.moves > 1 && !task.group.is_empty()).collect();
+    tasks.sort_by_key(|task| std::cmp::Reverse(task.preemptions + task.moves));
+    let lines = tasks.iter().take(LISTED).map(|task| wrapped_in(&sentences::moved(task), 4));
+    titled("Moves", &lines.collect::<String>(), paint)
+}
+
+fn titled(title: &str, lines: &str, paint: Paint) -> String {
+    match lines {
+        "" => String::new(),
+        lines => format!("{}\n{lines}", paint.bold(title)),
+    }
+}
+
 fn idle_while_waiting(explanation: &Explanation, paint: Paint) -> String {
     let idle = &explanation.idle;
     let mut text = paint.bold("Idle while work waited") + "\n";
@@ -152,7 +206,11 @@ fn timeline(explanation: &Explanation, paint: Paint) -> String {
     if explanation.lanes.len() > LANES {
         text += &format!("  and {} more CPUs\n", explanation.lanes.len() - LANES);
     }
-    text += &scale(9, 0, explanation.end_ns, explanation.lanes.first().map(|lane| &lane.letters));
+    let first = explanation.lanes.first().map(|lane| &lane.letters);
+    let from_ns = explanation.lanes_from_ns;
+    let columns = first.map_or(0, |letters| letters.len() as u64);
+    let to_ns = explanation.end_ns.min(from_ns + columns * explanation.column_ns);
+    text += &scale(9, from_ns, to_ns, first);
     text + &around(explanation)
 }
 

@@ -6,10 +6,15 @@ use std::collections::BTreeMap;
 use model::metric::Unit;
 use model::trace::{Preemption, Queue};
 use stats::explain::{
-    Began, Ended, Episode, Explanation, IdleWhileWaiting, Placed, Turn, View, Wait,
+    Began, Ended, Episode, Explanation, Held, IdleWhileWaiting, Interrupted, Link, Origin, Placed,
+    STRETCH_NS, Spent, Turn, View, Wait,
 };
 
+use crate::explain::group_cause;
 use crate::units;
+
+/// The legend of a timeline lists all groups if there are at most this many.
+const LEGEND: usize = 8;
 
 /// The most queues of a wait that are listed.
 const PLACED: usize = 4;
@@ -74,9 +79,19 @@ pub fn elsewhere(other_idle_ns: u64, whole: u64) -> String {
 
 /// Why a wait was long: its beginning, the queues, the tasks that ran instead, its end.
 pub fn wait(wait: &Wait) -> Vec<String> {
-    let mut sentences = vec![beginning(wait)];
+    let mut sentences: Vec<String> = wait.control_group.iter().map(group_cause::sentence).collect();
+    sentences.push(beginning(wait));
+    sentences.extend(chain(wait));
     sentences.extend(further(wait));
+    if !wait.allowed.is_empty() {
+        let cpus: Vec<String> = wait.allowed.iter().map(u32::to_string).collect();
+        let which = if cpus.len() == 1 { "CPU" } else { "the CPUs" };
+        sentences.push(format!("It may only use {which} {}.", cpus.join(", ")));
+    }
     sentences.extend(meanwhile(wait));
+    if wait.interrupts_ns > 0 {
+        sentences.push(format!("Interrupts took {} of that time.", time(wait.interrupts_ns)));
+    }
     if wait.other_idle_ns > 0 {
         let (ns, all) = (time(wait.other_idle_ns), wait.to_ns - wait.from_ns);
         let part = share(wait.other_idle_ns, all);
@@ -84,6 +99,68 @@ pub fn wait(wait: &Wait) -> Vec<String> {
     }
     sentences.push(end(wait));
     sentences
+}
+
+/// Who woke it, and what that one had waited for. A waker that only ran needs no words.
+fn chain(wait: &Wait) -> Option<String> {
+    let told = wait.chain.iter().any(|link| link.waited_ns > 0);
+    let is_wake_up = matches!(wait.began, Began::Woken { .. });
+    let link = |link: &Link| {
+        let waited = match link.waited_ns {
+            0 => String::new(),
+            ns => format!(" waited {} and", time(ns)),
+        };
+        format!("{}{waited} ran {}", link.task, time(link.ran_ns))
+    };
+    let origin = match wait.origin {
+        Origin::Timer => vec!["a timer".to_owned()],
+        Origin::Interrupt => vec!["an interrupt".to_owned()],
+        Origin::Unknown => Vec::new(),
+    };
+    let all: Vec<String> = origin.into_iter().chain(wait.chain.iter().map(link)).collect();
+    (told && is_wake_up)
+        .then(|| format!("The wake-ups before: {}, and woke it.", all.join(", then ")))
+}
+
+/// A sleep that lasted because the task that had to end it waited for a CPU.
+pub fn held(held: &Held) -> String {
+    let Held { from_ns, to_ns, waited_ns, longest, .. } = held;
+    let why = meanwhile(longest).map_or(String::new(), |why| format!(" {why}"));
+    format!(
+        "It slept at {} and was woken at {}. For {} ({}) of that, tasks that had to run first \
+         waited for a CPU, {} longest, for {} from {} on.{why}",
+        moment(*from_ns),
+        moment(*to_ns),
+        time(*waited_ns),
+        share(*waited_ns, to_ns - from_ns),
+        longest.task,
+        time(longest.to_ns - longest.from_ns),
+        moment(longest.from_ns)
+    )
+}
+
+/// What interrupts took of a CPU.
+pub fn interrupted(of: &Interrupted, end_ns: u64) -> String {
+    let times = units::count(of.times, "interrupt");
+    let stretch = share(of.worst_ns, STRETCH_NS);
+    let lost = match of.task.as_str() {
+        "" => String::new(),
+        task => format!(" {task} lost most to them, {} while it ran.", time(of.task_ns)),
+    };
+    format!(
+        "CPU {}: {} ({}) in {times}; {stretch} of the {} from {} on.{lost}",
+        of.cpu,
+        time(of.ns),
+        share(of.ns, end_ns),
+        time(STRETCH_NS),
+        moment(of.worst_from_ns)
+    )
+}
+
+/// `hog[7] lost its CPU 12 times and went to another one 3 times.`
+pub fn moved(spent: &Spent) -> String {
+    let [lost, moves] = [spent.preemptions, spent.moves].map(|times| units::count(times, "time"));
+    format!("{} lost its CPU {lost} and went to another one {moves}.", spent.name)
 }
 
 fn beginning(wait: &Wait) -> String {
@@ -231,9 +308,13 @@ fn ended(ended: Ended) -> Option<&'static str> {
 fn end(wait: &Wait) -> String {
     let (at, cpu) = (moment(wait.to_ns), wait.cpu);
     if wait.open {
-        return format!("At the end of the trial, at {at}, it was still waiting.");
+        return format!("At the end, at {at}, it was still waiting.");
     }
     let slice = wait.slice_ns.map_or(String::new(), |ns| format!(", for at most {}", time(ns)));
+    let slice = match wait.moved_from {
+        Some(before) => format!("{slice}; before, it had run on CPU {before}"),
+        None => slice,
+    };
     match last_move(wait).and_then(|last| last.from) {
         Some(from) => format!("CPU {cpu} took it from {} and ran it at {at}{slice}.", queue(&from)),
         None => format!("CPU {cpu} ran it at {at}{slice}."),
@@ -274,10 +355,20 @@ pub fn episode(episode: &Episode) -> String {
 
 pub fn legend(explanation: &Explanation) -> String {
     let ours = explanation.groups.iter().filter(|group| !group.name.is_empty());
-    let letters = ours
-        .enumerate()
-        .map(|(place, group)| format!("{} {}", stats::explain::group_letter(place), group.name));
-    let letters: Vec<String> = letters.chain(["* others".into(), ". idle".into()]).collect();
+    let seen = |letter: char| explanation.lanes.iter().any(|lane| lane.letters.contains(letter));
+    let (mut letters, mut rest) = (Vec::new(), 0);
+    for (place, group) in ours.enumerate() {
+        match stats::explain::group_letter(place) {
+            '?' => rest += 1,
+            // Of a machine's many groups only those that are seen.
+            letter if place < LEGEND || seen(letter) => {
+                letters.push(format!("{letter} {}", group.name))
+            }
+            _ => {}
+        }
+    }
+    letters.extend((rest > 0).then(|| format!("? one of {rest} more groups")));
+    letters.extend(["* others".into(), ". idle".into()]);
     let length = time(explanation.column_ns);
     format!("What had the CPU longest in each {length}: {}.", letters.join(", "))
 }

@@ -147,7 +147,7 @@ fn starved(reason: &str) -> Option<(&str, String)> {
 /// The groups that ran meanwhile, by the trial's trace. The kernel keeps 15 bytes of a group's
 /// name.
 fn instead(record: &Record, name: &str) -> Option<String> {
-    let explanation = stats::explain::explain(record, 0)?;
+    let explanation = stats::explain::explain(record, &stats::explain::Chosen::each(0))?;
     let mut groups = explanation.groups.iter().filter(|group| !group.name.is_empty());
     let group = groups.find(|group| group.name.get(..15).unwrap_or(&group.name) == name)?;
     Some(explain::instead(group))

@@ -9,35 +9,33 @@ use stats::view::consensus::{Consent, Question};
 
 use super::frame::{document, fact};
 use super::markup::fact_item;
-use crate::table::Align::{Left, Right};
+use crate::table::Align::Left;
 use crate::table::Table;
-use crate::terminal::consensus_text::answered;
-use crate::units;
+use crate::terminal::consensus_text::{answered, answers, title};
 
 const STYLE: &str =
     concat!(include_str!("../../assets/page.css"), include_str!("../../assets/tables.css"));
 
-#[derive(Default)]
-pub struct SharedFile {
-    /// Its name in the folder.
-    pub file: String,
-    /// The contributor's name, as given.
-    pub by: String,
-    /// The SHA-256 that seals it.
-    pub seal: String,
-    pub trials: usize,
-    /// See [`FACTS`]; what is not known is empty.
-    pub facts: [String; FACTS.len()],
-}
-
-/// What is known of a shared file, beside whose it is.
-pub const FACTS: [&str; 7] =
-    ["days", "experiments", "kernels", "processors", "sources", "left out", "note"];
+/// What is known of a shared file: whose it is, its name in the folder, and what it holds.
+pub const FACTS: [&str; 11] = [
+    "who",
+    "file",
+    "trials",
+    "days",
+    "experiments",
+    "kernels",
+    "processors",
+    "sources",
+    "left out",
+    "note",
+    "seal",
+];
 
 #[derive(Default)]
 pub struct Gallery {
-    /// In the order of their names.
-    pub files: Vec<SharedFile>,
+    /// The facts of each file, in the order of the files' names; what is not known is empty.
+    pub files: Vec<[String; FACTS.len()]>,
+    pub trials: usize,
     /// Files that are not shown, and why.
     pub refused: Vec<(String, String)>,
     pub questions: Vec<Question>,
@@ -47,8 +45,7 @@ pub struct Gallery {
 
 pub fn page(gallery: &Gallery) -> String {
     let title = "Linux CPU schedulers, measured by many";
-    let contributors: BTreeSet<&str> = gallery.files.iter().map(|file| file.by.as_str()).collect();
-    let trials = gallery.files.iter().map(|file| file.trials).sum();
+    let contributors: BTreeSet<&String> = gallery.files.iter().map(|file| &file[0]).collect();
     let body = html! {
         a class="skip" href="#answer" { "Skip to the answer" }
         header class="masthead" {
@@ -59,7 +56,7 @@ pub fn page(gallery: &Gallery) -> String {
                 p class="facts" {
                     (fact(gallery.files.len(), "shared file"))
                     (fact(contributors.len(), "contributor"))
-                    (fact(trials, "trial"))
+                    (fact(gallery.trials, "trial"))
                     (fact(gallery.questions.len(), "question"))
                 }
             }
@@ -94,7 +91,13 @@ fn all_questions(gallery: &Gallery) -> Markup {
                 "Disputed ones come first: ≠ marks the minority. Compare machines, kernels and \
                  versions to find the reason."
             }
-            @for question in questions { (card(question)) }
+            @for question in questions {
+                h3 {
+                    (title(question))
+                    @if question.contributors().len() > 1 { ": " (question.consent().words()) }
+                }
+                (answers(question))
+            }
         }
     }
 }
@@ -122,50 +125,9 @@ fn answer(gallery: &Gallery, contributors: usize) -> Markup {
     }
 }
 
-/// One question with all answers to it.
-fn card(question: &Question) -> Markup {
-    let several = question.contributors().len() > 1;
-    html! {
-        h3 {
-            (question.contestant) " under " (question.cell)
-            @if !question.setting.is_empty() { " " small { "on " (question.setting) } }
-            " " small { "definition " code { (question.definition) } }
-            @if several { ": " (question.consent().words()) }
-        }
-        p { (units::measure(&question.measure)) " against " (question.baseline) }
-        (answers(question))
-    }
-}
-
-fn answers(question: &Question) -> Table {
-    let (unit, dissent) = (question.unit, question.dissent());
-    let mut table = Table::new(&[
-        ("who", Left),
-        ("where", Left),
-        ("trials", Right),
-        ("median", Right),
-        ("difference", Right),
-        ("95 % interval", Left),
-        ("verdict", Left),
-    ]);
-    for answer in &question.answers {
-        let dissents = dissent.iter().any(|other| std::ptr::eq(*other, answer));
-        let (shift, interval) =
-            answer.shift.map(|shift| units::shift(&shift, unit)).unwrap_or_default();
-        table.add([
-            answer.contributor.clone(),
-            format!("{} ({})", answer.machine, answer.backend.word()),
-            answer.trials.to_string(),
-            units::number_or_dash(answer.median, unit),
-            shift,
-            interval,
-            format!("{}{}", if dissents { "≠ " } else { "" }, answer.verdict.words()),
-        ]);
-    }
-    table
-}
-
 fn shared_files(gallery: &Gallery) -> Markup {
+    let mut files = Table::new(&FACTS.map(|fact| (fact, Left)));
+    gallery.files.iter().for_each(|facts| files.add(facts.clone()));
     html! {
         section id="contributions" {
             h2 { "Contributions" }
@@ -173,7 +135,7 @@ fn shared_files(gallery: &Gallery) -> Markup {
                 "Names and notes are the contributors' own words. Take a file into your store with "
                 code { "fairground import" } "; nothing in it is ever executed."
             }
-            (files(&gallery.files))
+            (files)
             @if !gallery.refused.is_empty() {
                 h3 { "Refused" }
                 p class="aside" { "Files of the folder that are not shown, and why." }
@@ -183,15 +145,4 @@ fn shared_files(gallery: &Gallery) -> Markup {
             }
         }
     }
-}
-
-fn files(files: &[SharedFile]) -> Table {
-    let columns = [&["who", "file", "trials"], &FACTS[..], &["seal"]].concat();
-    let columns: Vec<_> = columns.into_iter().map(|heading| (heading, Left)).collect();
-    let mut table = Table::new(&columns);
-    for SharedFile { file, by, seal, trials, facts } in files {
-        let first = [by.clone(), file.clone(), trials.to_string()];
-        table.add([&first, &facts[..], std::slice::from_ref(seal)].concat());
-    }
-    table
 }

@@ -10,10 +10,9 @@ use stats::Comparison;
 use stats::compare::family::families;
 use stats::rank::holm::ALPHA;
 
-use super::About;
 use super::frame::command;
 use super::markup::{fact_item, percent};
-use super::provenance;
+use super::{About, provenance};
 use crate::table::Align::Left;
 use crate::table::Table;
 

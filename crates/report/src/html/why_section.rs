@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use model::Record;
 use model::metric::Unit;
 use stats::Comparison;
-use stats::explain::{Explanation, Spent, Wait, explain};
+use stats::explain::{Chosen, Explanation, Spent, Wait, explain};
 
 use super::detail_level::DetailLevel;
 use super::markup::{heads, joined, name};
@@ -24,7 +24,9 @@ struct ExplainedTrial<'a> {
 }
 
 pub fn body(comparison: &Comparison, records: &[Record], detail: &DetailLevel) -> Markup {
-    let explained = |record| Some(ExplainedTrial { record, explanation: explain(record, WAITS)? });
+    let explained = |record| {
+        Some(ExplainedTrial { record, explanation: explain(record, &Chosen::each(WAITS))? })
+    };
     let mut trials: Vec<ExplainedTrial<'_>> = records.iter().filter_map(explained).collect();
     trials.sort_by_key(|traced| {
         let trial = &traced.record.trial;

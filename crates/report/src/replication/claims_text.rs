@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Claims on a terminal: each with the published and the measured result, the summary last.
 
-use std::collections::BTreeSet;
+use model::claim::{Expectation, Test};
+use stats::decide::replication::{Finding, Reproduction};
 
-use model::MeasureKey;
-use model::claim::{Beside, Expectation, Test};
-use model::metric::Unit;
-use stats::decide::replication::{Finding, Reproduction, Side, alone};
-
-use super::phrases::{consequence, expected, found, plain, published, short};
+use super::phrases::{consequence, expected, found, published};
 use super::{Judged, Replication, Tested, sentence};
 use crate::terminal::layout::{Paint, hanging, wrapped};
-use crate::units;
 
 pub fn text(replication: &Replication, colour: bool) -> String {
     let paint = Paint(colour);
@@ -22,8 +17,7 @@ pub fn text(replication: &Replication, colour: bool) -> String {
 
 fn claim(judged: &Judged, paint: Paint) -> String {
     let (id, verdict) = (paint.bold(&judged.claim.id), painted(judged.verdict, paint));
-    let disagree = if judged.disagree { ", backends disagree" } else { "" };
-    let mut text = format!("{id}: {verdict}{disagree}\n");
+    let mut text = format!("{id}: {verdict}\n");
     text += &hanging(&judged.claim.about, "  ", "  ");
     text += &hanging(&format!("published: {}", published(&judged.claim.published)), "  ", "    ");
     text.extend(judged.tests.iter().map(|tested| test(tested, paint)));
@@ -57,7 +51,7 @@ fn test_name(tested: &Tested) -> String {
     }
 }
 
-/// The findings, the evidence, the numbers beside published ones, and what is lacking.
+/// The findings, the evidence, and what is lacking.
 fn test_lines(tested: &Tested) -> Vec<String> {
     let test = &tested.test;
     let mut lines = Vec::new();
@@ -67,11 +61,6 @@ fn test_lines(tested: &Tested) -> Vec<String> {
     }
     let because = test.because.iter().zip(&tested.because);
     lines.extend(because.map(|(evidence, finding)| evidence_line(test, evidence, finding)));
-    let cells: Vec<&str> = test.beside.iter().filter_map(|row| row.cell.as_deref()).collect();
-    let names: BTreeSet<&str> =
-        tested.beside.iter().flatten().map(|side| side.contestant.as_str()).collect();
-    let beside = test.beside.iter().zip(&tested.beside);
-    lines.extend(beside.map(|(row, sides)| beside_line(row, sides, &names, &cells)));
     lines.extend(tested.why.clone());
     lines.extend(tested.command.iter().map(|command| format!("to test it: {command}")));
     lines
@@ -95,48 +84,4 @@ fn evidence_line(test: &Test, evidence: &Expectation, finding: &Finding) -> Stri
         Reproduction::Contradicted => format!("not because {says}: {found}"),
         _ => format!("whether {says} is open: {found}"),
     }
-}
-
-/// `completion in policies cpu=10: cfs 1.50 s [1.25, 1.75]; published 13.5 s · rr 1.40 s …`
-fn beside_line(row: &Beside, sides: &[Side], names: &BTreeSet<&str>, cells: &[&str]) -> String {
-    let key = row.measure.parse::<MeasureKey>();
-    let unit = key.as_ref().map_or(Unit::Count, |key| key.unit_and_direction().0);
-    let measure = key.map_or_else(|_| row.measure.clone(), |key| units::measure(&key));
-    let cell = short(row.cell.as_deref().unwrap_or_default(), cells);
-    let numbers = names.iter().filter_map(|name| {
-        let side = sides.iter().find(|side| side.contestant == **name)?;
-        Some(format!("{name} {}", beside_number(row, side, unit)))
-    });
-    format!("{measure} in {cell}: {}", numbers.collect::<Vec<_>>().join(" · "))
-}
-
-/// `13.4 s [13.1, 13.9]; published 13.132 s`.
-fn beside_number(row: &Beside, side: &Side, unit: Unit) -> String {
-    let ours = match side.median {
-        Some(median) => format!("{}{}", units::number(median, unit), spread(side, median, unit)),
-        None => format!("missing: {}", side.reason()),
-    };
-    match row.published.get(&side.contestant) {
-        Some(value) => {
-            format!(
-                "{ours}; published {} {}",
-                plain(*value),
-                row.unit.as_deref().unwrap_or_default()
-            )
-        }
-        None => ours,
-    }
-}
-
-/// The interval; of too few trials for one, the smallest and the largest.
-fn spread(side: &Side, median: f64, unit: Unit) -> String {
-    if let Ok(estimate) = alone(side) {
-        return format!(" {}", units::interval(estimate.interval, median, unit));
-    }
-    if side.units.len() < 2 {
-        return " (one trial)".into();
-    }
-    let low = side.units.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = side.units.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    format!(" ({} … {})", units::number(low, unit), units::number(high, unit))
 }

@@ -12,7 +12,7 @@ pub use claims_text::text;
 
 use model::Claim;
 use model::claim::Test;
-use stats::decide::replication::{Finding, Reproduction, Side, disagree, of_claim};
+use stats::decide::replication::{Finding, Reproduction, of_claim};
 
 use crate::units;
 
@@ -35,8 +35,6 @@ pub struct Judged {
     pub claim: Claim,
     /// The verdict of its first test with data.
     pub verdict: Reproduction,
-    /// Whether one backend finds the opposite of another.
-    pub disagree: bool,
     /// Its tests, in the order of [`Claim::tests`].
     pub tests: Vec<Tested>,
 }
@@ -50,8 +48,6 @@ pub struct Tested {
     pub expect: Vec<Finding>,
     /// Findings, in the order of [`Test::because`].
     pub because: Vec<Finding>,
-    /// Numbers beside published ones, in the order of [`Test::beside`].
-    pub beside: Vec<Vec<Side>>,
     /// Why it was not run, or why it decides nothing.
     pub why: Option<String>,
     /// The command that runs it on this machine or elsewhere.
@@ -63,11 +59,7 @@ pub struct Tested {
 impl Judged {
     pub fn new(claim: Claim, tests: Vec<Tested>) -> Judged {
         let verdicts: Vec<Reproduction> = tests.iter().map(|tested| tested.verdict).collect();
-        let answers: Vec<_> = tests
-            .iter()
-            .map(|tested| (tested.test.on, tested.test.experiment.as_deref(), tested.verdict))
-            .collect();
-        Judged { verdict: of_claim(&verdicts), disagree: disagree(&answers), claim, tests }
+        Judged { verdict: of_claim(&verdicts), claim, tests }
     }
 }
 
@@ -90,8 +82,5 @@ pub fn sentence(replication: &Replication) -> String {
             count => text += &format!(", {count} {words}"),
         }
     }
-    match claims.iter().filter(|judged| judged.disagree).count() {
-        0 => text + ".",
-        several => format!("{text}. Backends disagree about {several}."),
-    }
+    text + "."
 }

@@ -174,7 +174,7 @@ pub fn published(numbers: &[Published]) -> String {
 }
 
 /// A number as its author printed it.
-pub(super) fn plain(value: f64) -> String {
+fn plain(value: f64) -> String {
     value.to_string().replace('-', "−")
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Several stores' answers to the same questions, as text.
+//! Several contributors' answers to the same questions, as text.
 
 use stats::view::consensus::{Answer, Consent, Question};
 
-use super::layout::wrapped;
+use super::layout::{Paint, wrapped};
+use crate::table::Align::{Left, Right};
+use crate::table::Table;
 use crate::units;
 
 /// The questions that several contributors were asked.
@@ -33,38 +35,44 @@ pub fn consensus(questions: &[Question]) -> String {
     };
     let mut text = wrapped(&format!("Across stores: {counts}"), "");
     for consent in [Consent::Disagree, Consent::Partly] {
-        asked(questions)
-            .filter(|question| question.consent() == consent)
-            .for_each(|question| text += &shown(question));
+        for question in asked(questions).filter(|question| question.consent() == consent) {
+            let (title, table) = (title(question), answers(question));
+            text += &wrapped(&format!("{}: {title}", consent.words()), "    ");
+            text += &table.terminal("    ", &table.widths(), Paint(false)).concat();
+        }
     }
     text
 }
 
-fn shown(question: &Question) -> String {
-    let Question { contestant, baseline, cell, setting, definition, .. } = question;
+/// What is asked.
+pub(crate) fn title(question: &Question) -> String {
+    let Question { contestant, baseline, cell, setting, definition, measure, .. } = question;
     let place = if setting.is_empty() { String::new() } else { format!(" on {setting}") };
-    let measure = units::measure(&question.measure);
-    let words = question.consent().words();
-    let title = format!(
-        "{words}: {contestant} against {baseline}, {cell}{place}, {measure}, definition \
-         {definition}"
-    );
-    let mut text = wrapped(&title, "    ");
-    for answer in &question.answers {
-        text += &format!("    {}\n", line(answer, question));
-    }
-    text
+    let measure = units::measure(measure);
+    format!("{contestant} against {baseline}, {cell}{place}, {measure}, definition {definition}")
 }
 
-fn line(answer: &Answer, question: &Question) -> String {
-    let shift = answer.shift.map(|shift| units::shift(&shift, question.unit)).unwrap_or_default();
-    format!(
-        "{:<24} {:<13} {} {}  {} ({})",
-        answer.contributor,
-        answer.verdict.words(),
-        shift.0,
-        shift.1,
-        answer.machine,
-        answer.backend.word()
-    )
+/// All answers; those of the minority are marked.
+pub(crate) fn answers(question: &Question) -> Table {
+    let (unit, dissent) = (question.measure.unit_and_direction().0, question.dissent());
+    let texts = ["who", "where"].map(|heading| (heading, Left));
+    let numbers = ["trials", "median", "difference"].map(|heading| (heading, Right));
+    let judged = ["95 % interval", "verdict"].map(|heading| (heading, Left));
+    let mut table = Table::new(&[&texts[..], &numbers, &judged].concat());
+    for answer in &question.answers {
+        let Answer { contributor, machine, backend, entry } = answer;
+        let dissents = dissent.iter().any(|other| std::ptr::eq(*other, answer));
+        let (shift, interval) =
+            entry.shift.map(|shift| units::shift(&shift, unit)).unwrap_or_default();
+        table.add([
+            contributor.clone(),
+            format!("{machine} ({})", backend.word()),
+            entry.trials.to_string(),
+            units::number_or_dash(entry.median, unit),
+            shift,
+            interval,
+            format!("{}{}", if dissents { "≠ " } else { "" }, entry.verdict.words()),
+        ]);
+    }
+    table
 }

@@ -104,7 +104,7 @@ fn simulate(native: &Native, load: &Load) -> (u64, f64) {
     let trial = trial(native, load);
     let host =
         Host { cpus: model::CpuFacts::of(&trial.machine), hz: trial.machine.hz, seed: Seed(1) };
-    let scheduler = NativeScheduler::load(native, &Default::default(), host);
+    let scheduler = NativeScheduler::<false>::load(native, &Default::default(), host);
     let scheduler = Rc::new(scheduler.unwrap_or_else(|error| panic!("{error}")));
     let mut core = Core::new(&trial, scheduler.layout()).expect("a playable workload");
     let begin = cpu_seconds();

@@ -53,7 +53,7 @@ impl Core {
     }
 
     #[inline(always)]
-    fn handle(&mut self, event: Event) {
+    pub(crate) fn handle(&mut self, event: Event) {
         match event.kind {
             EventKind::Work => self.on_work(event),
             EventKind::Tick => self.on_tick(event.index),
@@ -63,6 +63,7 @@ impl Core {
             EventKind::Watchdog => self.on_watchdog(),
             EventKind::Replenish => self.on_replenish(TaskId(event.index), event.generation),
             EventKind::Server => self.on_server(event.index, event.generation),
+            EventKind::Offline => self.on_offline(event.index),
             EventKind::End => self.on_end(event.generation > 0),
         }
     }

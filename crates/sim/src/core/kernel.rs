@@ -14,6 +14,7 @@ use super::task::TaskId;
 use crate::ext::ext_state::ExtState;
 use crate::measure::recorder::Recorder;
 use crate::player::workload_state::WorkloadState;
+use crate::races::Races;
 
 /// The simulated kernel. Methods with the name of a kfunc do what the kfunc does.
 ///
@@ -29,17 +30,21 @@ pub struct Core {
     /// What is measured: `measure`.
     pub(crate) recorder: Recorder,
     pub(crate) ops: Rc<dyn Ops>,
+    /// Where callbacks of several CPUs interleave: `races`.
+    pub(crate) races: Option<Box<Races>>,
 }
 
 impl Core {
     /// A machine that is about to start the trial's workload, without a scheduler yet.
     pub fn new(trial: &Trial, layout: TaskLayout) -> Result<Core, String> {
         let workload = WorkloadState::new(trial)?;
-        let machine = MachineState::new(trial, layout);
+        let mut machine = MachineState::new(trial, layout);
+        machine.make_groups(workload.control_groups());
         let mut core = Core {
             ext: ExtState::new(&machine.topology),
             recorder: Recorder::new(workload.groups().len(), trial.trace),
             ops: Rc::new(NoScheduler),
+            races: trial.races.then(|| Box::new(Races::new(trial.seed.derive("interleaving")))),
             machine,
             workload,
         };
@@ -103,11 +108,18 @@ pub trait Ops {
     fn init_cids(&self, core: &mut Core) -> i32 {
         0
     }
-    /// Of the root, which is the only cgroup.
-    fn cgroup_init(&self, core: &mut Core) -> i32 {
+    fn cgroup_init(&self, core: &mut Core, group: u32) -> i32 {
         0
     }
-    fn cgroup_exit(&self, core: &mut Core) {}
+    fn cgroup_exit(&self, core: &mut Core, group: u32) {}
+    fn cgroup_prep_move(&self, core: &mut Core, task: TaskId, from: u32, to: u32) -> i32 {
+        0
+    }
+    fn cgroup_move(&self, core: &mut Core, task: TaskId, from: u32, to: u32) {}
+    fn cgroup_set_weight(&self, core: &mut Core, group: u32, weight: u32) {}
+    /// Period, quota and burst, µs.
+    fn cgroup_set_bandwidth(&self, core: &mut Core, group: u32, us: (u64, u64, u64)) {}
+    fn cgroup_set_idle(&self, core: &mut Core, group: u32, is_idle: bool) {}
     fn exit(&self, core: &mut Core, info: &ExitInfo) {}
     fn init_task(&self, core: &mut Core, task: TaskId, fork: bool) -> i32 {
         0
@@ -141,6 +153,12 @@ pub trait Ops {
     fn cpu_offline(&self, core: &mut Core, cpu: i32) {}
     /// A timer started with [`Core::timer_start`] has expired.
     fn timer(&self, core: &mut Core, timer: u32) {}
+    /// A callback is left in the middle: what it has of the scheduler's state.
+    fn leave(&self) -> [u64; 4] {
+        [0; 4]
+    }
+    /// It continues.
+    fn resume(&self, own: [u64; 4]) {}
 }
 
 /// The table without callbacks: before a scheduler is loaded, and for trials without a scheduler.
@@ -173,6 +191,12 @@ pub struct OpsPresent {
     pub set_cmask: bool,
     pub cgroup_init: bool,
     pub cgroup_exit: bool,
+    pub cgroup_prep_move: bool,
+    pub cgroup_move: bool,
+    pub cgroup_cancel_move: bool,
+    pub cgroup_set_weight: bool,
+    pub cgroup_set_bandwidth: bool,
+    pub cgroup_set_idle: bool,
     pub init_cids: bool,
     pub update_idle: bool,
     pub init_task: bool,

@@ -5,6 +5,7 @@
 
 use model::{Costs, Trial};
 
+use super::control_groups::Group;
 use super::cpu::Cpu;
 use super::deadline;
 use super::events::Events;
@@ -26,6 +27,8 @@ pub struct MachineState {
     /// Counters of each task.
     pub(crate) stats: Vec<Stat>,
     pub(crate) arena: Arena,
+    /// The control groups, by number.
+    pub(crate) groups: Vec<Group>,
     /// Whether ordinary tasks have asked for sched_ext (`SCX_OPS_SWITCH_PARTIAL`).
     pub(crate) switches_partially: bool,
     /// The sets of CPUs that tasks are allowed to use; number 0 contains all CPUs.
@@ -35,6 +38,8 @@ pub struct MachineState {
     pub(crate) costs: Costs,
     pub(crate) tick_ns: u64,
     pub(super) tick_phase: u64,
+    /// What tapes count their own calls with.
+    pub(crate) kernels_own: CallCosts,
     /// Number of tasks in the classes above sched_ext.
     pub(crate) nr_real_time: u32,
     /// Bandwidth that deadline tasks have reserved, parts in 2^20.
@@ -64,6 +69,30 @@ fn costs(trial: &Trial) -> Costs {
     Costs { callback_ns, look_ns: 0, queue_lock_ns: 0, kick_ns: 0, ..costs }
 }
 
+/// What a call of a task costs where the kernel's own scheduler is at work, ns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallCosts {
+    /// One that wakes a sleeper.
+    pub wake_ns: u64,
+    /// One that sleeps, until the CPU has another task.
+    pub sleep_ns: u64,
+}
+
+impl CallCosts {
+    fn new(trial: &Trial) -> CallCosts {
+        /// Callbacks for a task that wakes up, and for one that sleeps and its successor.
+        const WAKING: u64 = 3;
+        const SLEEPING: u64 = 4;
+        let costs = trial.machine.costs;
+        let callback_ns = costs.callback_ns * FAIR_CLASS_PERCENT / 100;
+        let switch_ns = costs.schedule_ns + costs.context_switch_ns;
+        CallCosts {
+            wake_ns: costs.syscall_ns + costs.wakeup_ns + WAKING * callback_ns,
+            sleep_ns: costs.syscall_ns + switch_ns + SLEEPING * callback_ns,
+        }
+    }
+}
+
 impl MachineState {
     /// The trial's machine with its idle CPUs, and without tasks yet.
     pub fn new(trial: &Trial, layout: TaskLayout) -> MachineState {
@@ -77,9 +106,11 @@ impl MachineState {
             tasks: Vec::new(),
             stats: Vec::new(),
             arena: Arena::new(layout),
+            groups: Vec::new(),
             switches_partially: false,
             masks: vec![CpuMask::from_cpus(topology.cpus, 0..topology.cpus)],
             costs: costs(trial),
+            kernels_own: CallCosts::new(trial),
             tick_ns,
             tick_phase: trial.seed.derive("tick phase").below(tick_ns),
             nr_real_time: 0,

@@ -166,9 +166,10 @@ impl TaskLayout {
 /// The addresses of what tasks point to in the scheduler's object, by the shim's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedObjects {
-    pub cgroup: u64,
-    pub css_set: u64,
-    pub task_group: u64,
+    /// The function that makes a control group in the object's memory.
+    pub make_group: u64,
+    /// And the one that removes it.
+    pub remove_group: u64,
     pub cred: u64,
     pub pid_namespace: u64,
     /// `struct sched_class` of deadline, real-time, sched_ext and idle tasks.
@@ -178,9 +179,8 @@ pub struct SharedObjects {
 impl SharedObjects {
     /// Null pointers, for schedulers that are no objects.
     const NONE: SharedObjects = SharedObjects {
-        cgroup: 0,
-        css_set: 0,
-        task_group: 0,
+        make_group: 0,
+        remove_group: 0,
         cred: 0,
         pid_namespace: 0,
         classes: [0; 4],
@@ -190,9 +190,8 @@ impl SharedObjects {
         let mut found = SharedObjects::NONE;
         for (name, address) in named {
             match name {
-                "cgroup" => found.cgroup = address,
-                "css_set" => found.css_set = address,
-                "task_group" => found.task_group = address,
+                "make_group" => found.make_group = address,
+                "remove_group" => found.remove_group = address,
                 "cred" => found.cred = address,
                 "pid_namespace" => found.pid_namespace = address,
                 "dl" => found.classes[0] = address,

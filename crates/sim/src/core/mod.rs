@@ -13,6 +13,7 @@
 //! about eighty threads, which wake now and then.
 
 pub(crate) mod change;
+pub(crate) mod control_groups;
 pub(crate) mod cpu;
 pub(crate) mod cpu_work;
 pub(crate) mod deadline;

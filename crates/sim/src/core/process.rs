@@ -19,7 +19,7 @@ const NAMESPACE: u32 = 16;
 
 /// A new thread joins its process; the leader's process begins with it.
 pub(super) fn join(block: *mut u8, leader: *mut u8, pid: i32, at: &TaskLayout) {
-    if at.objects.css_set == 0 {
+    if at.objects.make_group == 0 {
         // A scheduler without the shim's layout, which has no room for this.
         return;
     }
@@ -47,7 +47,7 @@ pub(super) fn join(block: *mut u8, leader: *mut u8, pid: i32, at: &TaskLayout) {
 
 /// A thread that has ended leaves its process (`__exit_signal`).
 pub(super) fn leave(block: *mut u8, at: &TaskLayout) {
-    if at.objects.css_set == 0 {
+    if at.objects.make_group == 0 {
         return;
     }
     let node = block.wrapping_add(at.thread_node as usize);

@@ -108,37 +108,15 @@ pub struct Task {
     pub exiting: bool,
     /// Index of its group in the workload; `u32::MAX`: none.
     pub group: u32,
-}
-
-/// Weights of nice values −20 … 19, each about 1.25 times the next: `sched_prio_to_weight`.
-const NICE_TO_WEIGHT: [u32; 40] = [
-    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904,
-    3906, 3121, 2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87,
-    70, 56, 45, 36, 29, 23, 18, 15,
-];
-
-/// SCHED_IDLE's weight.
-const IDLE_WEIGHT: u32 = 3;
-
-/// `p->scx.weight`: the weight on cgroup's scale, where nice 0 is 100.
-pub fn scx_weight(policy: &Policy) -> u32 {
-    ((weight(policy) * 100 + 512) / 1024).clamp(1, 10_000)
+    /// The number of its control group.
+    pub control_group: u32,
+    /// The CPUs that it has asked for: an index into `Core::masks`.
+    pub asked_mask: u32,
 }
 
 /// `p->se.load.weight`: the weight in the resolution of 64-bit kernels.
 pub fn load_weight(policy: &Policy) -> u64 {
-    u64::from(weight(policy)) << 10
-}
-
-/// A weight, where nice 0 is 1024.
-fn weight(policy: &Policy) -> u32 {
-    match policy.class {
-        PolicyClass::Idle => IDLE_WEIGHT,
-        PolicyClass::Other | PolicyClass::Batch => {
-            NICE_TO_WEIGHT[(policy.nice.clamp(-20, 19) + 20) as usize]
-        }
-        _ => 1024,
-    }
+    u64::from(policy.weight()) << 10
 }
 
 pub fn class_of(policy: &Policy) -> Class {
@@ -224,6 +202,8 @@ impl Task {
             dl_throttled: false,
             exiting: false,
             group: u32::MAX,
+            control_group: 0,
+            asked_mask: 0,
         }
     }
 }
@@ -282,9 +262,9 @@ mod tests {
 
     #[test]
     fn weights_are_the_kernels() {
-        let weight = |nice| scx_weight(&Policy { nice, ..Policy::default() });
+        let weight = |nice| Policy { nice, ..Policy::default() }.cgroup_weight();
         assert_eq!([-20, 0, 19].map(weight), [8668, 100, 1]);
-        assert_eq!(scx_weight(&Policy { class: PolicyClass::Idle, ..Policy::default() }), 1);
+        assert_eq!(Policy { class: PolicyClass::Idle, ..Policy::default() }.cgroup_weight(), 1);
     }
 
     #[test]

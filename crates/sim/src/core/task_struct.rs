@@ -3,12 +3,12 @@
 
 use model::{Policy, PolicyClass};
 
+use super::control_groups::ROOT;
 use super::machine_state::MachineState;
 use super::mask::CpuMask;
 use super::memory::{get, put, put_slice, reserve_room};
 use super::task::{
     Class, NewTask, SCHED_EXT, State, Task, class_of, load_weight, policy_number, prio_of,
-    scx_weight,
 };
 use super::{Core, TaskId, process};
 use crate::flags::{DSQ_INVALID, PF_IDLE, PF_KTHREAD, SLICE_DFL};
@@ -22,6 +22,7 @@ impl MachineState {
         let id = TaskId(self.tasks.len() as u32);
         let mut task = Task::new(self.arena.add());
         (task.cpu, task.mask, task.group) = (new.cpu, new.mask, new.group);
+        task.asked_mask = new.mask;
         self.tasks.push(task);
         self.stats.push(Default::default());
         self.describe(id, new);
@@ -51,8 +52,12 @@ impl MachineState {
         if new.flags & PF_KTHREAD == 0 {
             put(block, at.mm, leader);
         }
-        put(block, at.cgroups, at.objects.css_set);
-        put(block, at.sched_task_group, at.objects.task_group);
+        let group = match new.parent {
+            Some(parent) => self.tasks[parent.0 as usize].control_group,
+            None if new.flags & PF_IDLE == 0 => self.own_group(),
+            None => ROOT,
+        };
+        self.write_group(id, group);
         put(block, at.real_cred, at.objects.cred);
         put(block, at.cred, at.objects.cred);
         process::join(block, leader, new.pid, &at);
@@ -71,7 +76,7 @@ impl MachineState {
         put(task.memory, at.rt_priority, if real_time { policy.priority } else { 0 });
         let is_ext = fair && self.switches_partially;
         put(task.memory, at.policy, if is_ext { SCHED_EXT } else { policy_number(policy.class) });
-        put(task.memory, at.weight, scx_weight(&policy));
+        put(task.memory, at.weight, policy.cgroup_weight());
         put(task.memory, at.load_weight, load_weight(&policy));
         put(task.memory, at.sched_class, at.objects.classes[task.class as usize]);
         put_slice(task.memory, &at, if fair { policy.runtime_us } else { 0 });

@@ -30,7 +30,7 @@ impl Core {
         let clock = self.machine.clock(here);
         let sleeper = &mut self.machine.tasks[task.0 as usize];
         if !matches!(sleeper.state, State::Sleeping | State::DiskSleep) {
-            return;
+            return self.wake_again(task, wake_flags);
         }
         sleeper.wakes = sleeper.wakes.wrapping_add(1);
         self.machine.set_state(task, State::Runnable);

@@ -94,8 +94,18 @@ impl Core {
         if result < 0 {
             return Some(("init", result));
         }
-        let result = if has.cgroup_init { call!(self, cgroup_init()) } else { 0 };
-        (result < 0).then_some(("cgroup_init", result))
+        let ops = Rc::clone(&self.ops);
+        for group in 0..self.machine.groups.len() as u32 {
+            if !self.machine.groups[group as usize].is_there {
+                continue;
+            }
+            // This takes no time: what has no groups is as under a scheduler that asks for none.
+            let result = if has.cgroup_init { ops.cgroup_init(self, group) } else { 0 };
+            if result < 0 {
+                return Some(("cgroup_init", result));
+            }
+        }
+        None
     }
 
     /// Flags that the kernel refuses.
@@ -207,14 +217,19 @@ impl Core {
         // The measurement is over, so nothing costs time any more.
         self.machine.costs = model::Costs::FREE;
         self.enter_bypass();
+        if self.ext.has.cgroup_exit {
+            for group in self.machine.children_first() {
+                call!(self, cgroup_exit(group));
+                if self.machine.groups[group as usize].is_dying {
+                    self.machine.remove_group(group);
+                }
+            }
+        }
         for task in self.machine.all_tasks() {
             if self.machine.task(task).state != State::Dead {
                 self.leave_ext(task);
                 self.exit_task(task);
             }
-        }
-        if self.ext.has.cgroup_exit {
-            call!(self, cgroup_exit());
         }
         call!(self, exit(&info));
         (self.ext.loaded, self.ext.traces) = (false, false);

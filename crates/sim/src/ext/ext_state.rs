@@ -35,15 +35,15 @@ pub struct ExtState {
 
     pub(super) queues: Queues,
     pub(super) user_queues: UserQueues,
-    pub(super) buffer: Vec<Dispatch>,
-    pub(super) nr_dispatched: u32,
-    pub(super) direct: Direct,
+    pub(crate) buffer: Vec<Dispatch>,
+    pub(crate) nr_dispatched: u32,
+    pub(crate) direct: Direct,
     pub(super) deferred: Vec<TaskId>,
     pub(super) idle: IdleMasks,
     pub(super) timers: Vec<SchedulerTimer>,
 
     /// `ops.cpu_release` runs.
-    pub(super) releasing: bool,
+    pub(crate) releasing: bool,
     /// A task was inserted with `SCX_ENQ_IMMED`.
     pub(crate) uses_immed: bool,
     pub(crate) events: EventCounts,

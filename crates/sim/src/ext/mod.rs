@@ -24,6 +24,7 @@ pub(crate) mod enqueue;
 pub(crate) mod error;
 pub(crate) mod ext_class;
 pub(crate) mod ext_state;
+mod group_callbacks;
 pub(crate) mod idle;
 pub(crate) mod kick;
 pub(crate) mod queues;

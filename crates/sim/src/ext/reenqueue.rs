@@ -119,7 +119,7 @@ impl Core {
         let here = self.machine.this_cpu;
         let queued = self.ext.queues.len(here);
         if self.ext.releasing {
-            self.reenqueue(here, ANY);
+            let _ = self.reenqueue(here, ANY);
         } else {
             self.schedule_reenqueue(here, ANY);
         }
@@ -151,21 +151,30 @@ impl Core {
     /// What was scheduled for the CPU's local queue, and what that brings about
     /// (`process_deferred_reenq_locals`).
     pub(super) fn reenqueue_pending(&mut self, cpu: u32) {
+        let mut last = None;
         for times in 0.. {
             let what = std::mem::take(&mut self.machine.cpu_mut(cpu).reenqueue);
             if what == 0 {
                 return;
             }
             if times > MAX_REPEAT {
-                let what = format!("SCX_ENQ_REENQ on SCX_DSQ_LOCAL repeated {times} times");
-                return self.error(what);
+                return self.exceed_repeats(last, times);
             }
-            self.reenqueue(cpu, what);
+            last = self.reenqueue(cpu, what).or(last);
         }
     }
 
-    /// `reenq_local()`.
-    fn reenqueue(&mut self, cpu: u32, what: u8) {
+    /// DIVERGES: the kernel counts how often each task comes back without running. Here the rounds
+    /// of a CPU are counted, which are as many when one task comes back.
+    #[cold]
+    fn exceed_repeats(&mut self, task: Option<TaskId>, times: u32) {
+        let who = task.map(|task| self.name(task)).unwrap_or_default();
+        let what = format!("{who} reenqueued {times} times without running");
+        self.end(EXIT_ERROR_REENQ, 0, "reenqueue limit", what);
+    }
+
+    /// `reenq_local()`. Returns the last task that goes back.
+    fn reenqueue(&mut self, cpu: u32, what: u8) -> Option<TaskId> {
         let is_open = self.is_open(cpu, 0);
         let mut leaving = Vec::new();
         for (index, task) in self.waiting_in(cpu).into_iter().enumerate() {
@@ -177,9 +186,11 @@ impl Core {
             }
         }
         leaving.iter().for_each(|&(task, _)| self.unlink(task));
+        let last = leaving.last().map(|&(task, _)| task);
         for (task, reason) in leaving {
             self.reenqueue_task(cpu, task, reason);
         }
+        last
     }
 
     /// `reenq_user()`: all tasks of a queue of the scheduler.

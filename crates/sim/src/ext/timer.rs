@@ -2,6 +2,7 @@
 //! The scheduler's timers (`bpf_timer`). They expire exactly, so a policy can have slices that are
 //! finer than the tick.
 
+use super::ext_state::ExtState;
 use crate::core::Core;
 use crate::core::events::EventKind;
 
@@ -32,6 +33,13 @@ impl SchedulerTimer {
         }
         self.armed = false;
         Some(self.cpu)
+    }
+}
+
+impl ExtState {
+    /// The CPU on which a timer expires.
+    pub(crate) fn timer_cpu(&self, timer: u32) -> Option<u32> {
+        self.timers.get(timer as usize).map(|timer| timer.cpu)
     }
 }
 

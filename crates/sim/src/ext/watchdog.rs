@@ -7,6 +7,9 @@ use crate::core::task::{State, WATCHED};
 use crate::core::{Core, NO_TASK, TaskId};
 use crate::flags::EXIT_ERROR_STALL;
 
+/// The kernel's words for it.
+pub(crate) const STALL: &str = "runnable task stall";
+
 impl Core {
     pub(crate) fn start_watchdog(&mut self) {
         self.machine.events.push(
@@ -38,7 +41,7 @@ impl Core {
         const MS: u64 = 1_000_000;
         let (seconds, rest) = (waited_ns / (1_000 * MS), waited_ns / MS % 1_000);
         let message = format!("{} failed to run for {seconds}.{rest:03}s", self.name(task));
-        self.end(EXIT_ERROR_STALL, 0, "runnable task stall", message);
+        self.end(EXIT_ERROR_STALL, 0, STALL, message);
     }
 }
 

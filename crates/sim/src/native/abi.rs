@@ -130,17 +130,6 @@ pub struct CgroupInit {
     pub sched_idle: bool,
 }
 
-impl CgroupInit {
-    /// What the root has, and what a group has whose limits nobody has set.
-    pub const ROOT: CgroupInit = CgroupInit {
-        weight: 100,
-        bw_period_us: 100_000,
-        bw_quota_us: u64::MAX,
-        bw_burst_us: 0,
-        sched_idle: false,
-    };
-}
-
 /// `struct scx_cpu_release_args`.
 #[repr(C)]
 pub struct CpuRelease {

@@ -6,6 +6,7 @@ use std::ffi::CString;
 use model::When;
 
 use super::callbacks::number;
+use super::maps::kinds;
 use super::scheduler::NativeScheduler;
 use super::simulator::memory;
 use super::{abi, bpf_timers, fault};
@@ -18,9 +19,10 @@ macro_rules! plain {
     ($($name:ident($($task:ident: TaskId),*; $($plain:ident: $type:ty),*);)*) => {
         $(fn $name(&self, core: &mut Core, $($task: TaskId,)* $($plain: $type),*) {
             if let Some(callback) = self.callbacks.$name {
+                let of: [TaskId; _] = [$($task),*];
                 $(let $task = core.task_memory($task);)*
                 // SAFETY: the scheduler's function with the types that the kernel gives it.
-                self.call(core, const { number(stringify!($name)) }, |_| unsafe {
+                self.call_of(core, const { number(stringify!($name)) }, of.first(), |_| unsafe {
                     callback($($task,)* $($plain),*)
                 })
             }
@@ -28,7 +30,7 @@ macro_rules! plain {
     };
 }
 
-impl Ops for NativeScheduler {
+impl<const RACES: bool> Ops for NativeScheduler<RACES> {
     fn present(&self) -> OpsPresent {
         let present = self.callbacks.present();
         OpsPresent { set_cpumask: present.set_cpumask || present.set_cmask, ..present }
@@ -105,25 +107,74 @@ impl Ops for NativeScheduler {
         self.call(core, const { number("init_cids") }, |_| unsafe { callback() })
     }
 
-    fn cgroup_init(&self, core: &mut Core) -> i32 {
+    fn cgroup_init(&self, core: &mut Core, group: u32) -> i32 {
         let Some(callback) = self.callbacks.cgroup_init else { return 0 };
-        let root = self.layout.objects.cgroup as *mut u8;
-        let mut args = abi::CgroupInit::ROOT;
-        self.call(core, const { number("cgroup_init") }, |_| unsafe { callback(root, &mut args) })
+        let state = &core.machine.groups[group as usize];
+        let mut args = abi::CgroupInit {
+            weight: state.weight,
+            bw_period_us: state.period_us,
+            bw_quota_us: state.quota_us,
+            bw_burst_us: state.burst_us,
+            sched_idle: state.is_idle,
+        };
+        let cgroup = state.places.cgroup;
+        self.call(core, const { number("cgroup_init") }, |_| unsafe { callback(cgroup, &mut args) })
     }
 
-    fn cgroup_exit(&self, core: &mut Core) {
-        let Some(callback) = self.callbacks.cgroup_exit else { return };
-        let root = self.layout.objects.cgroup as *mut u8;
-        self.call(core, const { number("cgroup_exit") }, |_| unsafe { callback(root) })
+    fn cgroup_exit(&self, core: &mut Core, group: u32) {
+        if let Some(callback) = self.callbacks.cgroup_exit {
+            let cgroup = cgroup(core, group);
+            self.call(core, const { number("cgroup_exit") }, |_| unsafe { callback(cgroup) });
+        }
+        self.forget_owner(kinds::CGRP_STORAGE, group);
+    }
+
+    fn cgroup_prep_move(&self, core: &mut Core, task: TaskId, from: u32, to: u32) -> i32 {
+        let Some(callback) = self.callbacks.cgroup_prep_move else { return 0 };
+        let (task, from, to) = (core.task_memory(task), cgroup(core, from), cgroup(core, to));
+        self.call(core, const { number("cgroup_prep_move") }, |_| unsafe {
+            callback(task, from, to)
+        })
+    }
+
+    fn cgroup_move(&self, core: &mut Core, task: TaskId, from: u32, to: u32) {
+        let Some(callback) = self.callbacks.cgroup_move else { return };
+        let (task, from, to) = (core.task_memory(task), cgroup(core, from), cgroup(core, to));
+        self.call(core, const { number("cgroup_move") }, |_| unsafe { callback(task, from, to) })
+    }
+
+    fn cgroup_set_weight(&self, core: &mut Core, group: u32, weight: u32) {
+        let Some(callback) = self.callbacks.cgroup_set_weight else { return };
+        let cgroup = cgroup(core, group);
+        self.call(core, const { number("cgroup_set_weight") }, |_| unsafe {
+            callback(cgroup, weight)
+        })
+    }
+
+    fn cgroup_set_bandwidth(&self, core: &mut Core, group: u32, us: (u64, u64, u64)) {
+        let Some(callback) = self.callbacks.cgroup_set_bandwidth else { return };
+        let (cgroup, (period, quota, burst)) = (cgroup(core, group), us);
+        self.call(core, const { number("cgroup_set_bandwidth") }, |_| unsafe {
+            callback(cgroup, period, quota, burst)
+        })
+    }
+
+    fn cgroup_set_idle(&self, core: &mut Core, group: u32, is_idle: bool) {
+        let Some(callback) = self.callbacks.cgroup_set_idle else { return };
+        let cgroup = cgroup(core, group);
+        self.call(core, const { number("cgroup_set_idle") }, |_| unsafe {
+            callback(cgroup, is_idle)
+        })
     }
 
     fn enable(&self, core: &mut Core, task: TaskId) {
         let Some(callback) = self.callbacks.enable else { return };
         let cmask = self.cmask(core, task);
-        let task = core.task_memory(task);
+        let (of, task) = (task, core.task_memory(task));
         let mut args = abi::Enable { cmask };
-        self.call(core, const { number("enable") }, |_| unsafe { callback(task, &mut args) })
+        self.call_of(core, const { number("enable") }, Some(&of), |_| unsafe {
+            callback(task, &mut args)
+        })
     }
 
     fn exit(&self, core: &mut Core, info: &ExitInfo) {
@@ -147,27 +198,30 @@ impl Ops for NativeScheduler {
 
     fn init_task(&self, core: &mut Core, task: TaskId, fork: bool) -> i32 {
         let Some(callback) = self.callbacks.init_task else { return 0 };
+        let of = task;
+        let cgroup = cgroup(core, core.machine.task(task).control_group).cast_const().cast();
         let task = core.task_memory(task);
-        let cgroup = self.layout.objects.cgroup as *const _;
         let mut args = abi::InitTask { fork, cgroup };
-        self.call(core, const { number("init_task") }, |_| unsafe { callback(task, &mut args) })
+        self.call_of(core, const { number("init_task") }, Some(&of), |_| unsafe {
+            callback(task, &mut args)
+        })
     }
 
     fn exit_task(&self, core: &mut Core, task: TaskId, cancelled: bool) {
         if let Some(callback) = self.callbacks.exit_task {
-            let task = core.task_memory(task);
+            let (of, task) = (task, core.task_memory(task));
             let mut args = abi::ExitTask { cancelled };
-            self.call(core, const { number("exit_task") }, |_| unsafe {
+            self.call_of(core, const { number("exit_task") }, Some(&of), |_| unsafe {
                 callback(task, &mut args)
             });
         }
-        self.forget_storage(task);
+        self.forget_owner(kinds::TASK_STORAGE, task.0);
     }
 
     fn select_cpu(&self, core: &mut Core, task: TaskId, prev_cpu: i32, wake_flags: u64) -> i32 {
         let Some(callback) = self.callbacks.select_cpu else { return prev_cpu };
-        let task = core.task_memory(task);
-        self.call(core, const { number("select_cpu") }, |_| unsafe {
+        let (of, task) = (task, core.task_memory(task));
+        self.call_of(core, const { number("select_cpu") }, Some(&of), |_| unsafe {
             callback(task, prev_cpu, wake_flags)
         })
     }
@@ -180,9 +234,9 @@ impl Ops for NativeScheduler {
 
     fn r#yield(&self, core: &mut Core, from: TaskId, to: Option<TaskId>) -> bool {
         let Some(callback) = self.callbacks.r#yield else { return false };
-        let from = core.task_memory(from);
+        let (of, from) = (from, core.task_memory(from));
         let to = memory(core, to);
-        self.call(core, const { number("yield") }, |_| unsafe { callback(from, to) })
+        self.call_of(core, const { number("yield") }, Some(&of), |_| unsafe { callback(from, to) })
     }
 
     fn set_cpumask(&self, core: &mut Core, task: TaskId) {
@@ -216,9 +270,22 @@ impl Ops for NativeScheduler {
             bpf_timers::expire(this, timer)
         })
     }
+
+    fn leave(&self) -> [u64; 4] {
+        self.take_shared()
+    }
+
+    fn resume(&self, own: [u64; 4]) {
+        self.give_shared(own);
+    }
 }
 
-impl NativeScheduler {
+/// The address of a group's `struct cgroup`.
+fn cgroup(core: &Core, group: u32) -> *mut u8 {
+    core.machine.groups[group as usize].places.cgroup
+}
+
+impl<const RACES: bool> NativeScheduler<RACES> {
     /// A task's CPUs as a `struct scx_cmask`, until the next one is made.
     fn cmask(&self, core: &Core, task: TaskId) -> *const u64 {
         let (words, cids) = (core.cpus_allowed(task).words(), u64::from(core.nr_cpu_ids()));
@@ -232,11 +299,10 @@ impl NativeScheduler {
         cmask.as_ptr()
     }
 
-    /// A task's storage ends with it.
-    fn forget_storage(&self, task: TaskId) {
+    fn forget_owner(&self, kind: u32, owner: u32) {
         // SAFETY: ours.
         for map in unsafe { &mut (*self.simulator).maps } {
-            map.storage_delete(task.0);
+            map.forget_owner(kind, owner);
         }
     }
 }

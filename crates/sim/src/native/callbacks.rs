@@ -7,7 +7,10 @@ use compile::native::interface::{MEMBERS, Support};
 
 use super::abi;
 use crate::core::kernel::OpsPresent;
+use crate::core::{Core, TaskId};
 use crate::ext::error;
+use crate::races::Hold;
+use crate::races::lost_updates::Runs;
 
 /// A `struct task_struct *`.
 pub type TaskPointer = *mut u8;
@@ -64,6 +67,12 @@ callbacks! {
     set_cmask: fn(TaskPointer, *const u64),
     cgroup_init: fn(*mut u8, *mut abi::CgroupInit) -> i32,
     cgroup_exit: fn(*mut u8),
+    cgroup_prep_move: fn(TaskPointer, *mut u8, *mut u8) -> i32,
+    cgroup_move: fn(TaskPointer, *mut u8, *mut u8),
+    cgroup_cancel_move: fn(TaskPointer, *mut u8, *mut u8),
+    cgroup_set_weight: fn(*mut u8, u32),
+    cgroup_set_bandwidth: fn(*mut u8, u64, u64, u64),
+    cgroup_set_idle: fn(*mut u8, bool),
     init_cids: fn() -> i32,
     update_idle: fn(i32, bool),
     cpu_acquire: fn(i32, *mut u8),
@@ -184,4 +193,23 @@ unsafe fn read_setting(settings: &mut Settings, name: &str, field: *const u8) {
             _ => {}
         }
     }
+}
+
+/// What a callback holds while it runs: `select_cpu` and the callbacks about a new or dead task run
+/// under the task's lock, all others under a run queue's, too; those that concern no CPU run
+/// alone. Timers and programs on events hold nothing.
+pub fn hold(core: &Core, number: u32, task: Option<&TaskId>) -> Hold {
+    const OF_TASK: &[&str] = &["select_cpu", "init_task", "exit_task", "enable"];
+    const OF_CPU: &[&str] =
+        &["dispatch", "update_idle", "cpu_acquire", "cpu_release", "set_cpumask"];
+    const OF_NOTHING: &[&str] = &["a timer", "an event", ""];
+    let name = CALLBACKS.get(number as usize).copied().unwrap_or_default();
+    let queue = match task {
+        Some(_) if OF_TASK.contains(&name) => None,
+        Some(task) => Some(core.machine.task(*task).cpu),
+        None => OF_CPU.contains(&name).then(|| core.this_cpu()),
+    };
+    let alone = task.is_none() && queue.is_none() && !OF_NOTHING.contains(&name);
+    let runs = Runs { callback: number, cpu: core.this_cpu() };
+    Hold { runs, task: task.copied(), queue, alone }
 }

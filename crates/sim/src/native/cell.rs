@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use model::Trial;
@@ -49,6 +50,21 @@ pub fn shared() -> Result<&'static Cell, String> {
     time_pages();
     let make = || Cell::new(parts(), &[NOWHERE[2], ANSWER, FAULT]).map_err(|why| why.to_string());
     SHARED.get_or_init(make).as_ref().map_err(Clone::clone)
+}
+
+static LOCKED: AtomicBool = AtomicBool::new(false);
+
+/// Notes that this process is in the sandbox.
+pub fn lock_is_on() {
+    LOCKED.store(true, Ordering::Relaxed);
+}
+
+/// Forbids this process to make more code, if it is in the sandbox: the scheduler's is there.
+pub fn end_of_code() -> Result<(), String> {
+    if !LOCKED.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    shared()?.end_of_code().map_err(|why| format!("its code cannot be closed: {why}"))
 }
 
 pub fn limits(trial: &Trial, timeout: Duration) -> Limits {

@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 
 /// The registers' indices in `gregs`, in the order of their numbers in instructions.
-const REGISTERS: [i32; 16] = [
+pub const REGISTERS: [i32; 16] = [
     libc::REG_RAX,
     libc::REG_RCX,
     libc::REG_RDX,
@@ -149,6 +149,21 @@ pub fn machine(context: *mut c_void) -> (u64, u64) {
     // SAFETY: the system gave it.
     let machine = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext };
     (machine.pc, machine.sp)
+}
+
+/// Whether the access that failed was a write.
+#[cfg(target_arch = "x86_64")]
+pub fn writes(context: *mut c_void) -> bool {
+    const WRITE: i64 = 1 << 1;
+    // SAFETY: the system gave it.
+    let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    registers[libc::REG_ERR as usize] & WRITE != 0
+}
+
+/// Whether the access that failed was a write; it is not told from a read.
+#[cfg(target_arch = "aarch64")]
+pub fn writes(_context: *mut c_void) -> bool {
+    true
 }
 
 /// The third argument of the interrupted system call.

@@ -2,9 +2,6 @@
 //! Crashes and endless callbacks of native schedulers: what the worker process reports before it
 //! ends.
 //!
-//! DIVERGES: a BPF program that follows a null pointer inside a kernel structure reads zeros; here
-//! it crashes, except in `BPF_CORE_READ` and `bpf_probe_read_kernel`.
-//!
 //! BPF's verifier refuses programs that could do harm; natively they run, and crash. Signal
 //! handlers turn a crash into a report, a profiling timer notices callbacks that do not end, and
 //! divisions by zero get the result that BPF defines. The state is global to the process, because
@@ -20,7 +17,9 @@ use serde::{Deserialize, Serialize};
 use super::callbacks::CALLBACKS;
 #[cfg(target_arch = "x86_64")]
 use super::division;
-use super::division::{machine, set_result, third_argument};
+use super::division::{machine, set_result, third_argument, writes};
+#[cfg(target_arch = "x86_64")]
+use super::zero_reads;
 
 pub static CALLBACK: AtomicU32 = AtomicU32::new(0);
 /// Number of callbacks so far.
@@ -64,6 +63,8 @@ pub struct SchedulerFault {
     pub place: u64,
     /// 1 if the fault happened in a kfunc that the instruction at `place` called.
     pub in_kfunc: u64,
+    /// 1 if the address was to be written.
+    pub writes: u64,
 }
 
 impl SchedulerFault {
@@ -94,7 +95,17 @@ impl SchedulerFault {
         let who = if callback.is_empty() { "the simulator" } else { callback };
         let name = native.map(|native| native.name.as_str()).unwrap_or("scheduler");
         let inside = if self.in_kfunc == 1 { ", in a kfunc that it calls" } else { "" };
-        format!("{name}: {who} {what}{inside}{}", self.line(native))
+        format!("{name}: {who} {what}{inside}{}{}", self.line(native), self.on_a_kernel())
+    }
+
+    /// What a kernel does instead with a read through a null pointer.
+    fn on_a_kernel(&self) -> &'static str {
+        let is_null = matches!(self.signal, libc::SIGSEGV | libc::SIGBUS) && self.address < 4096;
+        if !is_null || self.writes + self.in_kfunc > 0 {
+            return "";
+        }
+        "; on a kernel a null pointer of its own structures reads as 0, and the verifier refuses \
+         any other: `fairground check` asks it"
     }
 
     /// In words: what the sandbox forbids, in which callback, where.
@@ -140,6 +151,8 @@ pub fn watch(report: c_int) -> std::io::Result<()> {
     for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE] {
         handle(signal, on_fault)?;
     }
+    #[cfg(target_arch = "x86_64")]
+    handle(libc::SIGTRAP, on_step)?;
     handle(libc::SIGPROF, on_sample)?;
     handle(libc::SIGSYS, on_forbidden)?;
     let every = libc::timeval { tv_sec: 0, tv_usec: SAMPLE_PERIOD_US };
@@ -233,7 +246,25 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
     }
     // SAFETY: the kernel passes a valid structure.
     let address = unsafe { (*info).si_addr() } as u64;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the context is the kernel's, and the scheduler was interrupted.
+    if signal == libc::SIGSEGV
+        && is_object(machine(context).0)
+        && !writes(context)
+        && unsafe { zero_reads::resolve(context, address) }
+    {
+        return;
+    }
     report(signal, address, context);
+}
+
+/// The processor has executed an instruction alone.
+#[cfg(target_arch = "x86_64")]
+extern "C" fn on_step(signal: c_int, _info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the context is the kernel's.
+    if !unsafe { zero_reads::end(context) } {
+        report(signal, 0, context);
+    }
 }
 
 /// Whether the instruction reads the processor's clock.
@@ -318,6 +349,7 @@ fn report(signal: c_int, address: u64, context: *mut c_void) -> ! {
         address,
         place: if place > 0 { place - FIRST.load(Relaxed) } else { 0 },
         in_kfunc: u64::from(in_kfunc && place > 0),
+        writes: u64::from(signal == libc::SIGSEGV && writes(context)),
     };
     // SAFETY: both calls are async-signal-safe.
     unsafe {

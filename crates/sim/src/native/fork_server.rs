@@ -30,8 +30,11 @@ static SERVER: OnceLock<TrialServer> = OnceLock::new();
 pub fn start_fork_server() -> io::Result<()> {
     // Made here, the sandbox is there in all processes; `supervise` reports that it cannot be made.
     let _ = cell::shared();
-    // The first hash asks the processor what it can do, which takes long in a virtual machine.
+    // The first hash and the first search of a text ask the processor what it can do, which takes
+    // long in a virtual machine: 80 µs for each process.
     let _ = model::trial::sha256_hex(&[]);
+    #[cfg(target_arch = "x86_64")]
+    let _ = std::is_x86_feature_detected!("avx2");
     let _ = SERVER.set(TrialServer::start()?);
     Ok(())
 }

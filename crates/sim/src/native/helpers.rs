@@ -139,14 +139,15 @@ kfuncs! {
     fn bpf_cgrp_storage_get(
         map: MapVariable, cgroup: *const u8, value: *const u8, flags: u64; this
     ) -> *mut u8 {
-        if cgroup.is_null() {
-            return std::ptr::null_mut();
+        match core(this).machine.group_at(cgroup) {
+            Some(group) => (*map_of(map)).storage(group, flags & CREATE != 0, value),
+            None => std::ptr::null_mut(),
         }
-        (*map_of(map)).storage(ROOT, flags & CREATE != 0, value)
     }
 
     fn bpf_cgrp_storage_delete(map: MapVariable, cgroup: *const u8; this) -> i64 {
-        if cgroup.is_null() { errno::EINVAL } else { (*map_of(map)).storage_delete(ROOT) }
+        let group = core(this).machine.group_at(cgroup);
+        group.map_or(errno::EINVAL, |group| (*map_of(map)).storage_delete(group))
     }
 
     fn bpf_ringbuf_reserve(map: MapVariable, size: u64, flags: u64; this) -> *mut u8 {
@@ -223,9 +224,6 @@ kfuncs! {
         libc::memcmp(a.cast(), b.cast(), size)
     }
 }
-
-/// The storage of the only cgroup.
-const ROOT: u32 = 0;
 
 /// `long callback(struct bpf_map *map, void *key, void *value, void *context)`.
 type MapCallback = unsafe extern "C" fn(MapVariable, *mut u8, *mut u8, *mut u8) -> i64;

@@ -128,7 +128,9 @@ fn get_ready(
     // The first table of this thread asks the kernel for chance, which is forbidden from here on.
     let _ = std::hash::RandomState::new();
     cell::hide_clock();
-    cell.lock(&limits)
+    cell.lock(&limits)?;
+    cell::lock_is_on();
+    Ok(())
 }
 
 fn wait(

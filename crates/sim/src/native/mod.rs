@@ -7,7 +7,8 @@
 //! `kfuncs`, `arguments`, `helpers`, `bpf_timers` and `maps`; `simulator` is their state; `abi` is
 //! the memory that the object shares with this crate. `isolate` runs each trial in a process of its
 //! own, in the sandbox of `cell`; `fork_server` makes these processes for a large program; `fault`
-//! reports crashes and forbidden system calls.
+//! reports crashes and forbidden system calls, except reads that give zeros (`zero_reads`);
+//! `interleaved` serves callbacks that interleave.
 //!
 //! What is not here: the work of kfuncs, which `core` and `ext` do; compilation.
 
@@ -28,6 +29,7 @@ mod fault;
 mod fork_server;
 mod format;
 mod helpers;
+mod interleaved;
 mod isolate;
 mod kfuncs;
 mod maps;
@@ -36,6 +38,8 @@ mod programs;
 mod scheduler;
 mod simulator;
 mod supervision;
+#[cfg(target_arch = "x86_64")]
+mod zero_reads;
 
 pub use cell::parts as sandbox_parts;
 pub use fork_server::start_fork_server;

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 
 use compile::native::{Native, SymbolRange};
-use model::knob::{CALLS, MAPS, OPS, START, VALUE};
+use model::knob::{CALLS, MAPS, OPS, PROGRAMS, START, VALUE};
 use model::{Call, Knob, Knobs, Start, ValueKind, ValueType, Words};
 
 use super::abi::Export;
+use super::cell;
 use super::elf::Image;
 
 /// A loaded object. Dropping it unloads the object.
@@ -22,6 +23,7 @@ impl Loaded {
     pub fn new(object: &[u8]) -> Result<Loaded, String> {
         let refused = |why| format!("the native object cannot be loaded: {why}");
         let image = Image::map(object).map_err(refused)?;
+        cell::end_of_code()?;
         let export = image.symbol(object, "fairground_export");
         let export = export.ok_or("the native object has no symbol fairground_export")?;
         Ok(Loaded { image, export: export.cast() })
@@ -59,7 +61,9 @@ impl Loaded {
             places.get(name).ok_or_else(known)
         };
         let mut set = Set::default();
-        for (name, value) in values.iter().filter(|(name, _)| *name != CALLS) {
+        // Whether a program runs, is asked elsewhere.
+        let is_here = |name: &str| name != CALLS && !name.starts_with(PROGRAMS);
+        for (name, value) in values.iter().filter(|(name, _)| is_here(name)) {
             let (place, ty) = place(name)?;
             if let Some(map) = name.strip_prefix(MAPS) {
                 let bytes = knob(name, ty, &[0; 4]).encode(value, words)?;

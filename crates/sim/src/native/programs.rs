@@ -2,6 +2,8 @@
 //! A scheduler's programs on events of the kernel.
 
 use compile::native::Native;
+use model::knob::PROGRAMS;
+use model::{KnobValue, Knobs};
 
 use super::callbacks::number;
 use super::object::Loaded;
@@ -27,8 +29,8 @@ enum Code {
     OfContext(OfContext),
 }
 
-/// The programs of an object that events call.
-pub fn programs(native: &Native, loaded: &Loaded) -> Vec<Program> {
+/// The programs of an object that events call, of those that user space loads.
+pub fn programs(native: &Native, loaded: &Loaded, knobs: &Knobs) -> Vec<Program> {
     let program = |(place, tracer): &(_, compile::native::Tracer)| {
         let code: *const u8 = loaded.at(*place);
         // SAFETY: the place is the program's code, with the parameters that its type has.
@@ -41,10 +43,14 @@ pub fn programs(native: &Native, loaded: &Loaded) -> Vec<Program> {
         };
         Program { event: tracer.event.clone(), code }
     };
-    native.facts.tracers.iter().map(program).collect()
+    let is_loaded = |(_, tracer): &&(_, compile::native::Tracer)| {
+        let switch = knobs.get(&format!("{PROGRAMS}{}", tracer.name));
+        switch.map_or(!tracer.is_optional, |switch| *switch == KnobValue::Bool(true))
+    };
+    native.facts.tracers.iter().filter(is_loaded).map(program).collect()
 }
 
-impl NativeScheduler {
+impl<const RACES: bool> NativeScheduler<RACES> {
     /// Calls the programs of an event.
     pub(super) fn event(&self, core: &mut Core, event: &str, mut arguments: [u64; MOST]) {
         for program in self.programs.iter().filter(|program| program.event == event) {

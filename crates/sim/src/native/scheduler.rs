@@ -18,9 +18,9 @@ use super::maps::Map;
 use super::object::{Loaded, Set};
 use super::programs::{self, Program};
 use super::simulator::{Simulator, This};
-use super::{bpf_timers, helpers, kfuncs};
-use crate::core::Core;
+use super::{bpf_timers, helpers, interleaved, kfuncs};
 use crate::core::memory::{SharedObjects, TaskLayout};
+use crate::core::{Core, TaskId};
 use crate::ext::error::lacking;
 
 /// The machine that a scheduler is loaded on.
@@ -33,8 +33,10 @@ pub struct Host {
     pub seed: Seed,
 }
 
-/// A scheduler's native object, loaded for one trial on one simulated kernel.
-pub struct NativeScheduler {
+/// A scheduler's native object, loaded for one trial on one simulated kernel. With `RACES` it was
+/// compiled as [`compile::native::Form::Interleaved`], and its callbacks wait for each other as the
+/// kernel's locks make them.
+pub struct NativeScheduler<const RACES: bool = false> {
     pub(super) callbacks: Callbacks,
     settings: Settings,
     calls: Vec<(u64, Call)>,
@@ -46,12 +48,12 @@ pub struct NativeScheduler {
     /// With debug information about source lines.
     pub(super) object: Vec<u8>,
     // Dropped last, because the fields above point into it.
-    loaded: Loaded,
+    pub(super) loaded: Loaded,
 }
 
-impl NativeScheduler {
+impl<const RACES: bool> NativeScheduler<RACES> {
     /// Loads a scheduler with fresh globals, sets its knobs and makes its maps.
-    pub fn load(native: &Native, knobs: &Knobs, host: Host) -> Result<NativeScheduler, String> {
+    pub fn load(native: &Native, knobs: &Knobs, host: Host) -> Result<Self, String> {
         let loaded = Loaded::new(&native.object)?;
         let words = Words { cpus: host.cpus.clone(), numbers: &[] };
         let set = loaded.set_knobs(native, knobs, &words)?;
@@ -62,8 +64,10 @@ impl NativeScheduler {
         simulator.maps = maps(native, &loaded, &set, host.cpus.cpus())?;
         set.values.iter().try_for_each(|value| write_value(&mut simulator.maps, value))?;
         let simulator = Box::into_raw(simulator);
-        connect(&loaded, simulator, &host)?;
+        connect::<RACES>(&loaded, simulator, &host)?;
         super::fault::object_at(loaded.range());
+        #[cfg(target_arch = "x86_64")]
+        super::zero_reads::allow(native, loaded.range().0);
         let mut layout = TaskLayout::of(loaded.export().task_fields());
         layout.objects = SharedObjects::of(loaded.export().objects());
         let object = native.object.clone();
@@ -74,7 +78,7 @@ impl NativeScheduler {
             library: ArenaLibrary::of(&native.facts),
             layout,
             simulator,
-            programs: programs::programs(native, &loaded),
+            programs: programs::programs(native, &loaded, knobs),
             state,
             object,
             loaded,
@@ -148,6 +152,21 @@ impl NativeScheduler {
         number: u32,
         callback: impl FnOnce(This) -> R,
     ) -> R {
+        self.call_of(core, number, None, callback)
+    }
+
+    /// The same of a callback that concerns a task.
+    #[inline]
+    pub(super) fn call_of<R>(
+        &self,
+        core: &mut Core,
+        number: u32,
+        task: Option<&TaskId>,
+        callback: impl FnOnce(This) -> R,
+    ) -> R {
+        if RACES {
+            core.enter_callback(callbacks::hold(core, number, task));
+        }
         let cpu = core.this_cpu();
         let before = CALLBACK.load(Relaxed);
         CALLBACK.store(number, Relaxed);
@@ -161,12 +180,36 @@ impl NativeScheduler {
             (*self.simulator).core = outer;
             (*self.state).cpu = cpu;
             CALLBACK.store(before, Relaxed);
+            if RACES {
+                core.leave_callback();
+            }
             result
+        }
+    }
+
+    /// Takes what a callback that is left has of the state that all callbacks share.
+    pub(super) fn take_shared(&self) -> [u64; 4] {
+        let callback = CALLBACK.swap(0, Relaxed).into();
+        // SAFETY: simulator and state are ours.
+        unsafe {
+            let core = std::mem::replace(&mut (*self.simulator).core, std::ptr::null_mut());
+            [callback, core as u64, (*self.state).cpu.into(), (*self.state).loops_left as u64]
+        }
+    }
+
+    pub(super) fn give_shared(&self, [callback, core, cpu, loops_left]: [u64; 4]) {
+        CALLBACK.store(callback as u32, Relaxed);
+        CALLS.store(CALLS.load(Relaxed).wrapping_add(1), Relaxed);
+        // SAFETY: as above; the kernel is still there.
+        unsafe {
+            (*self.simulator).core = core as *mut Core;
+            (*self.state).cpu = cpu as u32;
+            (*self.state).loops_left = loops_left as i64;
         }
     }
 }
 
-impl Drop for NativeScheduler {
+impl<const RACES: bool> Drop for NativeScheduler<RACES> {
     fn drop(&mut self) {
         // SAFETY: `load` made it, and nobody calls back any more.
         drop(unsafe { Box::from_raw(self.simulator) });
@@ -244,10 +287,13 @@ fn write_value(maps: &mut [Box<Map>], value: &Call) -> Result<(), String> {
 }
 
 /// Writes the addresses of the kfuncs and of the trial's state into the object.
-fn connect(loaded: &Loaded, simulator: This, host: &Host) -> Result<(), String> {
+fn connect<const RACES: bool>(loaded: &Loaded, simulator: This, host: &Host) -> Result<(), String> {
     let export = loaded.export();
     for (name, slot) in export.calls() {
-        let function = function(name).ok_or(format!("the simulator has no function {name}()"))?;
+        let interleaved = if RACES { interleaved::function(name) } else { None };
+        let function = interleaved
+            .or_else(|| function(name))
+            .ok_or(format!("the simulator has no function {name}()"))?;
         // SAFETY: the slot is a pointer in the object's data.
         unsafe { (slot as *mut *const ()).write(function) };
     }
@@ -261,7 +307,7 @@ fn connect(loaded: &Loaded, simulator: This, host: &Host) -> Result<(), String> 
 }
 
 /// The kfunc or helper of this name in the shim's `FAIRGROUND_CALLS`.
-fn function(name: &str) -> Option<*const ()> {
+pub(super) fn function(name: &str) -> Option<*const ()> {
     // Forms of a kfunc differ by what stands behind `___`; there is one of each.
     let name = name.split_once("___").map_or(name, |(name, _)| name);
     kfuncs::function(name)

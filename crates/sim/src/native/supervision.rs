@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 use super::callbacks::Settings;
 use super::isolate::{Patience, ProcessEnd, isolated};
 use super::scheduler::{Host, NativeScheduler};
-use super::{cell, fork_server};
+use super::{cell, fork_server, interleaved};
 use crate::core::memory::TaskLayout;
-use crate::trial::{run_ops, without};
+use crate::ext::watchdog::STALL;
+use crate::trial::{run_ops, run_scheduler, without};
 
 /// Runs a trial in this process; without a scheduler, under the kernel's own policies. A scheduler
 /// that crashes ends the process: see [`supervise`].
@@ -24,17 +25,32 @@ pub fn run(trial: &Trial, scheduler: Option<&Native>) -> Record {
     let Some(native) = scheduler else {
         return run_ops(trial, None, TaskLayout::compact());
     };
+    if trial.races && !crate::races::ARE_POSSIBLE {
+        let reason = "callbacks can interleave on x86-64 alone".into();
+        return without(trial, Outcome::Unsupported { reason });
+    }
     let host = Host {
         cpus: CpuFacts::of(&trial.machine),
         hz: trial.machine.hz,
         seed: trial.seed.derive("bpf_get_prandom_u32"),
     };
-    let loaded = NativeScheduler::load(native, &trial.contestant.scheduler.values(), host);
-    let scheduler = match loaded {
+    if trial.races {
+        run_as::<true>(trial, native, host)
+    } else {
+        run_as::<false>(trial, native, host)
+    }
+}
+
+fn run_as<const RACES: bool>(trial: &Trial, native: &Native, host: Host) -> Record {
+    let knobs = trial.contestant.scheduler.values();
+    let scheduler = match NativeScheduler::<RACES>::load(native, &knobs, host) {
         Ok(scheduler) => Rc::new(scheduler),
         Err(reason) => return without(trial, Outcome::Unsupported { reason }),
     };
-    let mut record = run_ops(trial, Some(scheduler.clone()), scheduler.layout());
+    let (mut record, races) = run_scheduler(trial, scheduler.clone(), scheduler.layout());
+    if let Some(races) = races {
+        record.outcome = interleaved::told(record.outcome, &scheduler.said_of(native, &races));
+    }
     record.provenance.printed = scheduler.notes();
     record.provenance.notes.extend(left_out(native, scheduler.settings()));
     record
@@ -109,7 +125,7 @@ impl Answer {
 /// costs this trial only. If `stop` becomes true, the outcome is `failed: interrupted`.
 ///
 /// # Errors
-/// There is no process, no sandbox, or the answer is about another trial.
+/// There is no process, or no sandbox.
 pub fn supervise(
     trial: &Trial,
     scheduler: Option<&Native>,
@@ -164,17 +180,36 @@ fn record(
     match serde_json::from_slice::<Answer>(&bytes) {
         Ok(answer) if answer.trial == trial.id() => {
             let mut record = answer.record(trial);
-            record.provenance.notes.extend(scheduler.and_then(|native| native.facts.note()));
+            let knobs = trial.contestant.scheduler.values();
+            let note = scheduler.and_then(|native| native.facts.note(&knobs));
+            record.provenance.notes.extend(note);
+            record.outcome = without_user_space(record.outcome, scheduler);
             Ok(record)
         }
-        Ok(answer) => Err(fault(format!(
-            "its process answered for trial {}; the scheduler may have forged that",
-            printable(&answer.trial)
-        ))),
+        Ok(answer) => {
+            let reason = format!("it answered for trial {}", printable(&answer.trial));
+            Ok(without(trial, Outcome::Failed { reason: reason + ", which the scheduler forged" }))
+        }
         Err(error) => {
             let reason = format!("a damaged answer, which the scheduler may have forged: {error}");
             Ok(without(trial, Outcome::Failed { reason: printable(&reason) }))
         }
+    }
+}
+
+/// A scheduler whose user space decides is not to blame for tasks that wait for it.
+fn without_user_space(outcome: Outcome, scheduler: Option<&Native>) -> Outcome {
+    let map = scheduler.and_then(|native| native.facts.decided_elsewhere());
+    match (outcome, map) {
+        (Outcome::Ejected { reason, .. }, Some(map)) if reason.starts_with(STALL) => {
+            Outcome::Unsupported {
+                reason: format!(
+                    "its user space decides, through the map {map}, and the simulator has none: \
+                     {reason}; run its program: --on vm --scheduler program:PATH"
+                ),
+            }
+        }
+        (outcome, _) => outcome,
     }
 }
 

@@ -132,7 +132,7 @@ impl Core {
         if is_bound {
             let mask = self.mask_of_group(number);
             self.machine.charge(cpu, self.machine.costs.syscall_ns);
-            self.set_affinity(task, mask);
+            self.ask_for_cpus(task, mask);
         }
         Flow::Again
     }
@@ -140,11 +140,15 @@ impl Core {
     /// `sched_setaffinity` of the current task: it may have to leave this CPU immediately, so the
     /// step counts as done before.
     pub(crate) fn change_affinity(&mut self, task: TaskId, mask: u32) {
+        self.step_is_done(task);
+        self.ask_for_cpus(task, mask);
+    }
+
+    pub(super) fn step_is_done(&mut self, task: TaskId) {
         let play = &mut self.workload.progress[task.0 as usize];
         play.at += 1;
         play.phase = 0;
         play.steps += 1;
-        self.set_affinity(task, mask);
     }
 
     pub(crate) fn wait_children(&mut self, cpu: u32, task: TaskId) -> Flow {
@@ -251,8 +255,6 @@ impl Core {
         }
     }
 
-    /// Ends the trial, because the kernel's admission control refuses a task's deadline policy. The
-    /// words are those of the other backends.
     pub(crate) fn refuse_policy(&mut self, task: TaskId) {
         let group = &self.workload.script.groups[self.group_of(task)].name;
         let text = format!(

@@ -51,11 +51,10 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The common start is at this time, and the task has used this much CPU time before.
-    pub fn start_at(&mut self, start_ns: u64, cpu_ns: u64) {
+    /// The common start is at this time.
+    pub fn start_at(&mut self, start_ns: u64) {
         self.start_ns = self.start_ns.saturating_add(start_ns);
         self.timers.fill(TimerState::new(self.start_ns));
-        self.tape.start(cpu_ns);
     }
 }
 

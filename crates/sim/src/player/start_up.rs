@@ -10,6 +10,7 @@ use std::iter::repeat;
 
 use model::{Policy, PolicyClass};
 
+use super::group_steps::REFUSED_MOVE;
 use super::progress::{Ending, Flow, Gate};
 use crate::core::events::EventKind;
 use crate::core::task::{NewTask, State};
@@ -234,7 +235,8 @@ impl Core {
         let task = self.clone_thread(inherited, pid, group as u32, &comm, cpu);
         let delay_ns = self.workload.script.groups[group].starts_ns[number as usize];
         self.begin_member(task, place, self.workload.start_ns + delay_ns);
-        self.workload.progress[task.0 as usize].gate = Gate::Made;
+        let play = &mut self.workload.progress[task.0 as usize];
+        (play.gate, play.tape.owed_ns) = (Gate::Made, self.machine.costs.thread_start_ns);
         self.machine.task_mut(task).work_left = self.machine.costs.thread_start_ns;
         let clock = self.machine.clock(cpu);
         self.recorder.fork(clock, cpu, self.pid(maker), pid);
@@ -283,7 +285,11 @@ impl Core {
         if is_bound || self.machine.task(task).mask != 0 {
             // It may have to leave this CPU immediately.
             let mask = self.mask_of_group(number);
-            self.set_affinity(task, mask);
+            self.ask_for_cpus(task, mask);
+        }
+        let group = self.control_group_of(number);
+        if group != self.machine.task(task).control_group && !self.move_to_group(task, group) {
+            self.refuse_group(task, REFUSED_MOVE);
         }
     }
 
@@ -294,8 +300,7 @@ impl Core {
         self.recorder.restart(start_ns);
         for task in self.machine.all_tasks() {
             self.machine.stats[task.0 as usize].restart(start_ns);
-            let cpu_ns = self.machine.task(task).cpu_ns;
-            self.workload.progress[task.0 as usize].start_at(start_ns, cpu_ns);
+            self.workload.progress[task.0 as usize].start_at(start_ns);
         }
         // Without a duration the trial's time limit holds for virtual time, as it does on a real
         // kernel.

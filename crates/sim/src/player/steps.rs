@@ -77,6 +77,10 @@ impl Core {
                 Flow::Yield
             }
             Op::Nice(_) | Op::Policy(_) | Op::Affinity(_) => self.change(cpu, task, op),
+            Op::Group(group) => self.change_group(cpu, task, group),
+            Op::SetGroup(_) | Op::MakeGroup(_) | Op::RemoveGroup(_) => {
+                self.change_groups(cpu, task, op)
+            }
             op => self.synchronize(cpu, task, op),
         }
     }

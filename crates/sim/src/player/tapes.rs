@@ -12,15 +12,8 @@ use crate::core::{Core, TaskId};
 pub struct TapeProgress {
     /// The next operation.
     at: usize,
-    /// The CPU time that it should have used by now: all recorded computing so far.
-    due_ns: u64,
-}
-
-impl TapeProgress {
-    /// The task has used this much CPU time before the common start.
-    pub fn start(&mut self, cpu_ns: u64) {
-        self.due_ns = cpu_ns;
-    }
+    /// What its calls have cost, as far as it has not computed less for that.
+    pub owed_ns: u64,
 }
 
 impl Core {
@@ -60,15 +53,17 @@ impl Core {
 
     fn play_tape_op(&mut self, cpu: u32, task: TaskId, op: TapeOp) -> Flow {
         match op {
-            TapeOp::Run(ns) => self.compute(cpu, task, ns),
-            TapeOp::Wait(semaphore, _) => self.take(cpu, task, semaphore as usize),
-            TapeOp::Receive(semaphore, _) => self.take_from_pipe(cpu, task, semaphore as usize),
-            TapeOp::Post(semaphore, _) => self.post(cpu, semaphore as usize),
+            TapeOp::Run(ns) => self.compute(task, ns),
+            TapeOp::Wait(semaphore, _) => self.wait_owed(cpu, task, semaphore as usize, false),
+            TapeOp::Receive(semaphore, _) => self.wait_owed(cpu, task, semaphore as usize, true),
+            TapeOp::Post(semaphore, _) => self.post_owed(cpu, task, semaphore as usize),
             TapeOp::Fork(tape) => self.make_player(cpu, task, tape),
-            TapeOp::Sleep(ns) => self.sleep(cpu, task, ns),
+            TapeOp::Sleep(_) if *self.phase(task) == 1 => Flow::Next,
+            TapeOp::Sleep(ns) => self.sleep_owed(cpu, task, self.machine.clock(cpu) + ns),
             TapeOp::Nice(nice) => self.change(cpu, task, Op::Nice(nice)),
             TapeOp::Yield => {
                 self.machine.charge(cpu, self.machine.costs.syscall_ns);
+                self.owe(task, self.machine.kernels_own.sleep_ns);
                 Flow::Yield
             }
             TapeOp::Until(ns) => {
@@ -77,18 +72,18 @@ impl Core {
                 if slept || until <= self.machine.clock(cpu) {
                     return Flow::Next;
                 }
-                self.sleep_for_timer(cpu, task, until)
+                self.sleep_owed(cpu, task, until)
             }
         }
     }
 
-    /// The recorded time contains system calls like those of the player, so the task computes until
-    /// its CPU time is what it should be.
-    fn compute(&mut self, cpu: u32, task: TaskId, ns: u64) -> Flow {
-        let used_ns = self.used_ns(cpu, task);
-        let tape = &mut self.workload.progress[task.0 as usize].tape;
-        tape.due_ns += ns;
-        let work_ns = tape.due_ns.saturating_sub(used_ns);
+    /// The recorded time contains the calls with which the task slept and woke others. The player's
+    /// own ones count with what they cost under the kernel's scheduler, as in the live player: the
+    /// one under test may cost more.
+    fn compute(&mut self, task: TaskId, ns: u64) -> Flow {
+        let owed_ns = &mut self.workload.progress[task.0 as usize].tape.owed_ns;
+        let work_ns = ns.saturating_sub(*owed_ns);
+        *owed_ns = owed_ns.saturating_sub(ns);
         if work_ns == 0 {
             return Flow::Next;
         }
@@ -96,27 +91,48 @@ impl Core {
         Flow::WorkThenNext
     }
 
+    fn owe(&mut self, task: TaskId, ns: u64) {
+        self.workload.progress[task.0 as usize].tape.owed_ns += ns;
+    }
+
+    /// A wait, asleep in a pipe or on a futex. What is owed for it is owed when it sleeps.
+    fn wait_owed(&mut self, cpu: u32, task: TaskId, semaphore: usize, receives: bool) -> Flow {
+        let flow = self.take(cpu, task, semaphore);
+        if matches!(flow, Flow::Sleep(_)) {
+            self.workload.objects.semaphores[semaphore].receives = receives;
+            let read_ns = if receives { self.machine.costs.read_ns } else { 0 };
+            self.machine.charge(cpu, read_ns);
+            self.owe(task, self.machine.kernels_own.sleep_ns + read_ns);
+        }
+        flow
+    }
+
+    /// A post; one that wakes a task is owed.
+    fn post_owed(&mut self, cpu: u32, task: TaskId, semaphore: usize) -> Flow {
+        let here = &self.workload.objects.semaphores[semaphore];
+        if here.receives || here.announced > 0 {
+            let write_ns = if here.receives { self.machine.costs.write_ns } else { 0 };
+            self.owe(task, self.machine.kernels_own.wake_ns + write_ns);
+        }
+        self.post(cpu, semaphore)
+    }
+
+    fn sleep_owed(&mut self, cpu: u32, task: TaskId, until_ns: u64) -> Flow {
+        self.owe(task, self.machine.kernels_own.sleep_ns + self.machine.costs.timer_set_ns);
+        self.sleep_for_timer(cpu, task, until_ns)
+    }
+
     /// Makes the thread that plays a tape. First the time passes that it costs. Phase 1: it has.
     fn make_player(&mut self, cpu: u32, task: TaskId, tape: u32) -> Flow {
         let phase = &mut self.workload.progress[task.0 as usize].phase;
         if std::mem::replace(phase, 1) == 0 {
             self.machine.charge(cpu, self.machine.costs.thread_ns);
+            self.owe(task, self.machine.costs.thread_ns);
             return Flow::Again;
         }
         let place = self.workload.script.player_of(tape);
         self.create_during_trial(cpu, task, place);
         Flow::Next
-    }
-
-    /// As a wait, but asleep in a pipe.
-    fn take_from_pipe(&mut self, cpu: u32, task: TaskId, semaphore: usize) -> Flow {
-        let flow = self.take(cpu, task, semaphore);
-        let sleeps = matches!(flow, Flow::Sleep(_));
-        self.workload.objects.semaphores[semaphore].receives = sleeps;
-        if sleeps {
-            self.machine.charge(cpu, self.machine.costs.read_ns);
-        }
-        flow
     }
 
     /// A task whose tape begins with a wait sleeps there before the common start, and is not woken
@@ -130,11 +146,5 @@ impl Core {
         let here = &mut self.workload.objects.semaphores[number];
         here.announced += 1;
         here.waiters.push_back(task);
-    }
-
-    /// The CPU time of the current task of a CPU.
-    fn used_ns(&self, cpu: u32, task: TaskId) -> u64 {
-        let this = self.machine.task(task);
-        this.cpu_ns + self.machine.clock(cpu).saturating_sub(this.exec_start)
     }
 }

@@ -4,6 +4,7 @@
 //! It knows neither CPUs nor the scheduler. Only the player changes it.
 
 use model::Trial;
+use model::play::control_groups::GroupNode;
 use model::play::{Group, Script, Setting};
 
 use super::objects::Objects;
@@ -78,6 +79,10 @@ impl WorkloadState {
             timed_out: false,
             script,
         })
+    }
+
+    pub(crate) fn control_groups(&self) -> &[GroupNode] {
+        &self.script.control_groups
     }
 
     pub(crate) fn groups(&self) -> &[Group] {

@@ -4,6 +4,7 @@
 mod anything;
 mod arena;
 mod common;
+mod control_groups;
 mod decisions;
 mod determinism;
 mod errors;
@@ -20,6 +21,7 @@ mod series;
 mod speed;
 mod start_up;
 mod steps;
+mod strangers;
 mod tapes;
 mod task_fields;
 mod user_space;

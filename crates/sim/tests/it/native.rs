@@ -236,7 +236,8 @@ fn host(cpus: u32) -> Host {
 fn flags_come_from_the_ops_table() {
     let native = in_file("tasks");
     let host = host(2);
-    let load = |native: &Native| NativeScheduler::load(native, &Default::default(), host.clone());
+    let load =
+        |native: &Native| NativeScheduler::<false>::load(native, &Default::default(), host.clone());
     let flags = sim::flags::OPS_ENQ_EXITING | sim::flags::OPS_ENQ_MIGRATION_DISABLED;
     assert_eq!(load(&native).map(|scheduler| scheduler.settings().flags), Ok(flags));
 }
@@ -247,7 +248,8 @@ fn a_trial_starts_quickly() {
     let host = host(1024);
     let begin = Instant::now();
     for _ in 0..20 {
-        NativeScheduler::load(&native, &Default::default(), host.clone()).expect("it loads");
+        NativeScheduler::<false>::load(&native, &Default::default(), host.clone())
+            .expect("it loads");
     }
     assert!(begin.elapsed() / 20 < Duration::from_millis(5), "{:?}", begin.elapsed() / 20);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What few schedulers use, and real ones among them: cgroups, maps of maps, cids, the classes
+//! What few schedulers use, and real ones among them: maps of maps, cids, the classes
 //! above, insertions that must run at once or may be lazy.
 
 use model::{Record, Trial};
@@ -10,7 +10,7 @@ use crate::common::{compiled_text, hogs_and_sleepers, supervise, trial_of, value
 const HEAD: &str = "#include <scx/common.bpf.h>\nchar _license[] SEC(\"license\") = \"GPL\";\n";
 
 /// A scheduler of these callbacks; `table` are the members beside them.
-fn ran(trial: &Trial, text: &str, define: &str, table: &str) -> Record {
+pub fn ran(trial: &Trial, text: &str, define: &str, table: &str) -> Record {
     let name = &trial.contestant.name;
     let text = format!("{HEAD}{text}\n{define}({name}_ops, {table}, .name = \"{name}\");\n");
     let record = supervise(trial, &compiled_text(name, &text));
@@ -18,7 +18,7 @@ fn ran(trial: &Trial, text: &str, define: &str, table: &str) -> Record {
 }
 
 /// What a scheduler that runs to the end prints.
-fn printed(trial: &Trial, text: &str, define: &str, table: &str) -> Vec<String> {
+pub fn printed(trial: &Trial, text: &str, define: &str, table: &str) -> Vec<String> {
     let record = ran(trial, text, define, table);
     assert!(record.outcome.is_ok(), "{:?}", record.outcome);
     record.provenance.printed
@@ -28,10 +28,10 @@ fn small(name: &str) -> Trial {
     trial_of(name, &[], 4, 50, hogs_and_sleepers(3))
 }
 
-const TO_GLOBAL: &str = "scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, 1000000, flags);";
+pub const TO_GLOBAL: &str = "scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, 1000000, flags);";
 
 #[test]
-fn the_root_is_the_only_cgroup() {
+fn without_groups_there_is_the_root() {
     let text = format!(
         "struct {{ __uint(type, BPF_MAP_TYPE_CGRP_STORAGE); __uint(map_flags, BPF_F_NO_PREALLOC);\n\
          __type(key, int); __type(value, u64); }} seen SEC(\".maps\");\n\
@@ -195,7 +195,7 @@ fn what_goes_back_for_ever_is_noticed() {
     let trial = trial_of("immed", &[], 1, 50, hogs_and_sleepers(2));
     let record = ran(&trial, &immediate(insert), "SCX_OPS_DEFINE", table);
     let reason = record.outcome.reason();
-    assert!(reason.contains("SCX_ENQ_REENQ on SCX_DSQ_LOCAL repeated 257 times"), "{reason}");
+    assert!(reason.contains("reenqueued 257 times without running"), "{reason}");
 }
 
 /// How long a sleeper waits at most if it preempts a hog on another CPU by this flag, µs.

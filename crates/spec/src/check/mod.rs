@@ -194,6 +194,8 @@ fn takes_time(steps: &[Step]) -> bool {
         Step::Lock(_) | Step::Unlock(_) | Step::Signal(_) | Step::Broadcast(_) => false,
         Step::Resume(_) | Step::SemaphorePost(_) => false,
         Step::Nice(_) | Step::Policy(_) | Step::Affinity(_) | Step::WaitChildren => false,
+        Step::Group(_) | Step::SetGroup(_) => false,
+        Step::MakeGroup(_) | Step::RemoveGroup(_) => false,
         Step::Fork { count, .. } => *count > 0,
         Step::Loop { count, steps } => *count > 0 && takes_time(steps),
         Step::Within { steps, .. } => takes_time(steps),

@@ -20,7 +20,10 @@ mod phase;
 mod scheduling;
 mod task;
 
-use model::{PolicyClass, Workload};
+use std::collections::BTreeSet;
+
+use jsonc_parser::common::Ranged;
+use model::{ControlGroup, PolicyClass, Step, TaskGroup, Workload};
 
 use super::workload::ResolvedWorkload;
 use super::{SpecError, check};
@@ -106,14 +109,16 @@ pub fn load(asset: &Asset, cpus: u32) -> Result<ResolvedWorkload, SpecError> {
         resources(&mut json.fields(value, "'resources'")?)?;
     }
     let tasks = top.need("tasks", "name the tasks: {\"tasks\": {\"thread0\": {…}}}")?;
-    let tasks = top.inner(tasks, "'tasks'")?;
     let mut places = json.places();
+    places.insert("group".into(), tasks.range().start);
+    let tasks = top.inner(tasks, "'tasks'")?;
     let tasks = task::tasks(tasks, &global, cpus, &mut places, &mut notes)?;
     top.finish()?;
     let mut workload = Workload {
         name: asset.stem.clone(),
         about: "rt-app file".into(),
         duration_us: global.duration_us,
+        control_groups: groups_of(&tasks),
         tasks,
         ..Workload::default()
     };
@@ -126,6 +131,24 @@ pub fn load(asset: &Asset, cpus: u32) -> Result<ResolvedWorkload, SpecError> {
     }
     check::check(&workload, cpus, &places)?;
     Ok(ResolvedWorkload { workload, notes })
+}
+
+/// The control groups that tasks are in or move to, each once.
+fn groups_of(tasks: &[TaskGroup]) -> Vec<ControlGroup> {
+    fn named(steps: &[Step], names: &mut BTreeSet<String>) {
+        for step in steps {
+            match step {
+                Step::Group(name) if !name.is_empty() => drop(names.insert(name.clone())),
+                other => named(other.inner(), names),
+            }
+        }
+    }
+    let mut names = BTreeSet::new();
+    for task in tasks {
+        names.extend(Some(task.group.clone()).filter(|name| !name.is_empty()));
+        named(&task.steps, &mut names);
+    }
+    names.into_iter().map(|name| ControlGroup { name, ..ControlGroup::default() }).collect()
 }
 
 fn global(fields: &mut Fields, notes: &mut Vec<String>) -> Result<Global, SpecError> {

@@ -20,6 +20,8 @@ pub struct Phase {
     policy: Option<Policy>,
     /// Its CPUs, if they are not the task's.
     cpus: Option<Vec<u32>>,
+    /// The control group that the task moves to.
+    pub group: Option<String>,
     steps: Vec<Step>,
     /// Where each step is written.
     places: Vec<usize>,
@@ -39,8 +41,8 @@ impl Phase {
             return Err(error.hint("write e.g. \"run\": 1000"));
         }
         let (steps, places, ignored) = (events.steps, events.places, events.ignored);
-        let (policy, cpus, at) = (None, None, fields.start());
-        Ok(Phase { at, rounds: Some(1), policy, cpus, steps, places, ignored })
+        let (policy, cpus, group, at) = (None, None, None, fields.start());
+        Ok(Phase { at, rounds: Some(1), policy, cpus, group, steps, places, ignored })
     }
 
     /// The steps, which the rest of the reader may change.
@@ -82,10 +84,11 @@ fn read(
     let rounds = fields.integer("loop")?.map_or(Some(1), |(rounds, _)| rounds_of(rounds));
     let policy = scheduling::of_phase(&mut fields, class)?;
     let cpus = scheduling::cpus(&mut fields)?;
+    let group = scheduling::group(&mut fields)?;
     let ignored = scheduling::others(&mut fields)?;
     let mut phase = Phase::of_events(task, fields, global)?;
     phase.ignored.extend(ignored);
-    Ok(Phase { rounds, policy, cpus, ..phase })
+    Ok(Phase { rounds, policy, cpus, group, ..phase })
 }
 
 /// A phase that is not played at least once is played without end, as in rt-app.
@@ -114,13 +117,16 @@ impl Assembled<'_> {
         self.steps.push(step);
     }
 
-    /// Appends phases. A policy stays until a phase changes it. CPUs do not: if one phase has its
-    /// own, every phase sets them, because rounds begin again at the first.
+    /// Appends phases. A policy and a control group stay until a phase changes them. CPUs do not:
+    /// if one phase has its own, every phase sets them, because rounds begin again at the first.
     pub fn append(&mut self, phases: &[Phase], usual_cpus: &[u32]) {
         let moves = phases.iter().any(|phase| phase.cpus.is_some());
         for phase in phases {
             if let Some(policy) = phase.policy {
                 self.push(Step::Policy(policy), phase.at);
+            }
+            if let Some(group) = &phase.group {
+                self.push(Step::Group(group.clone()), phase.at);
             }
             if moves {
                 let cpus = phase.cpus.as_deref().unwrap_or(usual_cpus);

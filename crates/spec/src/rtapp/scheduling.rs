@@ -4,6 +4,7 @@
 
 use jsonc_parser::ast::Value;
 use jsonc_parser::common::Ranged;
+use model::play::control_groups;
 use model::{Policy, PolicyClass};
 
 use super::json::Fields;
@@ -22,8 +23,6 @@ const CLASSES: [(&str, PolicyClass); 6] = [
 /// The default priority that rt-app gives to real-time tasks.
 const DEFAULT_PRIORITY: i64 = 10;
 const UNBOUND: &str = "nodes_membind, memory is not bound";
-/// The group of tasks that are in none.
-const ROOT_GROUP: &str = "/";
 /// The utilisation of a whole CPU, the highest clamp.
 const UTIL_FULL: i64 = 1024;
 
@@ -151,13 +150,21 @@ pub fn cpus(fields: &mut Fields) -> Result<Option<Vec<u32>>, SpecError> {
     Ok(Some(cpus))
 }
 
+/// The control group of a task or phase, without the slash of the root; empty: the root. An
+/// empty name names none, as in rt-app.
+pub fn group(fields: &mut Fields) -> Result<Option<String>, SpecError> {
+    let named = fields.text("taskgroup")?.filter(|(group, _)| !group.is_empty());
+    let Some((group, at)) = named else { return Ok(None) };
+    let group = group.trim_matches('/');
+    if !group.is_empty() {
+        control_groups::check_name(group)
+            .map_err(|refusal| fields.error_at(at, refusal.message).hint(refusal.hint))?;
+    }
+    Ok(Some(group.to_owned()))
+}
+
 /// Parameters beyond the policy: refused, unless they say "none". Returns the one that is ignored.
 pub fn others(fields: &mut Fields) -> Result<Option<&'static str>, SpecError> {
-    let at = fields.place("taskgroup");
-    if fields.text("taskgroup")?.is_some_and(|(group, _)| !matches!(group, "" | ROOT_GROUP)) {
-        let hint = "delete it: there are no task groups here, each task competes for itself";
-        return Err(fields.error_at(at, "'taskgroup' is not supported").hint(hint));
-    }
     for (key, none) in [("util_min", 0), ("util_max", UTIL_FULL)] {
         let clamp = fields.integer(key)?.filter(|(clamp, _)| *clamp != -1 && *clamp != none);
         if let Some((_, at)) = clamp {

@@ -26,6 +26,8 @@ pub struct Task<'v> {
     delay_us: u64,
     policy: Option<Policy>,
     cpus: Vec<u32>,
+    /// The control group that its tasks start in.
+    group: Option<String>,
     /// Its phases; a task without has one.
     pub phases: Vec<Phase>,
 }
@@ -64,6 +66,7 @@ fn task<'v>(name: &'v str, mut fields: Fields, global: &Global) -> Result<Task<'
     let mut rounds = fields.integer("loop")?.and_then(|(rounds, _)| u64::try_from(rounds).ok());
     let policy = scheduling::of_task(&mut fields, global.policy)?;
     let cpus = scheduling::cpus(&mut fields)?.unwrap_or_default();
+    let group = scheduling::group(&mut fields)?;
     let ignored = scheduling::others(&mut fields)?;
     let mut phases = match fields.take("phases")? {
         Some(phases) => {
@@ -81,7 +84,7 @@ fn task<'v>(name: &'v str, mut fields: Fields, global: &Global) -> Result<Task<'
     if let Some(first) = phases.first_mut() {
         first.ignored.extend(ignored);
     }
-    Ok(Task { name, at: 0, instances, rounds, delay_us, policy, cpus, phases })
+    Ok(Task { name, at: 0, instances, rounds, delay_us, policy, cpus, group, phases })
 }
 
 /// Refuses forks of tasks that are not there.
@@ -183,7 +186,8 @@ impl Task<'_> {
         let usual = if self.cpus.is_empty() { &all } else { &self.cpus };
         let path = format!("task[{number}]");
         places.insert(path.clone(), self.at);
-        let delayed = usize::from(template && self.delay_us > 0);
+        let moved = template && self.group.as_ref().is_some_and(|group| !group.is_empty());
+        let delayed = usize::from(template && self.delay_us > 0) + usize::from(moved);
         let looped = template && self.rounds != Some(1);
         let path = if looped {
             format!("{path}.steps[{delayed}].loop.steps")
@@ -201,6 +205,7 @@ impl Task<'_> {
             jitter_us: 0,
             policy: self.policy,
             affinity: self.cpus.clone(),
+            group: self.group.clone().unwrap_or_default(),
             template,
             steps: assembled.steps,
         };
@@ -208,7 +213,8 @@ impl Task<'_> {
     }
 }
 
-/// A template's steps are played once: what repeats becomes a loop, what delays becomes a sleep.
+/// A template's steps are played once: what repeats becomes a loop, what delays becomes a
+/// sleep, and a control group becomes a move.
 fn as_template(group: TaskGroup) -> TaskGroup {
     let mut steps = match group.repeat {
         Some(1) => group.steps,
@@ -217,7 +223,10 @@ fn as_template(group: TaskGroup) -> TaskGroup {
     if group.delay_us > 0 {
         steps.insert(0, Step::SleepUs(group.delay_us));
     }
-    TaskGroup { count: 1, repeat: None, delay_us: 0, steps, ..group }
+    if !group.group.is_empty() {
+        steps.insert(0, Step::Group(group.group));
+    }
+    TaskGroup { count: 1, repeat: None, delay_us: 0, group: String::new(), steps, ..group }
 }
 
 /// Names that have a meaning in metrics.

@@ -51,8 +51,7 @@ fn unknown_keys() {
 
 #[test]
 fn what_nothing_here_has() {
-    bad_events("\"run\": 5,\n  \"taskgroup\": \"/a\"", expect!["w.json:3:3: 'taskgroup' is not supported; delete it: there are no task groups here, each task competes for itself"]);
-    bad_events("\"phases\": {\"a\": {\"run\": 5,\n  \"taskgroup\": \"/a/b\"}}", expect!["w.json:3:3: 'taskgroup' is not supported; delete it: there are no task groups here, each task competes for itself"]);
+    bad_events("\"run\": 5,\n  \"taskgroup\": \"/a/..\"", expect!["w.json:3:16: 'a/..' cannot be a group's name; use letters, digits and _ - . in names, and / between them; a letter or digit first"]);
     bad_events("\"util_min\": 512, \"run\": 5", expect!["w.json:2:15: 'util_min' is not supported; delete it, or write 0 for no clamp: no scheduler here reads it"]);
     bad("{\"global\": {\"pi_enabled\": true, \"duration\": 1}, \"tasks\": {\"t\": {\"run\": 1}}}",
         expect!["w.json:1:27: 'pi_enabled' is not supported; set it to false: mutexes have no priority inheritance here"]);
@@ -111,4 +110,12 @@ fn meaning() {
         expect![[r#"w.json:3:2: the task does not hold 'm'; add { lock = "m" } before"#]]);
     bad("{\"tasks\": {\"c\": {\"loop\": 1, \"barrier\": \"b\"},\n \"p\": {\"loop\": 1, \"fork\": \"c\"}}}",
         expect!["w.json:1:29: a forked task cannot wait at a barrier: how many will come is not known; put it into a task that starts by itself"]);
+}
+
+#[test]
+fn too_many_task_groups_are_refused_where_the_tasks_are() {
+    let task = |number| format!("\"t{number}\": {{\"taskgroup\": \"/g{number}\", \"run\": 1}}");
+    let tasks: Vec<String> = (0..64).map(task).collect();
+    bad(&format!("{{\n\"tasks\": {{{}}}}}", tasks.join(",\n")),
+        expect!["w.json:2:10: 64 groups are too many; at most 63 together, parents included"]);
 }

@@ -213,3 +213,45 @@ fn channels() {
         expect!["w.toml:1:1: nobody uses the channel 'pipe'; add send and receive steps, or delete it"]);
     bad(&talk.replacen("[[channel]]", "[[channel]]\nname = \"pipe\"\ncount = 1\n[[channel]]", 1), expect!["w.toml:5:1: a second channel named 'pipe'; give each channel its own name"]);
 }
+
+#[test]
+fn control_groups() {
+    let group = |lines: &str| {
+        format!(
+            "[[group]]\nname = \"a\"\n{lines}\n[[task]]\nname = \"t\"\ngroup = \"a\"\n\
+             steps = [{{ run_us = 1 }}]\n"
+        )
+    };
+    let named = |name: &str| group("").replace("name = \"a\"", &format!("name = \"{name}\""));
+    bad(&named("b"), expect!["w.toml:6:1: there is no group 'a'; there are b"]);
+    bad(&named("a/../b"), expect!["w.toml:2:1: 'a/../b' cannot be a group's name; use letters, digits and _ - . in names, and / between them; a letter or digit first"]);
+    bad(&named("a b"), expect!["w.toml:2:1: 'a b' cannot be a group's name; use letters, digits and _ - . in names, and / between them; a letter or digit first"]);
+    bad(&named("/a"), expect!["w.toml:2:1: '/a' cannot be a group's name; use letters, digits and _ - . in names, and / between them; a letter or digit first"]);
+    bad(&named("cpu.max"), expect!["w.toml:2:1: 'cpu.max' is a name of the kernel's; choose one that does not begin like a file of the kernel"]);
+    bad(&named(&"a/".repeat(100)[..199]), expect!["w.toml:2:1: the group is too deep; write at most 8 names"]);
+    bad(&named("\\u001b[31m"), expect![[r#"w.toml:2:1: '\u{1b}[31m' cannot be a group's name; use letters, digits and _ - . in names, and / between them; a letter or digit first"#]]);
+    bad(&group("weight = 0"), expect!["w.toml:3:1: 0 is out of range for weight; write 1 … 10000"]);
+    bad(&group("weight = 100\nidle = true"), expect!["w.toml:1:1: a group has one of 'weight', 'nice' and 'idle'; write the one that counts"]);
+    bad(&group("nice = 20"), expect!["w.toml:3:1: 20 is no nice value; write -20 … 19"]);
+    bad(&group("quota_us = 0"), expect!["w.toml:3:1: 0 is out of range for quota_us; write 1000 … 86400000000"]);
+    bad(&group("quota_us = 5000\nperiod_us = 2000000"), expect!["w.toml:4:1: 2000000 is out of range for period_us; write 1000 … 1000000"]);
+    bad(&group("period_us = 10000"), expect!["w.toml:3:1: 'period_us' without a quota; add 'quota_us = …'"]);
+    bad(&group("quota_us = 5000\nburst_us = 6000"), expect!["w.toml:4:1: 6000 is out of range for burst_us; write 0 … 5000"]);
+    bad(&group("cpus = [7]"), expect!["w.toml:3:1: there is no CPU 7; the machine's CPUs are 0 … 1"]);
+    bad(&group("cpu_weight = 5"), expect!["w.toml:3:1: unknown field 'cpu_weight'; did you mean 'weight'?"]);
+    bad(&format!("{}[[group]]\nname = \"a\"\n", group("")), expect!["w.toml:9:1: a second group named 'a'; write all of its settings in one [[group]]"]);
+    bad(&format!("{}[[group]]\nname = \"a/b\"\ncpus = [1]\n", group("cpus = [0]")), expect!["w.toml:10:1: CPU 1 is none of the parent's; a group's CPUs are some of its parent's"]);
+    bad(&group("cpus = [0]").replace("steps", "affinity = [1]\nsteps"), expect!["w.toml:7:1: no CPU of the task is one of the group 'a'; name CPUs that both have"]);
+    bad(&group("").replace("{ run_us = 1 }", "{ group = \"x\" }, { run_us = 1 }"), expect!["w.toml:7:10: there is no group 'x'; there are a"]);
+    let change = "{ set_group = { name = \"a\", weight = 20000 } }, { run_us = 1 }";
+    bad(&group("").replace("{ run_us = 1 }", change), expect!["w.toml:7:10: 20000 is out of range for weight; write 1 … 10000"]);
+    let steps = |steps: &str| group("").replace("{ run_us = 1 }", steps);
+    bad(&steps("{ make_group = \"a\" }, { run_us = 1 }"), expect!["w.toml:7:10: the group 'a' is there from the beginning; add 'absent = true' to its table: steps make and remove such groups"]);
+    bad(&steps("{ remove_group = \"b\" }, { run_us = 1 }"), expect!["w.toml:7:10: there is no group 'b'; there are a"]);
+    bad(&steps("{ set_group = { name = \"a\", absent = true } }, { run_us = 1 }"), expect!["w.toml:7:10: a change cannot make a group absent; write it in the group's table, and the step remove_group here"]);
+    bad(&group("absent = true"), expect!["w.toml:6:1: the group 'a' is not there at the beginning; start elsewhere, and enter it by { group = … } after make_group"]);
+    bad(&format!("{}[[group]]\nname = \"b\"\nabsent = true\n[[group]]\nname = \"b/c\"\n", group("")), expect!["w.toml:11:1: 'b/c' is there from the beginning, and 'b' is not; add 'absent = true' to it, too"]);
+    bad("[program]\ncommand = [\"true\"]\nparser = \"none\"\ngroup = \"a\"\n", expect![[r#"w.toml:4:1: there is no group 'a'; add a [[group]] with name = "a""#]]);
+    let many: String = (0..10_000).map(|n| format!("[[group]]\nname = \"g{n}\"\n")).collect();
+    bad(&format!("{many}{}", group("")), expect!["w.toml:1:3: 10001 groups are too many; at most 63 together, parents included"]);
+}

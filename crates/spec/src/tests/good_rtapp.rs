@@ -197,6 +197,31 @@ fn what_says_nothing_is_taken() {
 }
 
 #[test]
+fn task_groups_are_control_groups() {
+    let resolved = json(
+        r#"{"tasks": {
+            "t": {"taskgroup": "/a/b", "phases": {
+                "p": {"run": 1}, "q": {"taskgroup": "/c", "run": 2},
+                "r": {"taskgroup": "", "run": 2}, "s": {"taskgroup": "/", "run": 3}}},
+            "u": {"instance": 0, "taskgroup": "/c", "loop": 1, "run": 4},
+            "v": {"loop": 1, "fork": "u"}}}"#,
+    );
+    let workload = resolved.unwrap().workload;
+    let names: Vec<&str> = workload.control_groups.iter().map(|group| &*group.name).collect();
+    assert_eq!((names, &*workload.tasks[0].group), (vec!["a/b", "c"], "a/b"));
+    let moves = [
+        Step::RunUs(1),
+        Step::Group("c".into()),
+        Step::RunUs(2),
+        Step::RunUs(2),
+        Step::Group(String::new()),
+        Step::RunUs(3),
+    ];
+    assert_eq!(workload.tasks[0].steps, moves);
+    assert_eq!(workload.tasks[1].steps, [Step::Group("c".into()), Step::RunUs(4)]);
+}
+
+#[test]
 fn all_keys_about_logs_are_ignored_with_a_note() {
     let (_, notes) = whole(
         r#"{"global": {"duration": 1, "logsize": 4, "logdir": ".", "log_level": 9},

@@ -34,6 +34,7 @@ fn knobs(_: &str) -> Result<Vec<Knob>, String> {
         knob("capacity", ty("u32[4]", 16, list)),
         knob("ops.flags", ty("u64", 8, flags)),
         knob("maps.pairs", number()),
+        knob("programs.on_exec", ty("bool", 1, ValueKind::Bool)),
         knob("start.enable_cpu", ty("struct cpu_arg", 4, ValueKind::Members(vec![cpu]))),
     ])
 }
@@ -64,6 +65,9 @@ flags = "A_FLAG | B_FLAG if node"
 [maps]
 pairs = 8
 
+[programs]
+on_exec = true
+
 [[start]]
 program = "enable_cpu"
 args = { cpu_id = "= cpu" }
@@ -78,11 +82,12 @@ fn a_side_file_sets_and_a_knob_overrides() {
     assert_eq!(values["capacity"].to_string(), "[1,2]");
     assert_eq!(values["smt"], KnobValue::Text("= smt".into()));
     assert_eq!(values["maps.pairs"], KnobValue::Int(8));
+    assert_eq!(values["programs.on_exec"], KnobValue::Bool(true));
     assert_eq!(values["ops.flags"].to_string(), "A_FLAG|B_FLAG if node");
     let starts = Start::of(&values).unwrap();
     assert_eq!(starts[0].program, "enable_cpu");
     let SchedulerChoice::File { knobs, settings, .. } = choice else { panic!("a file") };
-    assert_eq!((knobs.len(), settings.len()), (2, 6));
+    assert_eq!((knobs.len(), settings.len()), (2, 7));
 }
 
 #[test]
@@ -135,17 +140,18 @@ fn what_is_wrong_is_refused_at_its_line() {
                                   A_FLAG, B_FLAG; the default is 0",
         ),
         ("pairs", "pair", "13:1: mine has no knob 'maps.pair'; did you mean 'maps.pairs'?"),
+        ("8", "0", "13:1: maps.pairs = 0: no kernel makes an empty map; the default is 0"),
         (
             "enable_cpu",
             "enable",
-            "15:1: mine has no program 'enable' of the type syscall; did you \
+            "18:1: mine has no program 'enable' of the type syscall; did you \
                                   mean 'enable_cpu'?",
         ),
-        ("cpu_id", "cpu", "15:1: there is no start.enable_cpu.cpu: struct cpu_arg has cpu_id"),
+        ("cpu_id", "cpu", "18:1: there is no start.enable_cpu.cpu: struct cpu_arg has cpu_id"),
         (
             "for = \"cpus\"",
             "for = \"cores\"",
-            "15:3: start: unknown variant `cores`, expected one of \
+            "18:3: start: unknown variant `cores`, expected one of \
             `cpus`, `smt`, `llc`, `node`; write program = \"NAME\", args = {…}, and for = \"cpus\" if \
             it is for each",
         ),
@@ -183,4 +189,19 @@ fn a_scheduler_of_today_in_its_authors_tree_has_its_side_file() {
     assert_eq!(version(&sources), known);
     assert_eq!(version(&sources.join("main.bpf.c")), known);
     assert_eq!(version(folder.path()), None);
+}
+
+#[test]
+fn a_program_gets_the_arguments_that_it_needs() {
+    let command =
+        |text: &str| match crate::contestant::from_option(text, &host()).unwrap().scheduler {
+            SchedulerChoice::Program { command, .. } => command.join(" "),
+            other => panic!("{other:?}"),
+        };
+    assert_eq!(command("scx_layered"), "scx_layered --run-example");
+    assert_eq!(command("program:scx_layered layers.json"), "scx_layered layers.json");
+    assert_eq!(command("scx_bpfland"), "scx_bpfland");
+    let error = contestant("arguments = [\"-x\"]\n", "").unwrap_err().to_string();
+    let expected = "a scheduler's file is no program and takes no arguments; set its [knobs]";
+    assert!(error.ends_with(&format!("mine.toml:1:1: {expected}")), "{error}");
 }

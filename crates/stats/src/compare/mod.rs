@@ -13,7 +13,7 @@ pub mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Clock, Record, Scatter, Seed, Trial};
+use model::{Clock, MeasureKey, Record, Scatter, Seed, Trial};
 
 use crate::compare::comparison::{Cell, Comparison, Entry, OutcomeCount, Row};
 use crate::compare::evidence::PValue;
@@ -27,7 +27,6 @@ use crate::number::interval::{CONFIDENCE, TRIALS_NEEDED};
 use crate::number::median::median;
 use crate::records::columns::{CellKey, Column, Numbers, boots, cells, headlines};
 use crate::records::pairing::{MatchedPairs, SeedCounts};
-use model::MeasureKey;
 
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -219,13 +218,14 @@ impl Judge<'_> {
             .then(|| SeedCounts::from_samples(&column.samples, &baseline.samples));
         let shift_of = |name: &str, ours: &Column, theirs: &Column| {
             let seed = self.seed(measure, name).derive("shift");
-            against(ours, theirs, self.options.resamples, seed)
+            shift_against(ours, theirs, self.options.resamples, seed)
         };
-        let (shift, p_value) = shift_of(name, column, baseline);
+        let shift = shift_of(name, column, baseline);
+        let p_value = p_against(column, baseline);
         let trials = column.samples.len().min(baseline.samples.len());
         let p = p_value.map(|p| p.raw);
         let verdict = judge(shift.as_ref(), p, by_seed, trials, measure.unit_and_direction().1);
-        let turned = || shift_of(&self.options.baseline, baseline, column).0;
+        let turned = || shift_of(&self.options.baseline, baseline, column);
         Entry {
             shift,
             shift_from_baseline: verdict.needs_both_sides().then(turned).flatten(),
@@ -254,19 +254,16 @@ impl Judge<'_> {
     }
 }
 
-/// The shift against the baseline with its p value; `None` if the contestant or the baseline has no
-/// number.
-fn against(
-    ours: &Column,
-    baseline: &Column,
-    resamples: u32,
-    seed: Seed,
-) -> (Option<Shift>, Option<PValue>) {
+/// The shift against the baseline; `None` if the contestant or the baseline has no number.
+fn shift_against(ours: &Column, baseline: &Column, resamples: u32, seed: Seed) -> Option<Shift> {
     let (ours, baseline) = (ours.samples.as_slice(), baseline.samples.as_slice());
-    let pairs = MatchedPairs::from_samples(ours, baseline);
-    let shift = shift(ours, baseline, pairs.as_ref(), resamples, seed);
-    if ours.len().min(baseline.len()) < TRIALS_NEEDED {
-        return (shift, None);
-    }
-    (shift, p_value(ours, baseline, pairs.as_ref()))
+    shift(ours, baseline, MatchedPairs::from_samples(ours, baseline).as_ref(), resamples, seed)
+}
+
+/// The p value of such a shift; `None` if there are too few trials.
+fn p_against(ours: &Column, baseline: &Column) -> Option<PValue> {
+    let (ours, baseline) = (ours.samples.as_slice(), baseline.samples.as_slice());
+    let pairs = || MatchedPairs::from_samples(ours, baseline);
+    let is_enough = ours.len().min(baseline.len()) >= TRIALS_NEEDED;
+    is_enough.then(|| p_value(ours, baseline, pairs().as_ref())).flatten()
 }

@@ -9,13 +9,11 @@
 
 use std::collections::BTreeMap;
 
-use model::{Clock, Record, Scatter};
+use model::{Clock, MeasureKey, Record, Scatter};
 use serde::{Deserialize, Serialize};
 
 use crate::number::distributions::student_quantile;
-use crate::records::columns::headlines;
-use crate::records::columns::{Column, Numbers, cells};
-use model::MeasureKey;
+use crate::records::columns::{Column, Numbers, cells, headlines};
 
 /// The fewest trials from which a scatter is estimated.
 pub const TRIALS_FOR_SCATTER: usize = 3;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::trial::hex16;
-use model::{Clock, Histogram, Measured, Record};
+use model::{Clock, Histogram, MeasureKey, Measured, Record};
 
 use crate::compare::comparison::Cell;
 use crate::compare::family::powerless;
@@ -12,7 +12,6 @@ use crate::number::interval::TRIALS_NEEDED;
 use crate::number::median::outliers;
 use crate::records::columns::{self as samples, Column, Numbers};
 use crate::series::change_points::level_changes;
-use model::MeasureKey;
 
 /// All notes, the gravest first.
 pub(crate) fn notes(records: &[Record], cells: &[Cell], baseline: &str) -> Vec<String> {

@@ -13,8 +13,7 @@ use model::{Histogram, Seed};
 
 use crate::compare::evidence;
 use crate::compare::evidence::PValue;
-use crate::compare::shift::Shift;
-use crate::compare::shift::{p_value, shift};
+use crate::compare::shift::{Shift, p_value, shift};
 use crate::number::quantile::quantile;
 use crate::records::columns::Sample;
 use crate::records::pairing::MatchedPairs;

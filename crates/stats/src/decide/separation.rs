@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use model::metric::Unit;
-use model::{Clock, Record};
+use model::{Clock, MeasureKey, Record};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::comparison::{Cell, Comparison};
@@ -19,7 +19,6 @@ use crate::number::median::median;
 use crate::rank::holm::ALPHA;
 use crate::rank::rank_sum::smallest;
 use crate::records::columns::{Column, Numbers, cells};
-use model::MeasureKey;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Separation {

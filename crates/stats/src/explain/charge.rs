@@ -37,8 +37,27 @@ impl<'a> Meter<'a> {
     }
 }
 
-/// For each wait, the time of its CPUs by group, then idling. In the order of [`Timeline::waits`].
-pub fn charges(timeline: &Timeline) -> Vec<Vec<u64>> {
+/// Where each task's time went.
+pub fn tasks(timeline: &Timeline, idle: &Idle) -> Vec<Spent> {
+    let (sums, idle_ns) = charges(timeline);
+    let mut tasks: Vec<Spent> = timeline.tasks.iter().map(|past| spent(timeline, past)).collect();
+    for (task, sums) in tasks.iter_mut().zip(sums) {
+        add(&mut task.instead_ns, timeline.groups.iter().cloned().zip(sums));
+    }
+    for (wait, cpu_idle_ns) in timeline.waits.iter().zip(idle_ns) {
+        let task = &mut tasks[wait.task];
+        task.waits += 1;
+        task.longest_wait_ns = task.longest_wait_ns.max(wait.to_ns - wait.from_ns);
+        task.cpu_idle_ns += cpu_idle_ns;
+        task.other_idle_ns += idle.elsewhere_ns(timeline, wait, cpu_idle_ns);
+    }
+    tasks.retain(|task| task.lifetime_ns > 0);
+    tasks
+}
+
+/// For each task, the time of the CPUs that it waited on by group; for each wait, how long they
+/// idled: the CPU's sums at the end of a part minus those at its beginning.
+fn charges(timeline: &Timeline) -> (Vec<Vec<u64>>, Vec<u64>) {
     let mut boundaries: Vec<Vec<(u64, usize, bool)>> = vec![Vec::new(); timeline.stretches.len()];
     for (number, wait) in timeline.waits.iter().enumerate() {
         for part in &wait.parts {
@@ -46,46 +65,24 @@ pub fn charges(timeline: &Timeline) -> Vec<Vec<u64>> {
             on_cpu.extend([(part.from_ns, number, true), (part.to_ns, number, false)]);
         }
     }
-    let mut charges = vec![vec![0; timeline.groups.len() + 1]; timeline.waits.len()];
+    let idle = timeline.groups.len();
+    let mut sums = vec![vec![0_u64; idle]; timeline.tasks.len()];
+    let mut idle_ns = vec![0_u64; timeline.waits.len()];
     for (cpu, mut on_cpu) in boundaries.into_iter().enumerate() {
         on_cpu.sort_unstable();
-        charge_on(timeline, cpu, &on_cpu, &mut charges);
-    }
-    charges
-}
-
-/// The CPU's sums at the end of a part minus those at its beginning.
-fn charge_on(
-    timeline: &Timeline,
-    cpu: usize,
-    boundaries: &[(u64, usize, bool)],
-    charges: &mut [Vec<u64>],
-) {
-    let mut meter = Meter::new(timeline, cpu);
-    for &(at_ns, wait, begins) in boundaries {
-        meter.advance(at_ns);
-        for (sum, now) in charges[wait].iter_mut().zip(&meter.sums) {
+        let mut meter = Meter::new(timeline, cpu);
+        for (at_ns, wait, begins) in on_cpu {
+            meter.advance(at_ns);
             // The final difference is never negative; intermediate ones may wrap.
-            *sum = if begins { sum.wrapping_sub(*now) } else { sum.wrapping_add(*now) };
+            let change = |sum: &mut u64, now: u64| {
+                *sum = if begins { sum.wrapping_sub(now) } else { sum.wrapping_add(now) };
+            };
+            let own = &mut sums[timeline.waits[wait].task];
+            own.iter_mut().zip(&meter.sums).for_each(|(sum, now)| change(sum, *now));
+            change(&mut idle_ns[wait], meter.sums[idle]);
         }
     }
-}
-
-/// Where each task's time went.
-pub fn tasks(timeline: &Timeline, charges: &[Vec<u64>], idle: &Idle) -> Vec<Spent> {
-    let mut tasks: Vec<Spent> = timeline.tasks.iter().map(|past| spent(timeline, past)).collect();
-    for (wait, charge) in timeline.waits.iter().zip(charges) {
-        let task = &mut tasks[wait.task];
-        let ns = wait.to_ns - wait.from_ns;
-        task.waits += 1;
-        task.longest_wait_ns = task.longest_wait_ns.max(ns);
-        let cpu_idle_ns = charge[timeline.groups.len()];
-        task.cpu_idle_ns += cpu_idle_ns;
-        task.other_idle_ns += idle.elsewhere_ns(timeline, wait, cpu_idle_ns);
-        add(&mut task.instead_ns, timeline.groups.iter().cloned().zip(charge.iter().copied()));
-    }
-    tasks.retain(|task| task.lifetime_ns > 0);
-    tasks
+    (sums, idle_ns)
 }
 
 fn spent(timeline: &Timeline, past: &super::TaskTimes) -> Spent {
@@ -100,6 +97,8 @@ fn spent(timeline: &Timeline, past: &super::TaskTimes) -> Spent {
         waiting_ns: past.waiting_ns,
         sleeping_ns: past.sleeping_ns,
         blocked_ns: past.blocked_ns,
+        preemptions: past.preemptions,
+        moves: past.moves,
         ..Spent::default()
     }
 }
@@ -128,6 +127,8 @@ fn plus(mut sum: Spent, task: &Spent) -> Spent {
     sum.sleeping_ns += task.sleeping_ns;
     sum.blocked_ns += task.blocked_ns;
     sum.waits += task.waits;
+    sum.preemptions += task.preemptions;
+    sum.moves += task.moves;
     sum.longest_wait_ns = sum.longest_wait_ns.max(task.longest_wait_ns);
     sum.cpu_idle_ns += task.cpu_idle_ns;
     sum.other_idle_ns += task.other_idle_ns;

@@ -89,20 +89,21 @@ fn row(timeline: &Timeline, task: usize, from_ns: u64, to_ns: u64, column_ns: u6
 }
 
 /// The length of a column, ns.
-pub fn column_ns(timeline: &Timeline) -> u64 {
-    timeline.end_ns.div_ceil(COLUMNS).max(1)
+pub fn column_ns((from_ns, to_ns): (u64, u64)) -> u64 {
+    (to_ns - from_ns).div_ceil(COLUMNS).max(1)
 }
 
-pub fn lanes(timeline: &Timeline) -> Vec<Lane> {
-    (0..timeline.stretches.len()).map(|cpu| lane(timeline, cpu)).collect()
+pub fn lanes(timeline: &Timeline, window: (u64, u64)) -> Vec<Lane> {
+    (0..timeline.stretches.len()).map(|cpu| lane(timeline, cpu, window)).collect()
 }
 
-fn lane(timeline: &Timeline, cpu: usize) -> Lane {
-    let (mut meter, length_ns) = (Meter::new(timeline, cpu), column_ns(timeline));
+fn lane(timeline: &Timeline, cpu: usize, (from_ns, to_ns): (u64, u64)) -> Lane {
+    let (mut meter, length_ns) = (Meter::new(timeline, cpu), column_ns((from_ns, to_ns)));
+    meter.advance(from_ns);
     let mut before = meter.sums.clone();
-    let columns = timeline.end_ns.div_ceil(length_ns);
+    let columns = (to_ns - from_ns).div_ceil(length_ns);
     let letter = |column: u64| {
-        meter.advance((column * length_ns).min(timeline.end_ns));
+        meter.advance((from_ns + column * length_ns).min(to_ns));
         let spent = meter.sums.iter().zip(&before).map(|(now, before)| now - before);
         let most = spent.enumerate().max_by_key(|&(group, ns)| (ns, usize::MAX - group));
         let (group, ns) = most.unwrap_or_default();

@@ -2,14 +2,17 @@
 //! The longest waits, with the tasks that ran instead and the decisions that caused them.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use model::Trace;
 use model::trace::{Preemption, TraceEvent, What};
 
+use super::chains::Chains;
+use super::control_groups::Causes;
 use super::idle::Idle;
+use super::spans::WaitPart;
 use super::timeline::{RunDelay, Timeline};
-use super::{Began, Ended, Placed, Turn, Wait};
+use super::{About, Began, Chosen, Ended, Interrupt, Placed, Turn, Wait};
 
 /// Up to this many turns are listed one by one; beyond, the turns of a task are joined.
 const TURNS: usize = 6;
@@ -17,26 +20,27 @@ const TURNS: usize = 6;
 /// A wait that is shorter than the longest one divided by this is short.
 const SHORT: u64 = 100;
 
-/// The longest waits of each group of the workload, the longest of all first. From the second one
-/// on they are listed only if they are long compared with the longest of all.
-pub fn longest(trace: &Trace, timeline: &Timeline, idle: &Idle, most: usize) -> Vec<Wait> {
-    let strangers = timeline.groups.len() - 1;
-    let mut chosen: Vec<&RunDelay> = Vec::new();
-    for group in 0..strangers {
-        let ours = |wait: &&RunDelay| timeline.tasks[wait.task].group == group;
-        let mut waits: Vec<&RunDelay> = timeline.waits.iter().filter(ours).collect();
-        waits.sort_by_key(|wait| rank(wait));
-        chosen.extend(waits.into_iter().take(most));
+/// The longest waits of each group of the workload, or of all, the longest of all first. From the
+/// second one of a group on they are listed only if they are long compared with the longest of all.
+pub fn longest(teller: &Teller<'_>, chosen: &Chosen) -> Vec<Wait> {
+    let timeline = teller.timeline;
+    let group = |wait: &RunDelay| timeline.tasks[wait.task].group;
+    let asked = |wait: &&RunDelay| chosen.fits(timeline, wait.task, (wait.from_ns, wait.to_ns));
+    let mut waits: Vec<&RunDelay> = timeline.waits.iter().filter(asked).collect();
+    waits.sort_by_key(|wait| rank(wait));
+    if let Some(worst) = chosen.worst {
+        waits.truncate(worst);
+    } else {
+        let longest_ns = waits.first().map_or(0, |wait| length(wait));
+        let mut told = vec![0; timeline.groups.len()];
+        waits.retain(|wait| {
+            let of_group = &mut told[group(wait)];
+            *of_group += 1;
+            let is_long = *of_group == 1 || length(wait) >= longest_ns / SHORT;
+            is_long && *of_group <= chosen.of_each
+        });
     }
-    chosen.sort_by_key(|wait| rank(wait));
-    let longest_ns = chosen.first().map_or(0, |wait| length(wait));
-    let mut told = BTreeSet::new();
-    chosen.retain(|wait| {
-        let first = told.insert(timeline.tasks[wait.task].group);
-        first || length(wait) >= longest_ns / SHORT
-    });
-    let teller = Teller { trace, timeline, idle };
-    chosen.into_iter().map(|wait| teller.tell(wait)).collect()
+    waits.into_iter().map(|wait| teller.tell(wait)).collect()
 }
 
 fn length(wait: &RunDelay) -> u64 {
@@ -47,15 +51,31 @@ fn rank(wait: &RunDelay) -> (Reverse<u64>, u64, usize) {
     (Reverse(length(wait)), wait.from_ns, wait.task)
 }
 
-struct Teller<'a> {
+/// Describes waits.
+pub struct Teller<'a> {
     trace: &'a Trace,
     timeline: &'a Timeline,
     idle: &'a Idle,
+    pub chains: Chains<'a>,
+    causes: Causes<'a>,
+    interrupts: &'a [Interrupt],
 }
 
-impl Teller<'_> {
-    fn tell(&self, wait: &RunDelay) -> Wait {
+impl<'a> Teller<'a> {
+    pub fn new(
+        trace: &'a Trace,
+        timeline: &'a Timeline,
+        idle: &'a Idle,
+        about: &'a About,
+    ) -> Teller<'a> {
+        let causes = Causes::new(timeline, &about.control_groups);
+        let interrupts = &about.interrupts;
+        Teller { trace, timeline, idle, chains: Chains::new(timeline), causes, interrupts }
+    }
+
+    pub fn tell(&self, wait: &RunDelay) -> Wait {
         let past = &self.timeline.tasks[wait.task];
+        let (chain, origin) = self.chains.of(wait);
         let (turns, cpu_idle_ns) = self.turns(wait);
         let (instead, rest) = compact(turns);
         Wait {
@@ -67,6 +87,12 @@ impl Teller<'_> {
             open: wait.open,
             cpu: wait.parts.last().map_or(0, |part| part.cpu),
             began: self.began(wait, past.pid),
+            chain,
+            control_group: self.causes.of(wait),
+            origin,
+            allowed: self.timeline.allowed[past.group].clone().unwrap_or_default(),
+            moved_from: wait.moved_from,
+            interrupts_ns: self.interrupts_ns(wait),
             placed: self.placed(wait, past.pid),
             slice_ns: self.slice_ns(wait, past.pid),
             instead,
@@ -75,6 +101,22 @@ impl Teller<'_> {
             cpu_idle_ns,
             other_idle_ns: self.idle.elsewhere_ns(self.timeline, wait, cpu_idle_ns),
         }
+    }
+
+    /// What interrupts took of the CPUs that it waited on.
+    fn interrupts_ns(&self, wait: &RunDelay) -> u64 {
+        let first = self.interrupts.partition_point(|interrupt| interrupt.to_ns <= wait.from_ns);
+        let meanwhile =
+            self.interrupts[first..].iter().take_while(|interrupt| interrupt.to_ns <= wait.to_ns);
+        let is_there = |interrupt: &&Interrupt| {
+            let here = |part: &WaitPart| {
+                part.cpu == interrupt.cpu
+                    && interrupt.from_ns >= part.from_ns
+                    && interrupt.to_ns <= part.to_ns
+            };
+            wait.parts.iter().any(here)
+        };
+        meanwhile.filter(is_there).map(|interrupt| interrupt.to_ns - interrupt.from_ns).sum()
     }
 
     fn events(&self, wait: &RunDelay) -> &[TraceEvent] {

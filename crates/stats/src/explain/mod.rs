@@ -25,13 +25,20 @@ use model::{Record, Trace};
 use serde::Serialize;
 use timeline::Timeline;
 
+mod chains;
 mod charge;
+mod control_groups;
 mod idle;
+mod interrupts;
 mod lanes;
 mod longest;
-mod timeline;
+mod spans;
+pub(crate) mod timeline;
 
+pub use chains::{Held, Link, Origin};
+pub use control_groups::{ControlGroups, GroupCause, Limit};
 pub use idle::{Episode, IdleWhileWaiting};
+pub use interrupts::{Interrupt, Interrupted, STRETCH_NS};
 pub use lanes::{Lane, TaskRow, View, group_letter};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -52,6 +59,12 @@ pub struct Explanation {
     pub tasks: Vec<Spent>,
     /// The longest waits of each group, longest first.
     pub waits: Vec<Wait>,
+    /// The sleeps that were longest because a task that had to end them waited for a CPU.
+    pub held: Vec<Held>,
+    /// What interrupts took of CPUs, where the trace has them.
+    pub interrupts: Vec<Interrupted>,
+    /// The timeline begins here, ns.
+    pub lanes_from_ns: u64,
     /// Time that CPUs idled while tasks that may use them waited.
     pub idle: IdleWhileWaiting,
     /// The user of each CPU, in columns of equal length.
@@ -84,6 +97,10 @@ pub struct Spent {
     pub blocked_ns: u64,
     pub waits: u64,
     pub longest_wait_ns: u64,
+    /// How often it lost its CPU although it could run on.
+    pub preemptions: u64,
+    /// How often it ran on another CPU than before.
+    pub moves: u64,
     /// The use of the CPU during the waits, by group; empty: tasks outside the workload.
     pub instead_ns: BTreeMap<String, u64>,
     /// Time that this CPU idled. With `instead_ns` it sums to `waiting_ns`.
@@ -107,6 +124,19 @@ pub struct Wait {
     /// The CPU that ran it, or that it waited on last.
     pub cpu: u32,
     pub began: Began,
+    /// The tasks whose wake-ups led to this one, the first one first.
+    pub chain: Vec<Link>,
+    /// What its control groups have to do with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_group: Option<GroupCause>,
+    /// What woke the first of them, or the task itself.
+    pub origin: Origin,
+    /// The CPUs that it may use; empty: all, or nobody knows.
+    pub allowed: Vec<u32>,
+    /// The CPU that it had before, if another one ran it.
+    pub moved_from: Option<u32>,
+    /// What interrupts took of the CPU meanwhile, ns.
+    pub interrupts_ns: u64,
     /// The queues that it was put into; empty for traces without decisions.
     pub placed: Vec<Placed>,
     /// The slice that it was given in the end, ns.
@@ -196,7 +226,7 @@ pub enum Ended {
 }
 
 /// Inputs besides the trace.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct About {
     /// CPUs of the machine, if that is known.
     pub cpus: u32,
@@ -204,31 +234,91 @@ pub struct About {
     pub end_ns: u64,
     /// The CPUs that a group's tasks may use, for groups with an affinity.
     pub affinity: BTreeMap<String, Vec<u32>>,
-    /// How many waits of each group to show.
-    pub waits: usize,
+    pub chosen: Chosen,
+    /// Interrupts in order of time.
+    pub interrupts: Vec<Interrupt>,
+    pub control_groups: ControlGroups,
+    /// Tasks have their own names and numbers, not those of groups.
+    pub by_comm: bool,
 }
 
-/// Explains the trace of a record; `None` if it has none. `waits`: how many of each group.
-pub fn explain(record: &Record, waits: usize) -> Option<Explanation> {
+/// Which waits are told.
+#[derive(Clone, Debug, Default)]
+pub struct Chosen {
+    /// So many of each group.
+    pub of_each: usize,
+    /// So many of all, instead.
+    pub worst: Option<usize>,
+    /// Only those of a task: its name, its number, or its group.
+    pub task: Option<String>,
+    /// Only those at about this time, ns.
+    pub at_ns: Option<u64>,
+}
+
+impl Chosen {
+    /// The longest of each group.
+    pub fn each(of_each: usize) -> Chosen {
+        Chosen { of_each, ..Chosen::default() }
+    }
+
+    /// What is around a moment.
+    const AROUND_NS: u64 = 100_000_000;
+
+    fn most(&self) -> usize {
+        self.worst.unwrap_or(self.of_each)
+    }
+
+    /// The beginning and the end of what is looked at.
+    fn window(&self, end_ns: u64) -> (u64, u64) {
+        self.at_ns.map_or((0, end_ns), |at_ns| {
+            let from_ns = at_ns.saturating_sub(Chosen::AROUND_NS).min(end_ns);
+            (from_ns, at_ns.saturating_add(Chosen::AROUND_NS).min(end_ns))
+        })
+    }
+
+    fn fits(&self, timeline: &Timeline, task: usize, (from_ns, to_ns): (u64, u64)) -> bool {
+        let task = &timeline.tasks[task];
+        let is_named = |wanted: &String| {
+            let comm = task.name.rsplit_once('[').map_or("", |(comm, _)| comm);
+            [comm, &task.name, &timeline.groups[task.group]].contains(&wanted.as_str())
+                || *wanted == task.pid.to_string()
+        };
+        let (begin_ns, end_ns) = self.window(u64::MAX);
+        // Tasks outside the workload are told only if they are named.
+        let is_asked = match &self.task {
+            Some(wanted) => is_named(wanted),
+            None => task.group + 1 < timeline.groups.len(),
+        };
+        is_asked && from_ns <= end_ns && to_ns >= begin_ns
+    }
+}
+
+/// Explains the trace of a record; `None` if it has none.
+pub fn explain(record: &Record, chosen: &Chosen) -> Option<Explanation> {
     let trace = record.trace.as_ref().filter(|trace| !trace.events.is_empty())?;
     let workload = &record.trial.workload;
     let pinned = workload.tasks.iter().filter(|group| !group.affinity.is_empty());
     let whole = if record.outcome.is_ok() { workload.duration_us } else { None };
+    let cpus = record.provenance.cpus.max(record.trial.machine.cpus);
     let about = About {
-        cpus: record.provenance.cpus.max(record.trial.machine.cpus),
+        cpus,
         end_ns: whole.unwrap_or(0).saturating_mul(1_000),
         affinity: pinned.map(|group| (group.name.clone(), group.affinity.clone())).collect(),
-        waits,
+        chosen: chosen.clone(),
+        interrupts: Vec::new(),
+        control_groups: ControlGroups::of(record, cpus),
+        by_comm: false,
     };
     Some(explain_trace(trace, &about))
 }
 
 pub fn explain_trace(trace: &Trace, about: &About) -> Explanation {
-    let timeline = Timeline::from_trace(trace, about);
-    let charges = charge::charges(&timeline);
+    let timeline = Timeline::new(&trace.tasks, &trace.events, about);
     let idle = idle::Idle::new(&timeline);
-    let tasks = charge::tasks(&timeline, &charges, &idle);
-    let waits = longest::longest(trace, &timeline, &idle, about.waits);
+    let tasks = charge::tasks(&timeline, &idle);
+    let teller = longest::Teller::new(trace, &timeline, &idle, about);
+    let waits = longest::longest(&teller, &about.chosen);
+    let window = about.chosen.window(timeline.end_ns);
     Explanation {
         cpus: timeline.stretches.len() as u32,
         end_ns: timeline.end_ns,
@@ -237,10 +327,13 @@ pub fn explain_trace(trace: &Trace, about: &About) -> Explanation {
         decisions: trace.events.iter().any(|event| event.what.is_decision()),
         groups: charge::groups(&timeline, &tasks),
         longest: waits.first().map(|wait| lanes::view(&timeline, wait)),
+        held: teller.chains.held(&about.chosen, |wait| teller.tell(wait)),
+        interrupts: interrupts::interrupted(&timeline, &about.interrupts),
         waits,
         idle: idle.while_waiting(&timeline),
-        column_ns: lanes::column_ns(&timeline),
-        lanes: lanes::lanes(&timeline),
+        lanes_from_ns: window.0,
+        column_ns: lanes::column_ns(window),
+        lanes: lanes::lanes(&timeline, window),
         tasks,
     }
 }
@@ -248,12 +341,20 @@ pub fn explain_trace(trace: &Trace, about: &About) -> Explanation {
 #[cfg(test)]
 mod tests;
 
-/// A task by its name, and how long it was in each state.
+/// A task by its name, how long it was in each state, and how often it changed it.
 #[derive(Clone, Debug, Default)]
 pub struct TaskTimes {
     pub pid: u32,
     pub name: String,
     pub group: usize,
+    /// How often it left a CPU.
+    pub switches: u64,
+    /// How often it became runnable: woken, or new.
+    pub wakeups: u64,
+    /// How often it lost a CPU although it could run on.
+    pub preemptions: u64,
+    /// How often it ran on another CPU than before.
+    pub moves: u64,
     pub running_ns: u64,
     pub waiting_ns: u64,
     pub sleeping_ns: u64,
@@ -262,7 +363,7 @@ pub struct TaskTimes {
 
 /// The tasks by group and thread number, with their names, and the groups; tasks outside the
 /// workload are last.
-pub fn named(known: &[TraceTask]) -> (Vec<TaskTimes>, Vec<String>) {
+pub fn named(known: &[TraceTask], by_comm: bool) -> (Vec<TaskTimes>, Vec<String>) {
     let mut tasks: Vec<&TraceTask> = known.iter().filter(|task| task.pid != 0).collect();
     tasks.sort_by_key(|task| (task.group.is_empty(), &task.group, task.pid));
     let mut groups: Vec<String> = Vec::new();
@@ -275,7 +376,7 @@ pub fn named(known: &[TraceTask]) -> (Vec<TaskTimes>, Vec<String>) {
         }
         let number = &mut numbers[groups.len() - 1];
         let name = match task.group.as_str() {
-            "" => format!("{}[{}]", task.comm, task.pid),
+            group if group.is_empty() || by_comm => format!("{}[{}]", task.comm, task.pid),
             group => format!("{group}/{number}"),
         };
         *number += 1;

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use model::Trace;
 use model::trace::{Preemption, Queue, TraceEvent, TraceTask, What};
+use model::{ControlGroup, Policy, Step, TaskGroup, Trace, Workload};
 use proptest::prelude::*;
 
 use super::*;
@@ -12,7 +12,8 @@ use super::*;
 const MS: u64 = 1_000_000;
 
 fn about(cpus: u32, end_ns: u64) -> About {
-    About { cpus, end_ns, affinity: BTreeMap::new(), waits: 3 }
+    let chosen = Chosen { of_each: 3, ..Chosen::default() };
+    About { cpus, end_ns, chosen, ..About::default() }
 }
 
 /// Tasks 1 … 9: the first of group `waker`, the others of group `hog`.
@@ -167,6 +168,64 @@ fn the_lanes_show_who_had_the_cpu() {
     let expected = format!("{}bbbbb.....{}", "a".repeat(35), "a".repeat(35));
     assert_eq!(explanation.groups[0].name, "hog");
     assert_eq!(letters, &expected);
+}
+
+/// A waker in a limited group beside a hog in another one, on one CPU.
+fn grouped(limits: &str, steps: Vec<Step>) -> ControlGroups {
+    let limited = serde_json::from_str(&format!(r#"{{"name": "a", {limits}}}"#)).expect("a group");
+    let free = ControlGroup { name: "b".into(), ..ControlGroup::default() };
+    let task = |name: &str, group: &str| TaskGroup {
+        group: group.into(),
+        ..TaskGroup::once(name, steps.clone())
+    };
+    let workload = Workload {
+        control_groups: vec![limited, free],
+        tasks: vec![task("waker", "a"), task("hog", "b")],
+        ..Workload::default()
+    };
+    ControlGroups::of_workload(&workload, 1, Policy::default())
+}
+
+/// Why the first of a waker's waits was long that lasts from `ran` to `back`.
+fn cause(groups: ControlGroups, [ran, back]: [u64; 2]) -> Option<GroupCause> {
+    let events = vec![
+        (0, 0, switch(0, "R", 1)),
+        (ran * MS, 0, switch(1, "R+", 2)),
+        (back * MS, 0, switch(2, "R+", 1)),
+    ];
+    let about = About { control_groups: groups, ..about(1, 300 * MS) };
+    let waits = explain_trace(&trace(events), &about).waits;
+    let waker = waits.into_iter().find(|wait| wait.task == "waker/0").expect("it waited");
+    waker.control_group
+}
+
+#[test]
+fn a_group_rests_when_it_has_used_its_quota() {
+    let limits = r#""quota_us": 20000, "weight": 10000"#;
+    let told = cause(grouped(limits, Vec::new()), [20, 100]).expect("a cause");
+    let limit = Limit::Quota { quota_ns: 20 * MS, period_ns: 100 * MS };
+    assert_eq!(told, GroupCause { group: "a".into(), ns: 80 * MS, limit });
+    // Half of it, or far more than it, or only a moment's rest: it was no quota.
+    for span in [[10, 100], [90, 100], [20, 22]] {
+        let told = cause(grouped(limits, Vec::new()), span);
+        assert!(told.is_none_or(|told| matches!(told.limit, Limit::Share { .. })), "{span:?}");
+    }
+}
+
+#[test]
+fn a_group_waits_when_it_has_had_its_share() {
+    let told = cause(grouped(r#""weight": 100"#, Vec::new()), [50, 100]).expect("a cause");
+    assert!(told.had_its_share());
+    let (used_ns, of_ns, before_ns) = (50 * MS, 100 * MS, 100 * MS);
+    let limit = Limit::Share { weight: 100, of: 200, used_ns, of_ns, before_ns };
+    assert_eq!(told, GroupCause { group: "a".into(), ns: 50 * MS, limit });
+    // A small weight counts before it is used, a large one does not.
+    let small = cause(grouped(r#""weight": 50"#, Vec::new()), [20, 100]).expect("a cause");
+    assert!(!small.had_its_share());
+    assert_eq!(cause(grouped(r#""weight": 200"#, Vec::new()), [50, 100]), None);
+    // Nobody knows which weight counted when.
+    let change = Step::SetGroup(ControlGroup { name: "a".into(), ..ControlGroup::default() });
+    assert_eq!(cause(grouped(r#""weight": 100"#, vec![change]), [50, 100]), None);
 }
 
 /// Any events in order of time, plausible or not.

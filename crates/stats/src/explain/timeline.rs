@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use model::Trace;
-use model::trace::{Preemption, TraceEvent, What};
+use model::trace::{Preemption, TraceEvent, TraceTask, What, WokenBy};
 
+use super::chains::Origin;
+use super::spans::OpenWait;
+pub use super::spans::{CpuSpan, RunDelay, Sleep};
 use super::{About, Ended, TaskTimes, named};
 
 /// Who ran, waited and slept when: all tasks and CPUs.
@@ -18,50 +20,22 @@ pub struct Timeline {
     pub stretches: Vec<Vec<CpuSpan>>,
     /// Every wait, in order of its end.
     pub waits: Vec<RunDelay>,
+    /// Every sleep that ended, in order of its end.
+    pub sleeps: Vec<Sleep>,
     /// The CPUs that each group may use; `None`: all.
     pub allowed: Vec<Option<Vec<u32>>>,
     pub end_ns: u64,
     pub switches: u64,
 }
 
-/// A span in which one task has a CPU.
-#[derive(Clone, Copy, Debug)]
-pub struct CpuSpan {
-    /// The task's place in [`Timeline::tasks`]; `None`: the idle task.
-    pub task: Option<usize>,
-    pub from_ns: u64,
-    pub to_ns: u64,
-    pub ended: Ended,
-}
-
-#[derive(Clone, Debug)]
-pub struct RunDelay {
-    pub task: usize,
-    pub from_ns: u64,
-    pub to_ns: u64,
-    /// It was still waiting at the end.
-    pub open: bool,
-    /// The events that it lies between, by number.
-    pub events: (usize, usize),
-    /// Where it waited, in order of time.
-    pub parts: Vec<WaitPart>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct WaitPart {
-    pub cpu: u32,
-    pub from_ns: u64,
-    pub to_ns: u64,
-}
-
 impl Timeline {
-    pub fn from_trace(trace: &Trace, about: &About) -> Timeline {
-        let mut reader = Reader::new(trace, about);
-        for (number, event) in trace.events.iter().enumerate() {
+    pub fn new(tasks: &[TraceTask], events: &[TraceEvent], about: &About) -> Timeline {
+        let mut reader = Reader::new(tasks, events, about);
+        for (number, event) in events.iter().enumerate() {
             reader.event(number, event);
         }
-        let last_ns = trace.events.last().map_or(0, |event| event.time_ns);
-        reader.close(last_ns.max(about.end_ns), trace.events.len())
+        let last_ns = events.last().map_or(0, |event| event.time_ns);
+        reader.close(last_ns.max(about.end_ns), events.len())
     }
 }
 
@@ -82,6 +56,8 @@ struct TaskState {
     since_ns: u64,
     /// The CPU that it is or was on, or that it will wait on.
     cpu: u32,
+    /// The CPU that it ran on last.
+    last_cpu: Option<u32>,
     /// The decision to preempt it, and where it was put then.
     sent_away: Option<(usize, Preemption)>,
     home: Option<u32>,
@@ -97,14 +73,6 @@ impl TaskState {
     }
 }
 
-#[derive(Clone, Default)]
-struct OpenWait {
-    event: usize,
-    from_ns: u64,
-    /// The CPU whose queue it is in, if it is in one CPU's queue, and since when.
-    parts: Vec<(Option<u32>, u64)>,
-}
-
 struct Reader {
     tasks: Vec<TaskTimes>,
     now: Vec<TaskState>,
@@ -115,15 +83,16 @@ struct Reader {
     /// The user of each CPU, and since when; `None` before the first event there.
     current: Vec<Option<(Option<usize>, u64)>>,
     waits: Vec<RunDelay>,
+    sleeps: Vec<Sleep>,
     switches: u64,
     decisions: bool,
 }
 
 impl Reader {
-    fn new(trace: &Trace, about: &About) -> Reader {
-        let seen = trace.events.iter().map(|event| event.cpu + 1).max();
+    fn new(known: &[TraceTask], events: &[TraceEvent], about: &About) -> Reader {
+        let seen = events.iter().map(|event| event.cpu + 1).max();
         let cpus = about.cpus.max(seen.unwrap_or(0)) as usize;
-        let (tasks, groups) = named(&trace.tasks);
+        let (tasks, groups) = named(known, about.by_comm);
         let allowed = groups.iter().map(|group| about.affinity.get(group).cloned()).collect();
         let place = tasks.iter().enumerate().map(|(place, task)| (task.pid, place)).collect();
         let mut reader = Reader {
@@ -135,8 +104,9 @@ impl Reader {
             stretches: vec![Vec::new(); cpus],
             current: vec![None; cpus],
             waits: Vec::new(),
+            sleeps: Vec::new(),
             switches: 0,
-            decisions: trace.events.iter().any(|event| event.what.is_decision()),
+            decisions: events.iter().any(|event| event.what.is_decision()),
         };
         tasks.into_iter().for_each(|task| reader.add(task));
         reader
@@ -148,6 +118,7 @@ impl Reader {
             state: State::Absent,
             since_ns: 0,
             cpu: 0,
+            last_cpu: None,
             sent_away: None,
             home: None,
             woken_early: false,
@@ -176,14 +147,17 @@ impl Reader {
                 self.leave(number, at, cpu, prev, prev_state);
                 self.enter(number, at, cpu, next);
             }
-            What::Waking { pid, target, .. } => {
+            What::Waking { pid, target, interrupt, by, .. } => {
                 let task = self.place(*pid);
-                self.wake(number, at, task, *target);
+                let by = self.waker(cpu, *interrupt, *by);
+                self.wake(number, at, task, (*target, by));
             }
-            What::Fork { child, .. } => {
-                let child = self.place(*child);
+            What::Fork { child, parent } => {
+                let (child, parent) = (self.place(*child), self.place(*parent));
                 if self.now[child].state == State::Absent {
+                    self.tasks[child].wakeups += 1;
                     self.wait(number, at, child, cpu);
+                    self.now[child].wait.by = Some(parent);
                 }
             }
             What::Enqueue { pid, queue, .. } => {
@@ -202,11 +176,37 @@ impl Reader {
         }
     }
 
-    fn wake(&mut self, number: usize, at: u64, task: usize, target: u32) {
+    /// The task that wakes another one on that CPU, or what else does.
+    fn waker(&mut self, cpu: u32, interrupt: bool, by: Option<WokenBy>) -> (Option<usize>, Origin) {
+        match by {
+            Some(WokenBy::Task(pid)) => (Some(self.place(pid)), Origin::Unknown),
+            Some(WokenBy::Timer) => (None, Origin::Timer),
+            Some(WokenBy::Device) => (None, Origin::Interrupt),
+            None if interrupt => (None, Origin::Interrupt),
+            None => match self.current[cpu as usize] {
+                Some((task, _)) => (task, Origin::Unknown),
+                None => (None, Origin::Unknown),
+            },
+        }
+    }
+
+    fn wake(
+        &mut self,
+        number: usize,
+        at: u64,
+        task: usize,
+        (target, waker): (u32, (Option<usize>, Origin)),
+    ) {
         match self.now[task].state {
             State::Sleeping | State::Blocked | State::Absent => {
+                if self.now[task].state != State::Absent {
+                    let (from_ns, (by, origin)) = (self.now[task].since_ns, waker);
+                    self.sleeps.push(Sleep { task, from_ns, to_ns: at, by, origin });
+                }
                 self.count(task, at);
+                self.tasks[task].wakeups += 1;
                 self.wait(number, at, task, target);
+                (self.now[task].wait.by, self.now[task].wait.origin) = (waker.0, Some(waker.1));
                 self.now[task].woken_early = false;
             }
             // The simulator's events of different CPUs can be out of order by a few microseconds,
@@ -230,7 +230,7 @@ impl Reader {
         let now = &mut self.now[task];
         now.begin(State::Waiting, at);
         now.cpu = cpu;
-        now.wait = OpenWait { event: number, from_ns: at, parts: Vec::new() };
+        now.wait = OpenWait { event: number, from_ns: at, ..OpenWait::default() };
     }
 
     /// Adds up the state that ends now.
@@ -258,11 +258,13 @@ impl Reader {
         let (known, since_ns) = self.current[cpu as usize].unwrap_or((prev, 0));
         self.push_stretch(cpu, CpuSpan { task: known, from_ns: since_ns, to_ns: at, ended });
         let Some(task) = prev else { return };
+        self.tasks[task].switches += 1;
         if self.now[task].state != State::Running {
             self.ran_unseen(task, number, since_ns);
         }
         self.count(task, at);
-        self.now[task].cpu = cpu;
+        self.tasks[task].preemptions += u64::from(matches!(ended, Ended::Left(_)));
+        (self.now[task].cpu, self.now[task].last_cpu) = (cpu, Some(cpu));
         match ended {
             Ended::Left(_) | Ended::Open => self.sent_to_wait(number, at, task),
             Ended::Slept => self.now[task].state = State::Sleeping,
@@ -297,10 +299,11 @@ impl Reader {
         self.current[cpu as usize] = Some((next, at));
         let Some(task) = next else { return };
         let now = &mut self.now[task];
-        if now.state == State::Sleeping && now.woken_early {
+        if matches!(now.state, State::Sleeping | State::Blocked) && now.woken_early {
             // It never really slept.
+            self.tasks[task].wakeups += 1;
             now.state = State::Waiting;
-            now.wait = OpenWait { event: number, from_ns: now.since_ns, parts: Vec::new() };
+            now.wait = OpenWait { event: number, from_ns: now.since_ns, ..OpenWait::default() };
         }
         if now.state == State::Waiting {
             self.end_wait(task, number, at, cpu, false);
@@ -309,6 +312,8 @@ impl Reader {
         let now = &mut self.now[task];
         now.begin(State::Running, at);
         now.cpu = cpu;
+        self.tasks[task].moves += u64::from(now.last_cpu.is_some_and(|last| last != cpu));
+        now.last_cpu = Some(cpu);
         now.sent_away = None;
         now.home = None;
         now.woken_early = false;
@@ -319,9 +324,14 @@ impl Reader {
         if at <= wait.from_ns {
             return;
         }
-        let parts = parts(&wait, at, cpu);
-        let events = (wait.event, number);
-        self.waits.push(RunDelay { task, from_ns: wait.from_ns, to_ns: at, open, events, parts });
+        let parts = wait.parts(at, cpu);
+        let (events, by) = ((wait.event, number), wait.by);
+        let origin = wait.origin.unwrap_or(Origin::Unknown);
+        let moved_from = self.now[task].last_cpu.filter(|last| *last != cpu && !open);
+        let from_ns = wait.from_ns;
+        let wait =
+            RunDelay { task, from_ns, to_ns: at, open, events, parts, by, origin, moved_from };
+        self.waits.push(wait);
     }
 
     /// Stretches of one CPU follow each other without a gap.
@@ -344,28 +354,7 @@ impl Reader {
             }
             self.count(task, end_ns);
         }
-        let Reader { tasks, groups, stretches, waits, allowed, switches, .. } = self;
-        Timeline { tasks, groups, stretches, waits, allowed, end_ns, switches }
+        let Reader { tasks, groups, stretches, waits, sleeps, allowed, switches, .. } = self;
+        Timeline { tasks, groups, stretches, waits, sleeps, allowed, end_ns, switches }
     }
-}
-
-/// Where the task waited: time outside of CPUs' own queues belongs to the next CPU that had it.
-fn parts(wait: &OpenWait, to_ns: u64, cpu: u32) -> Vec<WaitPart> {
-    let mut parts: Vec<WaitPart> = Vec::new();
-    let (mut until_ns, mut home) = (to_ns, cpu);
-    for &(queue, since_ns) in wait.parts.iter().rev() {
-        home = queue.unwrap_or(home);
-        let since_ns = since_ns.clamp(wait.from_ns, until_ns);
-        parts.push(WaitPart { cpu: home, from_ns: since_ns, to_ns: until_ns });
-        until_ns = since_ns;
-    }
-    parts.push(WaitPart { cpu: home, from_ns: wait.from_ns, to_ns: until_ns });
-    parts.retain(|part| part.to_ns > part.from_ns);
-    parts.reverse();
-    parts.dedup_by(|later, earlier| {
-        let same = later.cpu == earlier.cpu;
-        earlier.to_ns = if same { later.to_ns } else { earlier.to_ns };
-        same
-    });
-    parts
 }

@@ -32,10 +32,62 @@ pub struct Pair {
     pub values: [f64; 2],
     /// What the program claims; `None`: nothing.
     pub program: Option<Way>,
-    /// What its replay on the same kernel claims.
-    pub replay: Option<Way>,
-    /// What its replay in the simulator claims.
-    pub model: Option<Way>,
+    /// Its replay on the same kernel.
+    pub replay: Side,
+    /// Its replay in the simulator.
+    pub model: Side,
+}
+
+/// What a replay has of a pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Side {
+    /// The medians; `None`: it did not run under both schedulers.
+    pub values: Option<[f64; 2]>,
+    /// What it claims; `None`: nothing.
+    pub way: Option<Way>,
+}
+
+/// How replays answer the differences that programs claim.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answers {
+    pub same: usize,
+    pub opposite: usize,
+    /// The replay claims nothing.
+    pub silent: usize,
+}
+
+impl Answers {
+    /// Of a side; pairs that it has no trials of do not count.
+    pub fn of<'a>(
+        pairs: impl IntoIterator<Item = &'a Pair>,
+        side: impl Fn(&Pair) -> Side,
+    ) -> Answers {
+        let mut answers = Answers::default();
+        for pair in pairs {
+            let side = side(pair);
+            let count = match (pair.program, side.way) {
+                (None, _) => continue,
+                (_, None) if side.values.is_none() => continue,
+                (_, None) => &mut answers.silent,
+                (program, way) if program == way => &mut answers.same,
+                _ => &mut answers.opposite,
+            };
+            *count += 1;
+        }
+        answers
+    }
+
+    pub fn all(&self) -> usize {
+        self.same + self.opposite + self.silent
+    }
+}
+
+impl Pair {
+    /// How many times the smaller value of the program is in the larger one.
+    pub fn times(&self) -> f64 {
+        let [a, b] = self.values;
+        a.max(b) / a.min(b)
+    }
 }
 
 /// Every pair of schedulers that the program ran under, in every headline figure: the wall time,
@@ -56,17 +108,21 @@ pub fn pairs(
     for (place, one) in names.iter().enumerate() {
         for other in &names[place + 1..] {
             for (kind, group) in &headlines {
+                let medians = |side: &FiguresByScheduler| {
+                    let value = |name| median(&values(side, name, *kind, group));
+                    Some([value(one)?, value(other)?])
+                };
                 let way = |side: &FiguresByScheduler| way(side, [one, other], *kind, group);
-                let value = |name| median(&values(program, name, *kind, group));
-                let (Some(a), Some(b)) = (value(one), value(other)) else { continue };
+                let side = |of| Side { values: medians(of), way: way(of) };
+                let Some(values) = medians(program) else { continue };
                 pairs.push(Pair {
                     schedulers: [(*one).clone(), (*other).clone()],
                     kind: *kind,
                     group: group.clone(),
-                    values: [a, b],
+                    values,
                     program: way(program),
-                    replay: way(replay),
-                    model: way(model),
+                    replay: side(replay),
+                    model: side(model),
                 });
             }
         }
@@ -122,8 +178,28 @@ mod tests {
         let seen = pairs(&side(10, 20, 30), &side(10, 20, 5), &FiguresByScheduler::new(), "a");
         let wall: Vec<&Pair> = seen.iter().filter(|pair| pair.kind == Kind::Wall).collect();
         assert_eq!(wall.len(), 3);
-        let both: Vec<bool> = wall.iter().map(|pair| pair.program == pair.replay).collect();
-        assert_eq!(both, [true, false, false]);
-        assert!(wall.iter().all(|pair| pair.model.is_none()));
+        let replay = Answers::of(wall.clone(), |pair| pair.replay);
+        assert_eq!(replay, Answers { same: 1, opposite: 2, silent: 0 });
+        assert_eq!(wall[0].replay.values, Some([10.0, 20.0]));
+        assert_eq!(wall[1].times(), 3.0);
+        // The simulator has no trials: it is not silent.
+        assert_eq!(Answers::of(wall, |pair| pair.model).all(), 0);
+    }
+
+    #[test]
+    fn silence_is_counted() {
+        let pair = |program, way| Pair {
+            schedulers: Default::default(),
+            kind: Kind::Wall,
+            group: String::new(),
+            values: [1.0, 2.0],
+            program,
+            replay: Side { values: Some([1.0, 1.0]), way },
+            model: Side::default(),
+        };
+        let (larger, smaller) = (Some(Way::Larger), Some(Way::Smaller));
+        let pairs = [pair(larger, None), pair(larger, smaller), pair(None, larger)];
+        let answers = Answers::of(&pairs, |pair| pair.replay);
+        assert_eq!(answers, Answers { same: 0, opposite: 1, silent: 1 });
     }
 }

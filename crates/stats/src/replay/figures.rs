@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use model::Trace;
-use model::trace::What;
 
+use crate::explain::About;
+use crate::explain::timeline::Timeline;
 use crate::number::quantile::samples_needed;
 
 /// What a trace says of a workload.
@@ -94,114 +95,37 @@ impl GroupFigures {
     }
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum TaskState {
-    Asleep,
-    /// Runnable since then. `presumed`: no wake-up was seen after the switch that implies one.
-    Waiting {
-        since_ns: u64,
-        presumed: bool,
-    },
-    Running {
-        since_ns: u64,
-        woken: bool,
-    },
-}
-
-struct FiguresReader<'a> {
-    members: &'a BTreeMap<u32, String>,
-    states: BTreeMap<u32, TaskState>,
-    figures: Figures,
-}
-
 /// The figures of the tasks in `members` (their numbers, with their groups' names) from the common
 /// start until `wall_ns`.
 pub fn figures(trace: &Trace, members: &BTreeMap<u32, String>, wall_ns: u64) -> Figures {
-    let figures = Figures { wall_ns, ..Figures::default() };
-    let mut reader = FiguresReader { members, states: BTreeMap::new(), figures };
-    for event in trace.events.iter().take_while(|event| event.time_ns <= wall_ns) {
-        let at_ns = event.time_ns;
-        match &event.what {
-            What::Switch { prev, prev_state, next, .. } => {
-                reader.leaves(*prev, prev_state, at_ns);
-                reader.begins(*next, at_ns);
-            }
-            What::Waking { pid, .. } => reader.wakes(*pid, at_ns),
-            What::Fork { child, .. } => reader.wakes(*child, at_ns),
-            _ => {}
+    let end = trace.events.partition_point(|event| event.time_ns <= wall_ns);
+    let about = About { end_ns: wall_ns, ..About::default() };
+    let timeline = Timeline::new(&trace.tasks, &trace.events[..end], &about);
+    let mut figures = Figures { wall_ns, ..Figures::default() };
+    for task in &timeline.tasks {
+        let Some(name) = members.get(&task.pid) else { continue };
+        if task.switches + task.wakeups + task.running_ns > 0 {
+            let group = figures.groups.entry(name.clone()).or_default();
+            group.cpu_ns += task.running_ns;
+            group.switches += task.switches;
+            group.wakeups += task.wakeups;
         }
     }
-    reader.finish(wall_ns)
-}
-
-impl FiguresReader<'_> {
-    fn group(&mut self, task: u32) -> Option<&mut GroupFigures> {
-        let name = self.members.get(&task)?;
-        Some(self.figures.groups.entry(name.clone()).or_default())
-    }
-
-    fn leaves(&mut self, task: u32, state: &str, at_ns: u64) {
-        let before = self.states.get(&task).copied();
-        let Some(group) = self.group(task) else { return };
-        group.switches += 1;
-        let (since_ns, woken) = match before {
-            Some(TaskState::Running { since_ns, woken }) => (since_ns, woken),
-            // It ran from the beginning.
-            None => (0, false),
-            Some(_) => (at_ns, false),
-        };
-        group.cpu_ns += at_ns - since_ns;
-        let runnable = state.starts_with('R');
-        let after = if runnable || woken {
-            TaskState::Waiting { since_ns: at_ns, presumed: !runnable }
-        } else {
-            TaskState::Asleep
-        };
-        self.states.insert(task, after);
-    }
-
-    fn begins(&mut self, task: u32, at_ns: u64) {
-        let before = self.states.get(&task).copied();
-        let Some(group) = self.group(task) else { return };
-        if let Some(TaskState::Waiting { since_ns, presumed }) = before {
-            group.wakeups += u64::from(presumed);
-            group.waits_ns.push(at_ns - since_ns);
+    for wait in timeline.waits.iter().filter(|wait| !wait.open) {
+        let name = members.get(&timeline.tasks[wait.task].pid);
+        if let Some(group) = name.and_then(|name| figures.groups.get_mut(name)) {
+            group.waits_ns.push(wait.to_ns - wait.from_ns);
         }
-        self.states.insert(task, TaskState::Running { since_ns: at_ns, woken: false });
     }
-
-    fn wakes(&mut self, task: u32, at_ns: u64) {
-        let before = self.states.get(&task).copied();
-        let Some(group) = self.group(task) else { return };
-        let after = match before {
-            // Either it was not asleep, or the waker was faster than its switch.
-            Some(TaskState::Running { since_ns, .. }) => {
-                TaskState::Running { since_ns, woken: true }
-            }
-            Some(TaskState::Waiting { presumed: false, .. }) => return,
-            _ => {
-                group.wakeups += 1;
-                TaskState::Waiting { since_ns: at_ns, presumed: false }
-            }
-        };
-        self.states.insert(task, after);
-    }
-
-    fn finish(mut self, end_ns: u64) -> Figures {
-        for (task, state) in std::mem::take(&mut self.states) {
-            if let (TaskState::Running { since_ns, .. }, Some(group)) = (state, self.group(task)) {
-                group.cpu_ns += end_ns - since_ns;
-            }
-        }
-        self.figures.groups.values_mut().for_each(|group| group.waits_ns.sort_unstable());
-        self.figures
-    }
+    figures.groups.values_mut().for_each(|group| group.waits_ns.sort_unstable());
+    figures
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::TraceEvent;
+    use model::trace::What;
 
     fn switch(prev: u32, state: &str, next: u32) -> What {
         let prev_state = state.to_owned();

@@ -15,7 +15,7 @@ pub mod same;
 
 use model::Backend;
 
-pub use direction::{FiguresByScheduler, Pair, Way, pairs};
+pub use direction::{Answers, FiguresByScheduler, Pair, Side, Way, pairs};
 pub use figures::{Figures, Kind, figures};
 pub use same::{Check, checks};
 

@@ -11,12 +11,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::metric::Unit;
 use model::trial::hex16;
 use model::{Backend, Clock, Machine, MeasureKey, Record, Workload};
 
-use crate::compare::comparison::{Cell, Comparison};
-use crate::compare::shift::Shift;
+use crate::compare::comparison::{Cell, Comparison, Entry};
 use crate::compare::verdict::Verdict;
 use crate::records::columns::cells;
 
@@ -50,16 +48,13 @@ fn definition(record: &Record) -> String {
     hex16(&(workload, (record.trial.clock() == Clock::Virtual).then_some(machine)))
 }
 
+#[derive(Clone)]
 pub struct Answer {
     pub contributor: String,
     pub machine: String,
     pub backend: Backend,
-    pub trials: usize,
-    /// The contestant's median, in the question's unit.
-    pub median: Option<f64>,
-    /// The difference from the baseline, with its interval.
-    pub shift: Option<Shift>,
-    pub verdict: Verdict,
+    /// The contestant's median, its difference from the baseline, and the verdict.
+    pub entry: Entry,
 }
 
 /// Whether the answers agree.
@@ -97,14 +92,13 @@ pub struct Question {
     /// The contestant that it is compared with.
     pub baseline: String,
     pub measure: MeasureKey,
-    pub unit: Unit,
     /// In the order of the contributions.
     pub answers: Vec<Answer>,
 }
 
 /// What an answer says about the sign: 1 better, −1 worse, 0 no difference that matters.
 fn sign(answer: &Answer) -> Option<i8> {
-    match answer.verdict {
+    match answer.entry.verdict {
         Verdict::Better => Some(1),
         Verdict::Worse => Some(-1),
         Verdict::Equivalent | Verdict::Equal => Some(0),
@@ -113,6 +107,12 @@ fn sign(answer: &Answer) -> Option<i8> {
 }
 
 impl Question {
+    fn key(&self, definition: &str) -> [String; 6] {
+        let measure = self.measure.to_string();
+        [&self.cell, &self.setting, &self.contestant, &self.baseline, &measure, definition]
+            .map(str::to_owned)
+    }
+
     /// The contributors that have answered, each once.
     pub fn contributors(&self) -> BTreeSet<&str> {
         self.answers.iter().map(|answer| answer.contributor.as_str()).collect()
@@ -147,55 +147,42 @@ impl Question {
 /// The shown digits of a definition's hash.
 const SHOWN: usize = 6;
 
-/// Cell, setting, contestant, baseline, measure; definition.
-type QuestionKey = ([String; 5], String);
-
 /// All questions that any contributor answers, sorted by cell, setting and contestant.
 pub fn questions(contributions: &[Contribution]) -> Vec<Question> {
-    let mut questions: BTreeMap<QuestionKey, Question> = BTreeMap::new();
-    for contribution in contributions {
-        let cells = contribution.comparison.cells.iter().zip(&contribution.definitions);
-        cells.for_each(|(cell, definition)| {
-            add_answers(&mut questions, contribution, cell, definition);
-        });
+    let mut questions: BTreeMap<[String; 6], Question> = BTreeMap::new();
+    for Contribution { name, comparison, definitions } in contributions {
+        let answered = comparison.cells.iter().zip(definitions);
+        for (cell, definition) in answered {
+            let Some(row) = cell.primary() else { continue };
+            let is_answer =
+                |entry: &&Entry| !matches!(entry.verdict, Verdict::Baseline | Verdict::NotMeasured);
+            for entry in row.entries.iter().filter(is_answer) {
+                let question = Question {
+                    cell: cell.name.clone(),
+                    setting: setting(cell),
+                    definition: definition.chars().take(SHOWN).collect(),
+                    contestant: entry.contestant.clone(),
+                    baseline: comparison.baseline.clone(),
+                    measure: row.measure.clone(),
+                    answers: Vec::new(),
+                };
+                let answer = Answer {
+                    contributor: name.clone(),
+                    machine: cell.machine.clone(),
+                    backend: cell.backend,
+                    entry: entry.clone(),
+                };
+                let key = question.key(definition);
+                questions.entry(key).or_insert(question).answers.push(answer);
+            }
+        }
     }
     questions.into_values().collect()
 }
 
-fn add_answers(
-    questions: &mut BTreeMap<QuestionKey, Question>,
-    contribution: &Contribution,
-    cell: &Cell,
-    definition: &str,
-) {
-    let Some(row) = cell.primary() else { return };
-    let baseline = &contribution.comparison.baseline;
-    let setting = match cell.clock {
+fn setting(cell: &Cell) -> String {
+    match cell.clock {
         Clock::Virtual => format!("{} ({})", cell.machine, cell.backend.word()),
         Clock::Real => String::new(),
-    };
-    let is_answer = |verdict| !matches!(verdict, Verdict::Baseline | Verdict::NotMeasured);
-    for entry in row.entries.iter().filter(|entry| is_answer(entry.verdict)) {
-        let words = [&cell.name, &setting, &entry.contestant, baseline, &row.measure.to_string()];
-        let key = (words.map(String::clone), definition.to_owned());
-        let question = questions.entry(key).or_insert_with(|| Question {
-            cell: cell.name.clone(),
-            setting: setting.clone(),
-            definition: definition.chars().take(SHOWN).collect(),
-            contestant: entry.contestant.clone(),
-            baseline: baseline.clone(),
-            measure: row.measure.clone(),
-            unit: row.unit,
-            answers: Vec::new(),
-        });
-        question.answers.push(Answer {
-            contributor: contribution.name.clone(),
-            machine: cell.machine.clone(),
-            backend: cell.backend,
-            trials: entry.trials,
-            median: entry.median,
-            shift: entry.shift,
-            verdict: entry.verdict,
-        });
     }
 }

@@ -5,9 +5,9 @@
 //! ejected or the trial never ended, if a task was lost, if it did not come back after a reload, or
 //! if a CPU idled for long while a task that may use it waited.
 
-use model::{PolicyClass, Record, Step, TaskGroup, Workload};
+use model::{Record, Step, TaskGroup, Workload};
 
-use crate::explain::explain;
+use crate::explain::{Chosen, explain};
 
 /// The longest time for which a CPU may idle while a task waits in the simulator, ns. A correct
 /// scheduler needs at most about 0.6 ms, for the wake-ups at a common start on 16 CPUs; one that
@@ -44,14 +44,13 @@ pub fn idle_ns(record: &Record) -> Option<u64> {
     if !is_free(&record.trial.workload) || trace.events.is_empty() {
         return None;
     }
-    let worst = explain(record, 0)?.idle.worst;
+    let worst = explain(record, &Chosen::each(0))?.idle.worst;
     Some(worst.iter().map(|episode| episode.to_ns - episode.from_ns).max().unwrap_or(0))
 }
 
 /// Whether every task may use every CPU at all times.
 fn is_free(workload: &Workload) -> bool {
-    let fair = |class| matches!(class, PolicyClass::Other | PolicyClass::Batch | PolicyClass::Idle);
-    let is_fair = |group: &TaskGroup| group.policy.is_none_or(|policy| fair(policy.class));
+    let is_fair = |group: &TaskGroup| group.policy.is_none_or(|policy| policy.class.is_fair());
     let groups = &workload.tasks;
     groups.iter().all(|group| is_fair(group) && !restricts(&group.steps))
 }

@@ -2,35 +2,10 @@
 //! Many people's answers side by side: what is agreement, and who dissents.
 
 use crate::common::trials;
-use model::metric::Unit;
-use model::{Backend, Clock, Record};
+use model::{Clock, Record};
+use stats::compare::comparison::Entry;
 use stats::view::consensus::{Answer, Consent, Contribution, Question, definitions, questions};
 use stats::{Options, Verdict, compare};
-
-fn answer(&(contributor, verdict): &(&str, Verdict)) -> Answer {
-    Answer {
-        contributor: contributor.into(),
-        machine: "laptop".into(),
-        backend: Backend::Live,
-        trials: 8,
-        median: Some(1.0),
-        shift: None,
-        verdict,
-    }
-}
-
-fn question(answers: &[(&str, Verdict)]) -> Question {
-    Question {
-        cell: "hogs".into(),
-        setting: String::new(),
-        definition: String::new(),
-        contestant: "rr".into(),
-        baseline: "fifo".into(),
-        measure: "completion_ns all".parse().expect("a measure"),
-        unit: Unit::Nanoseconds,
-        answers: answers.iter().map(answer).collect(),
-    }
-}
 
 type Verdicts<'a> = &'a [(&'a str, Verdict)];
 
@@ -52,7 +27,14 @@ fn contributors_agree_or_the_smaller_camp_dissents() {
         (&[], Open, ""),
     ];
     for (answers, consent, dissenters) in cases {
-        let question = question(answers);
+        let mut question = asked(|_| ()).remove(0);
+        let known = question.answers[0].clone();
+        let answer = |(name, verdict): &(&str, Verdict)| Answer {
+            contributor: (*name).into(),
+            entry: Entry { verdict: *verdict, ..known.entry.clone() },
+            ..known.clone()
+        };
+        question.answers = answers.iter().map(answer).collect();
         let dissent = question.dissent().into_iter().map(|answer| answer.contributor.clone());
         let found = (question.consent(), dissent.collect::<Vec<_>>().concat());
         assert_eq!(found, (consent, dissenters.to_owned()), "{answers:?}");
@@ -90,18 +72,13 @@ fn questions_are_told_apart_by_what_is_defined() {
     assert_eq!(twins.len(), 2, "the same name, and another workload");
     assert!(twins.iter().all(|twin| twin.consent() == Consent::Open && twin.answers.len() == 1));
     assert_ne!(twins[0].definition, twins[1].definition);
-}
-
-#[test]
-fn a_machine_belongs_to_the_question_where_time_is_virtual() {
-    let records = |memory_mib| {
+    let virtual_time = |memory_mib| {
         let mut records = halved();
-        for record in &mut records {
-            record.trial.machine.clock = Clock::Virtual;
-            record.trial.machine.memory_mib = memory_mib;
+        for Record { trial, .. } in &mut records {
+            trial.machine.clock = Clock::Virtual;
+            trial.machine.memory_mib = memory_mib;
         }
         definitions(&records)
     };
-    assert_eq!(records(256), records(256));
-    assert_ne!(records(256), records(999));
+    assert_ne!(virtual_time(256), virtual_time(999), "a virtual machine is part of the question");
 }

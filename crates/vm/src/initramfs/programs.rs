@@ -34,13 +34,11 @@ pub fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
     let Some(loader) = interpreter(&bytes).with_context(|| refusal(program, &bytes))? else {
         return Ok(Vec::new());
     };
-    let output = Command::new(&loader)
-        .arg(program)
-        .env("LD_TRACE_LOADED_OBJECTS", "1")
-        // In the guest neither variable is set.
-        .env_remove("LD_PRELOAD")
-        .env_remove("LD_LIBRARY_PATH")
-        .output()
+    let mut asking = Command::new(&loader);
+    asking.arg(program).env("LD_TRACE_LOADED_OBJECTS", "1");
+    // In the guest neither variable is set.
+    asking.env_remove("LD_PRELOAD").env_remove("LD_LIBRARY_PATH");
+    let output = process::stop::output(&mut asking)
         .with_context(|| format!("asking {loader} for the libraries of {}", program.display()))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let mut found =

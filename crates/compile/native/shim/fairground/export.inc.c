@@ -120,12 +120,14 @@ static const struct fairground_named ops_fields[] = {
 static const struct fairground_named ops_cid_fields[] = {
 	OPS_CID_FIELDS(OPS_CID_FIELD) { "size", sizeof(struct sched_ext_ops_cid) }, {}
 };
-static const struct fairground_named calls[] = { FAIRGROUND_CALLS(CALL) {} };
+static const struct fairground_named calls[] = {
+	FAIRGROUND_CALLS(CALL) FAIRGROUND_WATCHES(CALL) {}
+};
 
 /* What tasks point to. */
 static const struct fairground_named objects[] = {
-	{ "cgroup", (u64)&fairground_root }, { "css_set", (u64)&fairground_css_set },
-	{ "task_group", (u64)&fairground_task_group }, { "cred", (u64)&fairground_cred },
+	{ "make_group", (u64)&fairground_make_group },
+	{ "remove_group", (u64)&fairground_remove_group }, { "cred", (u64)&fairground_cred },
 	{ "pid_namespace", (u64)&init_pid_ns }, { "dl", (u64)&dl_sched_class },
 	{ "rt", (u64)&rt_sched_class }, { "ext", (u64)&ext_sched_class },
 	{ "idle", (u64)&idle_sched_class }, {}

@@ -58,6 +58,12 @@ long bpf_perf_event_read_value(void *map, u64 flags, struct bpf_perf_event_value
 	return -ENOENT;
 }
 
+/* Nobody has opened an event to write to. */
+long bpf_perf_event_output(void *ctx, void *map, u64 flags, void *data, u64 size)
+{
+	return -ENOENT;
+}
+
 long bpf_probe_read_str(void *to, u32 size, const void *from)
 {
 	return bpf_probe_read_kernel_str(to, size, from);

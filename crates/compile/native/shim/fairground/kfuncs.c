@@ -12,6 +12,7 @@ struct fairground_state fairground;
  * is being defined, whose declaration the ecosystem's headers check.
  */
 #undef bpf_get_smp_processor_id
+#include "interleaved.inc.c"
 #define LIST(args...) args
 #define TRAMPOLINE(result, function, parameters, arguments)				\
 	result(function) parameters							\
@@ -21,6 +22,7 @@ struct fairground_state fairground;
 #define FORWARD(result, function, arguments...) FORWARD_(result, function, arguments)
 /* The simulator comes last, so that the arguments stay in their registers. */
 #define FORWARD_(result, function, ...)							\
+	POINT(function);								\
 	return ((result(*)())fairground.calls.function)(__VA_ARGS__ __VA_OPT__(, )	\
 							fairground.simulator)
 
@@ -79,6 +81,12 @@ void scx_bpf_put_idle_cpumask(const struct cpumask *cpumask)
 {
 }
 
+/* Compilers call this instead of memcmp() where only equality matters. */
+int bcmp(const void *a, const void *b, size_t size)
+{
+	return memcmp(a, b, size);
+}
+
 struct task_struct *bpf_task_acquire(struct task_struct *p)
 {
 	return p;
@@ -116,11 +124,12 @@ void bpf_local_irq_restore(unsigned long *flags)
 
 int bpf_res_spin_lock(struct bpf_res_spin_lock *lock)
 {
-	return 0;
+	return LOCK(lock);
 }
 
 void bpf_res_spin_unlock(struct bpf_res_spin_lock *lock)
 {
+	UNLOCK(lock);
 }
 
 u64 bpf_get_current_task(void)
@@ -151,6 +160,11 @@ u64 bpf_ktime_get_boot_ns(void)
 }
 
 u64 bpf_ktime_get_coarse_ns(void)
+{
+	return bpf_ktime_get_ns();
+}
+
+u64 bpf_ktime_get_tai_ns(void)
 {
 	return bpf_ktime_get_ns();
 }
@@ -315,6 +329,7 @@ void bpf_iter_bits_destroy(struct bpf_iter_bits *it)
 #include "cgroup.inc.c"
 #include "cids.inc.c"
 #include "cpumask.inc.c"
+#include "dynptr.inc.c"
 #include "kernel_variables.inc.c"
 #include "objects.inc.c"
 #include "export.inc.c"

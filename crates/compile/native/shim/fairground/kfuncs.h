@@ -154,7 +154,24 @@ struct fairground_map;
 	K(void *, memcpy, (void *to, const void *from, size_t size), (to, from, size))	\
 	K(void *, memmove, (void *to, const void *from, size_t size), (to, from, size))	\
 	K(void *, memset, (void *to, int byte, size_t size), (to, byte, size))		\
-	K(int, memcmp, (const void *a, const void *b, size_t size), (a, b, size))
+	K(int, memcmp, (const void *a, const void *b, size_t size), (a, b, size))	\
+	FAIRGROUND_PAUSES(K)
+
+/* What a scheduler is compiled with whose callbacks interleave, see `interleaved.inc.c`. */
+#ifdef FAIRGROUND_RACES
+#define FAIRGROUND_PAUSES(K)								\
+	K(void, fairground_pause, (void), ())						\
+	K(bool, fairground_may_loop, (void), ())					\
+	K(int, fairground_lock, (void *lock), (lock))					\
+	K(void, fairground_unlock, (void *lock), (lock))
+#define FAIRGROUND_WATCHES(K)								\
+	K(void, fairground_point, (u64 line), (line))					\
+	K(void, fairground_read, (u64 at, u64 line), (at, line))			\
+	K(void, fairground_write, (u64 at, u64 line), (at, line))
+#else
+#define FAIRGROUND_PAUSES(K)
+#define FAIRGROUND_WATCHES(K)
+#endif
 
 /*
  * Answered inside the object, see `kfuncs.c`. Only names that a scheduler may ask for are needed
@@ -174,6 +191,8 @@ struct fairground_map;
 	N(bpf_cgroup_release) N(bpf_cgroup_ancestor) N(bpf_cgroup_from_id)		\
 	N(bpf_task_under_cgroup) N(scx_bpf_cid_to_cpu) N(scx_bpf_cpu_to_cid)		\
 	N(scx_bpf_cid_node) N(scx_bpf_task_cid) N(scx_bpf_this_cid) N(scx_bpf_cid_curr)	\
+	N(bpf_dynptr_slice) N(bpf_dynptr_slice_rdwr) N(bpf_dynptr_adjust) N(bpf_dynptr_is_null)	\
+	N(bpf_dynptr_is_rdonly) N(bpf_dynptr_size) N(bpf_dynptr_clone)			\
 	N(scx_bpf_nr_cids) N(scx_bpf_nr_online_cids) N(scx_bpf_cidperf_cap)		\
 	N(scx_bpf_cidperf_cur) N(scx_bpf_cidperf_set___v2) N(scx_bpf_kick_cid___v2)
 
@@ -243,6 +262,7 @@ static __always_inline bool fairground_exists(const char *name)
 struct fairground_calls {
 #define FAIRGROUND_MEMBER(result, function, parameters, arguments) void *function;
 	FAIRGROUND_CALLS(FAIRGROUND_MEMBER)
+	FAIRGROUND_WATCHES(FAIRGROUND_MEMBER)
 };
 
 void *fairground_map_lookup(struct fairground_map *map, const void *key);
@@ -257,5 +277,11 @@ u64 fairground_clock_pelt(u32 cpu);
 s32 fairground_cid(s32 cid);
 u32 fairground_llc_id(u32 cpu);
 u32 fairground_llc_size(u32 cpu);
+#ifdef FAIRGROUND_RACES
+void fairground_pause(void);
+bool fairground_may_loop(void);
+int fairground_lock(void *lock);
+void fairground_unlock(void *lock);
+#endif
 
 #endif /* FAIRGROUND_KFUNCS_H */

@@ -7,6 +7,10 @@
 /* The kernel's limit of a loop with `may_goto`, counted over a whole callback. */
 /* DIVERGES: a kernel limits each loop on its own, and from 6.17 on by time. */
 #undef can_loop
+#ifdef FAIRGROUND_RACES
+#define can_loop fairground_may_loop()
+#else
 #define can_loop (fairground.loops_left > 0 && fairground.loops_left--)
+#endif
 #undef __cond_break
 #define __cond_break(expr) ({ if (!can_loop) expr; })

@@ -75,11 +75,22 @@ static __always_inline void *fairground_storage(void *map, struct task_struct *t
 	return fairground_storage_make(m, task, value, flags);
 }
 
+#define bpf_get_smp_processor_id() (fairground.cpu)
+#ifdef FAIRGROUND_RACES
+#define bpf_map_lookup_elem(map, key) (fairground_pause(), fairground_lookup(map, key))
+#define bpf_task_storage_get(map, task, value, flags)					\
+	(fairground_pause(), fairground_storage(map, task, value, flags))
+#define bpf_spin_lock(lock) ((long)fairground_lock(lock))
+#define bpf_spin_unlock(lock) (fairground_unlock(lock), 0L)
+#else
 #define bpf_map_lookup_elem(map, key) fairground_lookup(map, key)
 #define bpf_task_storage_get(map, task, value, flags) fairground_storage(map, task, value, flags)
-#define bpf_get_smp_processor_id() (fairground.cpu)
-/* DIVERGES: one thread runs the whole machine, so a scheduler's own locks cost nothing. */
+/*
+ * DIVERGES: one thread runs the whole machine, so a scheduler's own locks cost nothing, and
+ * callbacks interleave only where `soak --races` asks for it.
+ */
 #define bpf_spin_lock(lock) ((void)(lock), 0L)
 #define bpf_spin_unlock(lock) ((void)(lock), 0L)
+#endif
 
 #endif /* FAIRGROUND_STATE_H */

@@ -93,6 +93,10 @@ struct task_struct {
 	short unsigned int migration_disabled;
 	/* A bit in the kernel. */
 	unsigned int in_iowait;
+	/* Always 0: no task is seen while it exits, and memory is always there. */
+	int exit_state;
+	unsigned long min_flt;
+	unsigned long maj_flt;
 	struct mm_struct *mm;
 	struct task_struct *real_parent;
 	struct task_struct *parent;

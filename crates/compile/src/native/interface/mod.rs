@@ -5,7 +5,7 @@
 //! A test compares the tables with the BTF of kernels; what they lack is a failure. The book lists
 //! what is harmless and what is refused.
 
-use Support::{Harmless, Internal, Modelled, Refused};
+use Support::{Gone, Harmless, Internal, Modelled, Refused};
 
 /// What the simulator does with a part of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,9 @@ pub enum Support {
     Internal,
     /// A scheduler that uses it is `unsupported`, by this name.
     Refused,
+    /// What older kernels do; the newest has it no more, and refuses a scheduler that needs it:
+    /// what to use instead.
+    Gone(&'static str),
 }
 
 /// A kfunc or a member.
@@ -46,6 +49,7 @@ pub const KFUNCS: &[Named] = &[
     ("scx_bpf_cidperf_set", FULL_SPEED),
     ("scx_bpf_cpu_curr", Modelled),
     ("scx_bpf_cpu_node", Modelled),
+    ("scx_bpf_cpu_rq", Gone("scx_bpf_cpu_curr() or scx_bpf_locked_rq()")),
     ("scx_bpf_cpu_to_cid", Modelled),
     ("scx_bpf_cpuperf_cap", Modelled),
     ("scx_bpf_cpuperf_cur", Modelled),
@@ -115,7 +119,6 @@ pub const KFUNCS: &[Named] = &[
 const ALWAYS_ONLINE: Support = Harmless("all CPUs are always online");
 const OWN_DUMPS: Support = Harmless("dumps are the simulator's own");
 
-const ONLY_ROOT: Support = Harmless("there is no cgroup but the root");
 const ROOT_HAS_ALL: Support = Harmless("no task of the root scheduler has to be rescued");
 
 /// The members of `struct sched_ext_ops`. One that is refused must be zero.
@@ -143,12 +146,12 @@ pub const MEMBERS: &[Named] = &[
     ("dump_task", OWN_DUMPS),
     ("cgroup_init", Modelled),
     ("cgroup_exit", Modelled),
-    ("cgroup_prep_move", ONLY_ROOT),
-    ("cgroup_move", ONLY_ROOT),
-    ("cgroup_cancel_move", ONLY_ROOT),
-    ("cgroup_set_weight", ONLY_ROOT),
-    ("cgroup_set_bandwidth", ONLY_ROOT),
-    ("cgroup_set_idle", ONLY_ROOT),
+    ("cgroup_prep_move", Modelled),
+    ("cgroup_move", Modelled),
+    ("cgroup_cancel_move", Modelled),
+    ("cgroup_set_weight", Modelled),
+    ("cgroup_set_bandwidth", Modelled),
+    ("cgroup_set_idle", Modelled),
     ("sub_attach", Refused),
     ("sub_detach", Refused),
     ("sub_caps_updated", Refused),
@@ -296,7 +299,7 @@ pub const EXIT_KINDS: &[Flag] = &[
     ("SCX_EXIT_ERROR", 1024, Modelled),
     ("SCX_EXIT_ERROR_BPF", 1025, Modelled),
     ("SCX_EXIT_ERROR_STALL", 1026, Modelled),
-    ("SCX_EXIT_ERROR_REENQ", 1027, Harmless("such a scheduler ends with `SCX_EXIT_ERROR`")),
+    ("SCX_EXIT_ERROR_REENQ", 1027, Modelled),
     ("SCX_EXIT_ERROR_RESCUE", 1028, ROOT_HAS_ALL),
 ];
 

@@ -28,7 +28,11 @@ use crate::times::words;
 use crate::{command_line, output, ui};
 use tree::{Commit, Tree};
 
+// Options that mean nothing here: commits are what is compared, and it always continues.
 #[derive(clap::Args)]
+#[command(mut_arg("schedulers", |option| option.hide(true)))]
+#[command(mut_arg("baseline", |option| option.hide(true)))]
+#[command(mut_arg("resume", |option| option.hide(true)))]
 pub struct Args {
     #[command(flatten)]
     experiment: ExperimentOptions,
@@ -67,6 +71,8 @@ struct Bisect {
     knobs: String,
     /// How long each commit took.
     took: Vec<Duration>,
+    /// Interrupted trials have told how to continue.
+    told: bool,
 }
 
 /// Finds the first bad commit, step by step.
@@ -74,8 +80,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     refuse_options(&args)?;
     // Until the end, so that Ctrl-C between two commits is heard as well.
     let _stop = interrupt::flag()?;
-    let ended = Bisect::new(args)?.run();
-    if ended.as_ref().is_err_and(|error| exit::code(error) == exit::INTERRUPTED) {
+    let mut bisect = Bisect::new(args)?;
+    let ended = bisect.run();
+    let is_interrupted = ended.as_ref().is_err_and(|error| exit::code(error) == exit::INTERRUPTED);
+    if is_interrupted && !bisect.told {
         let resume = command_line::resume_command();
         output::tell(format_args!("what was measured is kept; to continue: {resume}"));
     }
@@ -90,19 +98,23 @@ fn refuse_options(args: &Args) -> Result<()> {
     if !args.experiment.overrides.schedulers.is_empty() {
         return Err(bad_input("--scheduler: bisect measures --file PATH alone; leave it out"));
     }
+    if args.experiment.overrides.baseline.is_some() {
+        return Err(bad_input("--baseline: bisect compares with --good; leave it out"));
+    }
     Ok(())
 }
 
 impl Bisect {
     fn new(args: Args) -> Result<Bisect> {
         let tree = Tree::open(&args.tree)?;
+        output::shorten(&tree.folder());
         let (file, knobs) = split_file(args.file.trim());
         let knobs = knobs.to_owned();
         let files = file.split('+').map(|file| tree.place(file)).collect::<Result<_>>()?;
-        Ok(Bisect { args, tree, files, knobs, took: Vec::new() })
+        Ok(Bisect { args, tree, files, knobs, took: Vec::new(), told: false })
     }
 
-    fn run(mut self) -> Result<ExitCode> {
+    fn run(&mut self) -> Result<ExitCode> {
         let [good, bad] = self.ends()?;
         let reference = self.good_records(&good)?;
         let records = match self.measure(&bad)? {
@@ -291,7 +303,10 @@ impl Bisect {
                 CampaignRunner::new(RunOptions { resume: false, ..execution }, None, hear)?;
             runner.run(planned, Continues::Earlier, Remarks::Notes)
         })?;
-        let Ended::Complete(session) = ended else { return Err(exit::Interrupted.into()) };
+        let Ended::Complete(session) = ended else {
+            self.told = true;
+            return Err(exit::Interrupted.into());
+        };
         self.took.push(began.elapsed());
         Ok(Selection::session(&store, session).open()?.records)
     }

@@ -13,9 +13,15 @@ use tempfile::TempDir;
 
 use crate::exit::{Interrupted, bad_input};
 
-/// Without what a user's configuration starts or shares when files are written.
+/// Without what a configuration starts or shares when files are written.
 const QUIET: [&str; 3] =
     ["core.hooksPath=/dev/null", "core.fsmonitor=false", "core.splitIndex=false"];
+
+/// The settings that name programs through which files go. A tree can be a stranger's, with its
+/// configuration.
+const FILTERS: &str = r"^filter\..*\.(clean|smudge|process|required)$";
+/// An empty variable: what those settings become.
+const EMPTY: &str = "FAIRGROUND_EMPTY";
 
 /// Variables that would point git to other files.
 const ELSEWHERE: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"];
@@ -26,6 +32,8 @@ pub struct Tree {
     /// The folder that the user has named, relative to the tree; empty for the whole.
     below: PathBuf,
     private: TempDir,
+    /// Words for git that switch filters off.
+    unfiltered: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,13 +58,21 @@ impl Tree {
         };
         let git_dir = ask("--absolute-git-dir")?.into();
         let below = ask("--show-prefix")?.into();
-        if ask("--is-inside-work-tree")? == "true" {
+        let is_checked_out = ask("--is-inside-work-tree")? == "true";
+        let filters = at(&["config", "--null", "--name-only", "--get-regexp", FILTERS])?;
+        let filters = filters.unwrap_or_default();
+        let keys = filters.split('\0').filter(|key| !key.is_empty());
+        let unfiltered = keys.map(|key| format!("--config-env={key}={EMPTY}")).collect();
+        let private = tempfile::tempdir().context("no temporary folder for a commit's files")?;
+        let tree = Tree { git_dir, below, private, unfiltered };
+        if is_checked_out {
             let words = ["status", "--porcelain", "--untracked-files=no", "--ignore-submodules"];
-            let changes = at(&words)?.map_err(|said| anyhow!("git status: {said}"))?;
+            let mut command = git();
+            command.arg("-C").arg(folder).args(&tree.unfiltered).args(words);
+            let changes = answer(&mut command)?.map_err(|said| anyhow!("git status: {said}"))?;
             refuse(folder, &changes)?;
         }
-        let private = tempfile::tempdir().context("no temporary folder for a commit's files")?;
-        Ok(Tree { git_dir, below, private })
+        Ok(tree)
     }
 
     /// The path in the tree of a file below the folder that the user has named.
@@ -132,7 +148,7 @@ impl Tree {
 
     fn git(&self, words: &[&str]) -> Command {
         let mut command = git();
-        command.arg("--git-dir").arg(&self.git_dir).args(words);
+        command.arg("--git-dir").arg(&self.git_dir).args(&self.unfiltered).args(words);
         command
     }
 
@@ -154,10 +170,12 @@ fn refuse(folder: &Path, changes: &str) -> Result<()> {
     )))
 }
 
-/// Git without the user's hooks, and without a lock in the repository.
+/// Git without hooks, and without a lock in the repository.
 fn git() -> Command {
     let mut command = Command::new("git");
     command.arg("--no-optional-locks").env("LC_ALL", "C").env("GIT_NO_LAZY_FETCH", "1");
+    // Objects that a clone lacks would be fetched by a program that its configuration names.
+    command.env(EMPTY, "").env("GIT_ALLOW_PROTOCOL", "none");
     for setting in QUIET {
         command.args(["-c", setting]);
     }

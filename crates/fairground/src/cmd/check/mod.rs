@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use compile::Source;
@@ -13,15 +14,10 @@ use model::{Backend, Outcome, Record, Seed};
 use vm::installed;
 use vm::kernels::{self, Kernel};
 
-use crate::claims;
 use crate::execution::locations::data_folder;
-use crate::execution::objects;
-use crate::execution::{self, Settings};
-use crate::exit;
-use crate::output;
+use crate::execution::{self, Settings, interrupt, objects};
 use crate::planned_experiment::{self, host_cpus};
-use crate::today;
-use crate::ui;
+use crate::{claims, exit, output, today, ui};
 use spec::assets::{self, Kind};
 use spec::mentions::{self, Missing};
 use spec::plan;
@@ -53,6 +49,7 @@ struct Checked {
 /// # Errors
 /// When the lab itself fails, or standard output is closed. A finding of a check is no error.
 pub fn run(args: Args) -> Result<ExitCode> {
+    let stop = interrupt::flag()?;
     let is_claim = |file: &String| file.ends_with(".toml");
     let (claims, schedulers) = args.files.iter().cloned().partition::<Vec<_>, _>(is_claim);
     let mut findings = Vec::new();
@@ -73,6 +70,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
         findings.extend(unable);
         findings.extend(simulate(&able)?);
         matrix = load_all(&sources, &kernels, &mut findings)?;
+    }
+    if stop.load(Ordering::SeqCst) {
+        return Err(exit::Interrupted.into());
     }
     output::print(&(table(&findings) + &matrix))?;
     let misbehaved = findings.iter().any(|finding| finding.result.is_err());

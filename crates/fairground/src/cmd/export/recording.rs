@@ -48,8 +48,11 @@ pub fn run(args: &Args) -> Result<()> {
     }
     if let Some(recorded) = &mut workload.recording {
         recorded.sha256 = sha256_hex(tapes.as_bytes());
+        recorded.tapes = recordings::tapes_name(&args.output);
     }
-    let workload = text(&workload, &recordings::tapes_name(&args.output))?;
+    // Numbers are those of the trials: expressions were evaluated.
+    let text = recording::workload::text(&workload)?;
+    let workload = format!("# Written by fairground export workload.\n{text}");
     output::write(Some(&recordings::tapes_file(&args.output)), tapes.as_bytes())?;
     output::write(Some(&args.output), workload.as_bytes())?;
     leaving::tell(&cleaner);
@@ -101,16 +104,4 @@ fn tapes(kept: &[SchedulerSource], trial: &mut Trial, store: &Path) -> Result<Ta
     let tapes = recordings::tapes(kept, trial, store).ok_or_else(missing)?;
     tapes.check().map_err(place)?;
     Ok(tapes)
-}
-
-/// The workload's file. Numbers are those of the trials: expressions were evaluated.
-fn text(workload: &Workload, tapes_name: &str) -> Result<String> {
-    let mut workload = workload.clone();
-    if let Some(recorded) = &mut workload.recording {
-        tapes_name.clone_into(&mut recorded.tapes);
-    }
-    let mut table = toml::Table::try_from(&workload)?;
-    // The file's name says it.
-    table.remove("name");
-    Ok(format!("# Written by fairground export workload.\n{}", toml::to_string(&table)?))
 }

@@ -2,22 +2,20 @@
 //! `fairground import FILE …`: shared files, folders of chunks, or other programs' results →
 //! records in the store; a trace → a workload file ([`trace`]).
 
-mod foreign;
-mod trace;
+mod own_files;
+pub mod trace;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use model::{ReadFault, Record, Seed};
-use store::{Filter, Session, Store};
+use store::Store;
 
 use crate::exit::bad_input;
 use crate::{command_line, output};
-use fleet::campaign_folder::{self, CampaignFolder};
 use spec::source::advice;
 use store::exchange::imports::{self, Format, ImportedFile, Labels};
-use store::exchange::share::{self, Shared};
 
 /// The experiment of imported records that do not join another one.
 const EXPERIMENT: &str = "imported";
@@ -61,14 +59,10 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    if args.files.iter().any(|path| campaign_folder::is_one(path)) {
-        return campaigns(&args);
+    if let Some(done) = own_files::import(&args)? {
+        return Ok(done);
     }
-    let shared: Vec<bool> = args.files.iter().map(|file| is_shared(file)).collect();
-    if shared.contains(&true) {
-        return shared_files(&args, &shared);
-    }
-    args.files.iter().try_for_each(|file| foreign::refuse_by_beginning(file))?;
+    args.files.iter().try_for_each(|file| refuse_beginning(file))?;
     if is_about_trace(&args) {
         return trace::run(&args);
     }
@@ -81,20 +75,30 @@ pub fn run(args: Args) -> Result<ExitCode> {
         files.push(source);
     }
     let labels = Labels {
-        experiment: args.experiment.clone(),
-        scheduler: args.scheduler.clone(),
-        machine: args.machine.clone(),
+        experiment: &args.experiment,
+        scheduler: args.scheduler.as_deref(),
+        machine: args.machine.as_deref(),
     };
-    let records = imports::labelled(&files, &labels);
-    records.iter().try_for_each(|record| refuse_fault(&files, record))?;
+    let records = imports::labelled(&files, &labels).map_err(bad_input)?;
     keep(&args, &records)?;
-    let store = args.store.display();
-    let (experiment, store) =
-        (command_line::quoted(&args.experiment), command_line::quoted(&store.to_string()));
-    output::tell(format_args!(
-        "to see them: fairground compare {experiment} --session all --store {store}"
-    ));
+    tell_how_to_see(&args, &args.experiment, " --session all");
     Ok(ExitCode::SUCCESS)
+}
+
+fn tell_how_to_see(args: &Args, experiment: &str, sessions: &str) {
+    let store = command_line::quoted(&args.store.display().to_string());
+    let experiment = command_line::quoted(experiment);
+    output::tell(format_args!(
+        "to see them: fairground compare {experiment}{sessions} --store {store}"
+    ));
+}
+
+/// Refuses a file that is known by its first bytes.
+fn refuse_beginning(file: &Path) -> Result<()> {
+    const BEGINNING_BYTES: u64 = 16;
+    let beginning = spec::files::beginning(file, BEGINNING_BYTES).unwrap_or_default();
+    let refused = imports::refused_beginning(&file.display().to_string(), &beginning);
+    refused.map_or(Ok(()), |why| Err(bad_input(why)))
 }
 
 /// Whether the first file is a trace, or the options are those of one.
@@ -108,77 +112,6 @@ fn is_about_trace(args: &Args) -> bool {
     }
 }
 
-fn campaigns(args: &Args) -> Result<ExitCode> {
-    args.refuse_options("a folder of chunks")?;
-    if let Some(other) = args.files.iter().find(|path| !campaign_folder::is_one(path)) {
-        let other = other.display();
-        return Err(bad_input(format!("{other}: no folder of chunks; import one kind at a time")));
-    }
-    args.files.iter().try_for_each(|folder| take_in_campaign(folder, &args.store))?;
-    Ok(ExitCode::SUCCESS)
-}
-
-impl Args {
-    /// Refuses options that say what the files themselves say.
-    fn refuse_options(&self, what: &str) -> Result<()> {
-        let options = [
-            (self.format.is_some(), "--as"),
-            (self.scheduler.is_some(), "--scheduler"),
-            (self.machine.is_some(), "--machine"),
-            (self.experiment != EXPERIMENT, "--experiment"),
-        ];
-        match options.iter().find(|(given, _)| *given) {
-            Some((_, option)) => Err(bad_input(format!(
-                "{option}: {what} has its own format, scheduler, machine and experiment; leave \
-                 the option out"
-            ))),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Imports shared files, all or none of them. Nothing in them is ever compiled or run.
-fn shared_files(args: &Args, shared: &[bool]) -> Result<ExitCode> {
-    args.refuse_options("a shared file")?;
-    if shared.contains(&false) {
-        return Err(bad_input(
-            "shared files and other programs' results: import one kind at a time",
-        ));
-    }
-    let files: Vec<Shared> =
-        args.files.iter().map(|file| Shared::read(file)).collect::<Result<_>>()?;
-    let store = Store::open(&args.store)?;
-    for (path, file) in args.files.iter().zip(&files) {
-        take_in(&store, path, file)?;
-    }
-    let experiment = files.iter().flat_map(|file| &file.sessions).next_back();
-    let experiment = experiment.map(|(session, _)| command_line::quoted(&session.experiment.name));
-    output::tell(format_args!(
-        "to see them: fairground compare {} --session all --store {}",
-        experiment.unwrap_or_default(),
-        command_line::quoted(&args.store.display().to_string())
-    ));
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Puts a shared file's sessions into the store, unless it has them.
-fn take_in(store: &Store, path: &Path, file: &Shared) -> Result<()> {
-    let known = store.sessions()?;
-    let is_known = |new: &Session| {
-        let made = |session: &Session| (session.plan.clone(), session.started_unix_s, session.seed);
-        known.iter().any(|known| known.origin == new.origin || made(known) == made(new))
-    };
-    let (path, by) = (path.display(), file.by());
-    if file.sessions.iter().all(|(session, _)| is_known(session)) {
-        output::tell(format_args!("{path}: shared by {by}: the store has all of it already"));
-        return Ok(());
-    }
-    store.take_in(&file.sessions, &file.sources)?;
-    let trials = file.records().count();
-    output::tell(format_args!("{path}: shared by {by}: {trials} trials"));
-    Ok(())
-}
-
 /// A file's format, and what is in it.
 fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, ImportedFile)> {
     let name = file.display();
@@ -187,24 +120,16 @@ fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, ImportedFile)
     let sha256 = model::trial::sha256_hex(&bytes);
     let text = String::from_utf8(bytes).map_err(|_| bad_input(format!("{name}: not a text")))?;
     let text = text.trim_start_matches('\u{feff}');
-    let place = |fault: ReadFault| {
-        let foreign = (!imports::is_any(text)).then(|| foreign::refusal_of_text(file, text));
-        foreign.flatten().unwrap_or_else(|| bad_input(fault.in_file(&name)))
-    };
+    if let Some(why) = imports::refused_text(&name.to_string(), text) {
+        return Err(bad_input(why));
+    }
+    let place = |fault: ReadFault| bad_input(fault.in_file(&name));
     let format = match asked {
         Some(name) => named(name)?,
         None => imports::guessed(text).map_err(place)?,
     };
     let records = format.read(text).map_err(place)?;
-    Ok((format.name, ImportedFile { name: name.to_string(), sha256, records }))
-}
-
-/// Refuses a result that cannot be a record, such as a rate of 1e308.
-fn refuse_fault(files: &[ImportedFile], record: &Record) -> Result<()> {
-    let file = files.get(record.trial.boot as usize).map_or("", |file| file.name.as_str());
-    let workload = &record.trial.workload.name;
-    let refused = |fault| bad_input(format!("{file}: {workload}: {fault}; nothing was imported"));
-    record.fault().map_or(Ok(()), |fault| Err(refused(fault)))
+    Ok((&format.name, ImportedFile { name: name.to_string(), sha256, records }))
 }
 
 fn named(name: &str) -> Result<&'static Format> {
@@ -225,53 +150,4 @@ fn keep(args: &Args, records: &[Record]) -> Result<()> {
     let (experiment, plan) = (imports::experiment(records, beside), model::trial::hex16(&trials));
     let session = store.begin(&command_line::session(experiment, plan, Seed(0)))?;
     Ok(store.append_all(session, records)?)
-}
-
-fn is_shared(file: &Path) -> bool {
-    let named = file.extension().is_some_and(|ending| ending == share::ENDING);
-    named || share::is_shared(file)
-}
-
-/// Puts the records that are there into the store, each once, as those of one campaign.
-fn take_in_campaign(folder: &Path, path: &Path) -> Result<()> {
-    let campaign = CampaignFolder::read(folder)?;
-    let store = Store::open(path)?;
-    let first = earlier_campaign(&store, &campaign.session)?;
-    let filter = Filter { campaign: first, ..Filter::default() };
-    let known = if first.is_some() { store.trial_ids_done(&filter)? } else { Default::default() };
-    let is_new = |record: &&model::Record| !known.contains(&record.trial.id());
-    let new: Vec<_> = campaign.records.iter().filter(is_new).cloned().collect();
-    if !new.is_empty() {
-        store.keep_sources(&campaign.schedulers)?;
-        let id = store.begin(&Session { campaign: first, ..campaign.session.clone() })?;
-        store.append_all(id, &new)?;
-    }
-    tell_what_is_there(folder, &campaign, new.len());
-    let experiment = command_line::quoted(&campaign.session.experiment.name);
-    let store = command_line::quoted(&path.display().to_string());
-    output::tell(format_args!("to see them: fairground compare {experiment} --store {store}"));
-    Ok(())
-}
-
-/// The first session of a campaign that the store has begun to take in.
-fn earlier_campaign(store: &Store, new: &Session) -> Result<Option<i64>> {
-    let made = |session: &Session| {
-        let Session { plan, started_unix_s, seed, command, .. } = session.clone();
-        (plan, started_unix_s, seed, command)
-    };
-    let sessions = store.sessions()?;
-    let same = sessions.iter().find(|known| known.origin.is_none() && made(known) == made(new));
-    Ok(same.map(Session::first))
-}
-
-fn tell_what_is_there(folder: &Path, campaign: &CampaignFolder, new: usize) {
-    let trials: usize = campaign.chunks.iter().map(Vec::len).sum();
-    let (folder, there) = (folder.display(), campaign.records.len());
-    let before = there - new;
-    let before =
-        if before > 0 { format!(", {before} already in the store") } else { String::new() };
-    output::tell(format_args!("{folder}: {there} of {trials} trials{before}"));
-    for (number, lacking) in campaign.incomplete() {
-        output::tell(format_args!("chunk {number} lacks {lacking}; run it again, with its --out"));
-    }
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A trace of a scheduler → a workload file that plays it again.
+//! A trace of a scheduler → a workload file that plays it again, or what happened, for `explain`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use model::{ReadFault, tape_text};
-use recording::event::{Event, Recording};
+use recording::collect::Seen;
+use recording::event::{Event, Leaves, Recording, What};
 use recording::perfetto::Index;
 use recording::tapes::{self, Writer, Written};
 use recording::text::Reader;
@@ -14,7 +16,9 @@ use recording::workload::{self, Choice};
 use recording::{perfetto, text};
 use spec::files::{Fault, Lines, Pieces};
 
-use super::{Args, foreign};
+use store::exchange::imports;
+
+use super::Args;
 use crate::exit::bad_input;
 use crate::{command_line, output, recordings};
 
@@ -28,6 +32,9 @@ const FOREIGN_BYTES: u64 = 4 << 20;
 const LINE_MOST: usize = 1 << 20;
 /// The most events that are put into order here.
 const SORTED_MOST: u64 = 4_000_000;
+/// The most events that are explained at once, and of more what is around a moment, ns.
+const EXPLAINED_MOST: u64 = 8_000_000;
+const EXPLAINED_NS: u64 = 5_000_000_000;
 /// What Perfetto's files are called.
 const PERFETTO: [&str; 2] = ["pftrace", "perfetto-trace"];
 
@@ -53,27 +60,30 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     };
     refuse_options(args)?;
     let target = target(args, file)?;
+    grow_in_place();
     let choice = Choice {
         only: args.only.clone(),
         kernel_threads: args.kernel_threads,
         ..Choice::default()
     };
-    let (recording, events, written) =
-        if is_perfettos(file) { read_perfetto(file, &choice)? } else { read_text(file, &choice)? };
+    let (recording, events, written) = with_passes(file, |pass| in_passes(file, &choice, pass))?;
     let files = workload::files_of(&recording, &choice, written, &recordings::tapes_name(&target));
     let files = files.map_err(|why| bad_input(format!("{}: {why}", file.display())))?;
+    if files.tapes.len() > tape_text::BYTES_MAX {
+        return Err(too_much(file, &recording, recording.length_ns));
+    }
     recordings::write(&files, &target)?;
     tell(file, &recording, events);
-    if files.tapes.len() > tape_text::BYTES_MAX {
-        output::tell(format_args!(
-            "its tapes have {} MiB, and at most {} MiB are played: import a part of the trace, or \
-             some of its threads with --only",
-            files.tapes.len() >> 20,
-            tape_text::BYTES_MAX >> 20
-        ));
-    }
     recordings::tell_next_steps(&target, recording.cpus);
     Ok(ExitCode::SUCCESS)
+}
+
+/// From now on long lists get more room without a copy of them: tapes are lists that grow, and what
+/// the C library keeps of the shorter ones would take a third more memory.
+fn grow_in_place() {
+    const LONG: libc::c_int = 1 << 20;
+    // SAFETY: it changes how memory is got, and no memory.
+    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LONG) };
 }
 
 /// Options of results, which go into a store.
@@ -105,62 +115,152 @@ fn target(args: &Args, file: &Path) -> Result<PathBuf> {
     Ok(target.clone())
 }
 
-/// Reads a trace of Perfetto in the same way as [`read_text`].
-fn read_perfetto(file: &Path, choice: &Choice) -> Result<(Recording, u64, Written)> {
+/// Who takes the events of a pass; `None`: the recording keeps them.
+type To<'a> = Option<&'a mut dyn FnMut(Event)>;
+/// Reads the file once.
+type Pass<'a> = dyn FnMut(To<'_>) -> Result<(Recording, Seen)> + 'a;
+
+/// Opens a trace of any format; `then` gets a function that reads it once per call.
+fn with_passes<T>(file: &Path, then: impl FnOnce(&mut Pass<'_>) -> Result<T>) -> Result<T> {
+    if !is_perfettos(file) {
+        let has_waking = tells_waking(file)?;
+        return then(&mut |to| {
+            let mut reader = Reader::new(has_waking, to);
+            each_line(file, |line| reader.line(line))?;
+            reader.finish().map_err(|fault| understood(file, fault))
+        });
+    }
     let pieces =
         Pieces::open(file, spec::files::TRACE).map_err(|fault| unreadable(file, &fault))?;
-    let mut bytes = |from, length| {
+    let bytes = |from, length| {
         let message = |fault: Fault| ReadFault { position: None, message: fault.to_string() };
         pieces.read(from, length).map_err(message)
     };
     let in_file = |fault: ReadFault| bad_input(fault.in_file(file.display()));
-    let index = Index::new(pieces.length, &mut bytes).map_err(in_file)?;
-    let mut nobody = |_: Event| {};
-    let (recording, seen) = index.recording(&mut bytes, Some(&mut nobody)).map_err(in_file)?;
-    let mut writer = Writer::new(recording.tasks.len(), |task| choice.keeps(&recording, task));
-    let mut write = |mut event: Event| {
-        event.at_ns -= seen.first_ns;
-        writer.event(&event);
-    };
-    index.recording(&mut bytes, Some(&mut write)).map_err(in_file)?;
-    let written = writer.finish(recording.length_ns);
-    Ok((recording, seen.events, written))
+    let index = Index::new(pieces.length, &mut &bytes).map_err(in_file)?;
+    then(&mut |to| index.recording(&mut &bytes, to).map_err(in_file))
 }
 
-/// Reads a trace as text, and writes its tapes. A trace of gigabytes has too many events for a
-/// list: the first pass finds its tasks, the second one what they did. The recording comes without
-/// its events; the number beside it counts them.
-fn read_text(file: &Path, choice: &Choice) -> Result<(Recording, u64, Written)> {
-    let has_waking = tells_waking(file)?;
-    let mut nobody = |_: Event| {};
-    let mut reader = Reader::new(has_waking).handing_on(&mut nobody);
-    each_line(file, |line| reader.line(line))?;
-    let in_file = |fault| understood(file, fault);
-    let (mut recording, seen) = reader.finish().map_err(in_file)?;
+/// A trace with its events; of a very long one those around a moment.
+pub fn read(file: &Path, at_ns: Option<u64>) -> Result<Recording> {
+    with_passes(file, |pass| whole(file, at_ns, pass))
+}
+
+fn whole(file: &Path, at_ns: Option<u64>, pass: &mut Pass<'_>) -> Result<Recording> {
+    let (mut recording, seen) = pass(Some(&mut |_| {}))?;
+    let at_ns = at_ns.filter(|_| seen.events > EXPLAINED_MOST);
+    if seen.events > EXPLAINED_MOST && at_ns.is_none() {
+        return Err(bad_input(format!(
+            "{}: its {} events are too many to explain at once; name a moment with --at, for \
+             example --at {:.1}s",
+            file.display(),
+            seen.events,
+            recording.length_ns as f64 / 2e9
+        )));
+    }
     if seen.unordered {
-        if seen.events > SORTED_MOST {
-            return Err(bad_input(format!(
-                "{}: its events are not in order of time, and {} are too many to sort here; sort \
-                 them by time, or cut out a part",
-                file.display(),
-                seen.events
-            )));
+        refuse_unordered(file, &seen)?;
+        return Ok(pass(None)?.0);
+    }
+    let from_ns = at_ns.map_or(0, |at_ns| at_ns.saturating_sub(EXPLAINED_NS));
+    let to_ns = at_ns.map_or(u64::MAX, |at_ns| at_ns.saturating_add(EXPLAINED_NS));
+    let (mut events, mut running) = (Vec::new(), BTreeMap::new());
+    pass(Some(&mut |mut event| {
+        event.at_ns -= seen.first_ns;
+        match (event.at_ns, &event.what) {
+            (0.., What::Switch { next, .. }) if event.at_ns < from_ns => {
+                running.insert(event.cpu, *next);
+            }
+            (at_ns, _) if at_ns >= from_ns && at_ns <= to_ns => {
+                // The tasks that run at the beginning of the window.
+                events.extend(std::mem::take(&mut running).into_iter().map(|(cpu, next)| {
+                    let what = What::Switch { out: None, leaves: Leaves::Runnable, next };
+                    Event { at_ns: from_ns, cpu, what }
+                }));
+                events.push(event);
+            }
+            _ => {}
         }
-        let mut reader = Reader::new(has_waking);
-        each_line(file, |line| reader.line(line))?;
-        recording = reader.finish().map_err(in_file)?.0;
+    }))?;
+    recording.events = events;
+    Ok(recording)
+}
+
+fn refuse_unordered(file: &Path, seen: &Seen) -> Result<()> {
+    if seen.events <= SORTED_MOST {
+        return Ok(());
+    }
+    Err(bad_input(format!(
+        "{}: its events are not in order of time, and {} are too many to sort here; sort them by \
+         time, or cut out a part",
+        file.display(),
+        seen.events
+    )))
+}
+
+/// Writes the tapes of a trace, as far as they can be played: those of gigabytes would take as
+/// much memory.
+struct Taper {
+    writer: Writer,
+    first_ns: u64,
+    bytes_most: usize,
+    /// When the tapes became longer than that.
+    full_ns: Option<u64>,
+}
+
+impl Taper {
+    fn new(recording: &Recording, choice: &Choice, first_ns: u64) -> Taper {
+        let writer = Writer::new(recording.tasks.len(), |task| choice.keeps(recording, task));
+        Taper { writer, first_ns, bytes_most: tape_text::BYTES_MAX, full_ns: None }
+    }
+
+    fn event(&mut self, mut event: Event) {
+        event.at_ns -= self.first_ns;
+        if self.full_ns.is_none() {
+            self.writer.event(&event);
+            self.full_ns = (self.writer.bytes() > self.bytes_most).then_some(event.at_ns);
+        }
+    }
+
+    /// The tapes, or the time until which they are too long already, ns.
+    fn finish(self, recording: &Recording) -> Result<Written, u64> {
+        match self.full_ns {
+            Some(at_ns) => Err(at_ns),
+            None => Ok(self.writer.finish(recording.length_ns)),
+        }
+    }
+}
+
+fn too_much(file: &Path, recording: &Recording, at_ns: u64) -> anyhow::Error {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    bad_input(format!(
+        "{}: the first {:.1} s of its {:.1} s make tapes of more than {} MiB, and no longer ones \
+         are played; record for a shorter time, or import some of its threads with --only",
+        file.display(),
+        seconds(at_ns),
+        seconds(recording.length_ns),
+        tape_text::BYTES_MAX >> 20
+    ))
+}
+
+/// Reads a trace, and writes its tapes. A trace of gigabytes has too many events for a list: the
+/// first pass finds its tasks, the second one what they did. The recording comes without its
+/// events; the number beside it counts them.
+fn in_passes(
+    file: &Path,
+    choice: &Choice,
+    pass: &mut Pass<'_>,
+) -> Result<(Recording, u64, Written)> {
+    let (mut recording, seen) = pass(Some(&mut |_| {}))?;
+    if seen.unordered {
+        refuse_unordered(file, &seen)?;
+        recording = pass(None)?.0;
         let written = tapes::write(&recording, |task| choice.keeps(&recording, task));
         return Ok((recording, seen.events, written));
     }
-    let mut writer = Writer::new(recording.tasks.len(), |task| choice.keeps(&recording, task));
-    let mut write = |mut event: Event| {
-        event.at_ns -= seen.first_ns;
-        writer.event(&event);
-    };
-    let mut reader = Reader::new(has_waking).handing_on(&mut write);
-    each_line(file, |line| reader.line(line))?;
-    reader.finish().map_err(in_file)?;
-    let written = writer.finish(recording.length_ns);
+    let mut taper = Taper::new(&recording, choice, seen.first_ns);
+    pass(Some(&mut |event| taper.event(event)))?;
+    let written = taper.finish(&recording).map_err(|at_ns| too_much(file, &recording, at_ns))?;
     Ok((recording, seen.events, written))
 }
 
@@ -199,8 +299,9 @@ fn each_line(file: &Path, mut take: impl FnMut(&str) -> Result<(), ReadFault>) -
 fn understood(file: &Path, fault: ReadFault) -> anyhow::Error {
     let beginning = spec::files::beginning(file, FOREIGN_BYTES).unwrap_or_default();
     let text = String::from_utf8_lossy(&beginning);
-    let foreign = (!text::is(&text)).then(|| foreign::refusal_of_text(file, &text)).flatten();
-    foreign.unwrap_or_else(|| bad_input(fault.in_file(file.display())))
+    let name = file.display().to_string();
+    let foreign = (!text::is(&text)).then(|| imports::refused_text(&name, &text)).flatten();
+    bad_input(foreign.unwrap_or_else(|| fault.in_file(name)))
 }
 
 fn tell(file: &Path, recording: &Recording, events: u64) {
@@ -212,5 +313,32 @@ fn tell(file: &Path, recording: &Recording, events: u64) {
     ));
     for sentence in &recording.untold {
         output::tell(format_args!("it does not tell: {sentence}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tapes_that_are_too_long_are_not_written_to_their_end() {
+        let switch =
+            "sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=b";
+        let trace = format!(
+            "a-1 [000] 1.0: sched_waking: comm=b pid=2 prio=120 target_cpu=000\n\
+             a-1 [000] 1.5: {switch} next_pid=2 next_prio=120\n"
+        );
+        let recording = text::read(&trace).expect("a trace");
+        let taped = |most: Option<usize>| {
+            let mut taper = Taper::new(&recording, &Choice::default(), 0);
+            taper.bytes_most = most.unwrap_or(taper.bytes_most);
+            recording.events.iter().for_each(|event| taper.event(event.clone()));
+            taper.finish(&recording)
+        };
+        let written = taped(None).expect("they are short");
+        assert_eq!(written, tapes::write(&recording, |_| true));
+        assert_eq!(taped(Some(4)), Err(0));
+        let said = too_much(Path::new("a.txt"), &recording, 500_000_000).to_string();
+        assert!(said.starts_with("a.txt: the first 0.5 s of its 0.5 s make tapes"), "{said}");
     }
 }

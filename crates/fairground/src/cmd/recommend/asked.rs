@@ -21,6 +21,7 @@ use crate::advice::neighbours::{self, chosen};
 use crate::advice::race::{self, EXACT, Race, Wish};
 use crate::advice::told::{self, Place};
 use crate::cmd::measured;
+use crate::comparison;
 use crate::execution::locations::data_folder;
 use crate::measure::{Blocks, Campaign, Comparing, JudgedBy, RunOptions};
 use crate::{command_line, exit, output, times};
@@ -266,7 +267,9 @@ impl Asked<'_> {
         }
         for (at, advised) in shown.iter().enumerate() {
             let words = told::in_words(&answer.race, &cares, advised, self.host);
+            let groups = comparison::leaves_groups(&answer.records).map(|said| ("groups", said));
             let notes = against_others(advised, &answer.advice).into_iter().chain(note.clone());
+            let notes = notes.chain(groups);
             let is_last = title != FIRST && at + 1 == shown.len();
             let setting = RecommendationContext {
                 measured: place.measured(&answer.race, self.host),

@@ -3,7 +3,9 @@
 
 mod command;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,13 +16,16 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use command::Command;
 use live::recorder::{Cost, Progress, Recorder, Settings, TaskFilter, needs};
+use recording::as_trace::as_trace;
+use recording::control_groups;
 use recording::event::{Recording, What};
 use recording::workload::Choice;
+use store::exchange::formats;
 
 use crate::execution::interrupt;
 use crate::exit::{self, bad_input};
 use crate::ui::StatusLine;
-use crate::{output, recordings, size, times};
+use crate::{command_line, output, recordings, size, times};
 
 /// How often the events are read.
 const LOOK: Duration = Duration::from_millis(50);
@@ -39,13 +44,22 @@ pub struct Args {
     /// Where the recording goes: a workload, with its tapes in FILE.tapes
     #[arg(short = 'o', long = "output", value_name = "FILE.toml", default_value = "load.toml")]
     output: PathBuf,
+    /// Also write when everything happened, as text of ftrace: `fairground explain` says why tasks
+    /// waited, and Perfetto and others read it. It has all tasks, because any of them may have the
+    /// CPU while another waits
+    #[arg(long, value_name = "FILE.txt", conflicts_with = "only")]
+    trace: Option<PathBuf>,
     /// The workload plays kernel threads too, instead of sleeping while they ran
     #[arg(long)]
     kernel_threads: bool,
-    /// Only the tasks of this name, process or control group, and what they fork
+    /// Only the tasks of this name, process or control group, and what they fork [default: the
+    /// command and what it starts, if there is one]
     #[arg(long, value_name = "NAME|PID|CGROUP", value_parser = TaskFilter::parse)]
     only: Option<TaskFilter>,
-    /// Call the tasks t1, t2, …
+    /// All tasks of the machine, although there is a command
+    #[arg(long, conflicts_with = "only")]
+    all: bool,
+    /// Call the tasks t1, t2, …, and their control groups c1, c2, …
     #[arg(long)]
     anonymous: bool,
     /// The recording ends when its events take this much memory
@@ -68,8 +82,11 @@ fn buffer(text: &str) -> Result<u32, String> {
 
 /// Records, and writes the recording. Exit code 1 if the command failed, 130 after a Ctrl-C that
 /// cut short what was asked for; the recording is written all the same.
-pub fn run(args: Args) -> Result<ExitCode> {
+pub fn run(mut args: Args) -> Result<ExitCode> {
     refuse(&args)?;
+    if !args.all && args.trace.is_none() && !args.command.is_empty() {
+        args.only.get_or_insert(TaskFilter::Command);
+    }
     let stop = interrupt::flag()?;
     let settings = Settings { buffer_bytes: args.buffer, only: args.only.clone() };
     let mut recorder = Recorder::attach(&settings).map_err(anyhow::Error::msg)?;
@@ -84,6 +101,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
         make_anonymous(&mut recording);
     }
     write(&recording, &args)?;
+    if let Some(file) = &args.trace {
+        let mut out = output::writer(Some(file))?;
+        formats::ftrace::write(&as_trace(&recording).trace, &mut out)?;
+        out.flush()?;
+    }
     tell(&args, &recording, &cost, &ended);
     if let Some(failure) = &failure {
         output::tell(format_args!("{failure}; the recording is written all the same"));
@@ -100,6 +122,9 @@ fn refuse(args: &Args) -> Result<()> {
     let obstacles = needs::obstacles();
     if !obstacles.is_empty() {
         return Err(bad_input(obstacles.join("\n")));
+    }
+    if let Some(file) = &args.trace {
+        output::writer(Some(file)).map(drop)?;
     }
     recordings::refuse(&args.output)
 }
@@ -180,6 +205,7 @@ fn make_anonymous(recording: &mut Recording) {
     for (index, task) in recording.tasks.iter_mut().enumerate() {
         task.name = format!("t{}", index + 1);
     }
+    control_groups::make_anonymous(recording);
 }
 
 fn write(recording: &Recording, args: &Args) -> Result<()> {
@@ -206,8 +232,12 @@ fn tell(args: &Args, recording: &Recording, cost: &Cost, ended: &RecordingEnd) {
         count(&|what| matches!(what, What::Wake { .. })),
         recording.lost_events,
     ));
-    output::tell(cost_line(cost, COST_GOAL_PERCENT));
+    output::tell(cost_line(cost, slower_percent(cost, recording), COST_GOAL_PERCENT));
     recordings::tell_next_steps(&args.output, recording.cpus);
+    if let Some(file) = &args.trace {
+        let file = command_line::quoted(&file.display().to_string());
+        output::tell(format_args!("to see why tasks waited: fairground explain {file}"));
+    }
 }
 
 #[cfg(test)]
@@ -223,25 +253,45 @@ fn progress(elapsed: Duration, seen: &Progress, limit: u64) -> String {
     format!("recording for {time}: {} events, {bytes} of {limit}{lost}", seen.events)
 }
 
-/// What the recording took from the machine, and what helps if that is too much.
-fn cost_line(cost: &Cost, goal_percent: f64) -> String {
+/// How much more CPU time the recorded tasks used, percent, because the programs work where the
+/// tasks do.
+fn slower_percent(cost: &Cost, recording: &Recording) -> f64 {
+    let own = cost.event_ns().unwrap_or(0) * recording.events.len() as u64;
+    100.0 * own as f64 / tasks_ns(recording).saturating_sub(own).max(1) as f64
+}
+
+/// The CPU time of the tasks that were recorded.
+fn tasks_ns(recording: &Recording) -> u64 {
+    let mut since: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut sum_ns = 0;
+    for event in &recording.events {
+        let What::Switch { out, next, .. } = event.what else { continue };
+        let before = since.remove(&event.cpu).filter(|_| out.is_some());
+        sum_ns += before.map_or(0, |since_ns| event.at_ns.saturating_sub(since_ns));
+        since.extend(next.map(|_| (event.cpu, event.at_ns)));
+    }
+    sum_ns
+}
+
+/// What the recording took from the machine and from its tasks, and what helps if that is too much.
+fn cost_line(cost: &Cost, slower: f64, goal_percent: f64) -> String {
     let machine_ns = cost.length_ns as f64 * f64::from(cost.cpus);
     let share = |ns: u64| 100.0 * ns as f64 / machine_ns.max(1.0);
     let own = share(cost.own_ns);
-    let Some((all, programs)) = cost.percent().zip(cost.programs_ns) else {
+    let Some((all, programs_ns)) = cost.percent().zip(cost.programs_ns) else {
         return format!(
             "cost: {own:.2} % of the machine's CPU time in fairground; what its programs in the \
              kernel took is only counted for CAP_SYS_ADMIN"
         );
     };
-    let advice = if all > goal_percent {
+    let advice = if all.max(slower) > goal_percent {
         "; tasks may behave otherwise than without it: record less with --only"
     } else {
         ""
     };
-    let programs = share(programs);
+    let programs = share(programs_ns);
     format!(
         "cost: {all:.2} % of the machine's CPU time ({programs:.2} in the kernel, {own:.2} in \
-         fairground){advice}"
+         fairground); the recorded tasks used {slower:.1} % more of it{advice}"
     )
 }

@@ -77,18 +77,37 @@ fn lost_events_show_at_once() {
 }
 
 #[test]
+fn the_time_of_tasks_is_that_between_switches() {
+    let task = Some(TaskIndex(0));
+    let switch = |at_ns, out, next| {
+        let what = What::Switch { out, leaves: Leaves::Runnable, next };
+        Event { at_ns, cpu: 0, what }
+    };
+    let events = vec![switch(10, None, task), switch(30, task, None), switch(50, None, None)];
+    let recording = Recording { events, ..Recording::default() };
+    assert_eq!(tasks_ns(&recording), 20);
+    let cost = Cost { programs_ns: Some(8), runs: 4, ..Cost::default() };
+    let slower = slower_percent(&cost, &recording);
+    assert!((slower - 100.0 * 6.0 / 14.0).abs() < 1e-9, "{slower}");
+}
+
+#[test]
 fn a_high_cost_has_advice_and_an_unknown_one_a_reason() {
     let low = Cost {
         programs_ns: Some(20_000_000),
+        runs: 20_000,
         own_ns: 10_000_000,
         length_ns: 1_000_000_000,
         cpus: 2,
     };
     assert_eq!(
-        cost_line(&low, 3.0),
-        "cost: 1.50 % of the machine's CPU time (1.00 in the kernel, 0.50 in fairground)"
+        cost_line(&low, 2.0, 3.0),
+        "cost: 1.50 % of the machine's CPU time (1.00 in the kernel, 0.50 in fairground); the \
+         recorded tasks used 2.0 % more of it"
     );
-    assert!(cost_line(&Cost { cpus: 1, ..low }, 2.9).contains("record less with --only"));
-    let unknown = cost_line(&Cost { programs_ns: None, ..low }, 3.0);
+    let advice = "record less with --only";
+    assert!(cost_line(&Cost { cpus: 1, ..low }, 2.0, 2.9).contains(advice));
+    assert!(cost_line(&low, 10.0, 3.0).contains("10.0 % more of it; tasks"));
+    let unknown = cost_line(&Cost { programs_ns: None, ..low }, 2.0, 3.0);
     assert!(unknown.contains("0.50 %") && unknown.contains("CAP_SYS_ADMIN"), "{unknown}");
 }

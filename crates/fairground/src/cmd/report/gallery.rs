@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use model::{Record, SchedulerChoice};
-use report::html::gallery::{Gallery, SharedFile, page};
+use report::html::gallery::{FACTS, Gallery, page};
 use stats::records::merge::name_processor;
 use stats::view::consensus::{Contribution, questions};
 use store::Session;
@@ -72,14 +72,15 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 /// Reads a file, and adds it to the gallery.
 fn take(name: &str, path: &Path, gallery: &mut Gallery) -> Result<Shared> {
     let shared = Shared::read(path)?;
-    if let Some(twin) = gallery.files.iter().find(|known| known.seal == shared.seal) {
-        return Err(bad_input(format!("{name}: refused: the same as {}", twin.file)));
+    if let Some(twin) = gallery.files.iter().find(|known| known.last() == Some(&shared.seal)) {
+        return Err(bad_input(format!("{name}: refused: the same as {}", twin[1])));
     }
+    gallery.trials += shared.records().count();
     gallery.files.push(facts(name, &shared));
     Ok(shared)
 }
 
-fn facts(file: &str, shared: &Shared) -> SharedFile {
+fn facts(file: &str, shared: &Shared) -> [String; FACTS.len()] {
     fn listed(facts: impl Iterator<Item = String>) -> String {
         let all: BTreeSet<String> = facts.filter(|fact| !fact.is_empty()).collect();
         all.into_iter().collect::<Vec<_>>().join("; ")
@@ -95,21 +96,19 @@ fn facts(file: &str, shared: &Shared) -> SharedFile {
     };
     let provenance = || shared.records().map(|record| &record.provenance);
     let sessions = shared.sessions.iter();
-    SharedFile {
-        file: file.into(),
-        by: shared.by(),
-        seal: shared.seal.clone(),
-        trials: shared.records().count(),
-        facts: [
-            listed(sessions.clone().map(|(session, _)| times::date(session.started_unix_s))),
-            listed(sessions.map(experiment)),
-            listed(provenance().map(|facts| facts.kernel_release.clone())),
-            listed(provenance().map(|facts| facts.cpu_model.clone())),
-            listed(shared.records().map(source)),
-            shared.about.left_out.join("; "),
-            shared.about.note.clone(),
-        ],
-    }
+    [
+        shared.by(),
+        file.into(),
+        shared.records().count().to_string(),
+        listed(sessions.clone().map(|(session, _)| times::date(session.started_unix_s))),
+        listed(sessions.map(experiment)),
+        listed(provenance().map(|facts| facts.kernel_release.clone())),
+        listed(provenance().map(|facts| facts.cpu_model.clone())),
+        listed(shared.records().map(source)),
+        shared.about.left_out.join("; "),
+        shared.about.note.clone(),
+        shared.seal.clone(),
+    ]
 }
 
 /// A comparison for each campaign in a file: campaigns of other days are other answers.

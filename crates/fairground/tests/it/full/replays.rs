@@ -69,8 +69,9 @@ fn a_replay_of_a_real_program_is_near_it() {
     assert!(share(&same[5]) >= 70.0, "{said}");
     assert!(said.contains("| pipelines | wall time |"), "{said}");
     let directions = sums(&said, 1);
-    for (claims, way) in [(4, 5), (6, 7)] {
-        assert!(directions[claims].parse::<u32>().is_ok_and(|claims| claims > 0), "{said}");
+    assert!(directions[4].parse::<u32>().is_ok_and(|claims| claims > 0), "{said}");
+    // The same way, of the replay on the kernel and in the simulator.
+    for way in [5, 9] {
         // Of the few claims of one small program, one may be wrong by itself.
         assert!(share(&directions[way]) >= 50.0, "{said}");
     }

@@ -165,6 +165,51 @@ fn the_first_interrupt_ends_what_comes_after_the_trials() {
     assert_eq!(ended.and_then(|status| status.code()), Some(130));
 }
 
+/// Ctrl-C in this command, which waits: its exit code, and how many temporary folders it leaves.
+fn interrupted(bench: &Bench, words: &[&str], output: impl Into<Stdio>) -> (Option<i32>, usize) {
+    let temporary = bench.path("temporary");
+    std::fs::create_dir_all(&temporary).expect("a folder");
+    let mut command = bench.process(words);
+    command.env("TMPDIR", &temporary).stdin(Stdio::piped()).stdout(output).stderr(Stdio::null());
+    let mut child = command.spawn().expect("it starts");
+    sleep(Duration::from_millis(1500));
+    assert_eq!(child.try_wait().expect("a child"), None, "{words:?} waits");
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("a signal");
+    let asked = Instant::now();
+    while child.try_wait().expect("a child").is_none() && asked.elapsed().as_secs() < 20 {
+        sleep(Duration::from_millis(20));
+    }
+    assert!(asked.elapsed() < Duration::from_secs(4), "{words:?}: {:?}", asked.elapsed());
+    let code = child.wait().expect("its end").code();
+    (code, std::fs::read_dir(&temporary).expect("a folder").count())
+}
+
+#[test]
+fn the_first_interrupt_ends_every_wait_and_leaves_nothing() {
+    let bench = Bench::new();
+    let slow = "#include <scx/common.bpf.h>\nasm(\".rept 2000000000\\n.long 1\\n.endr\");\n";
+    bench.write("slow.bpf.c", slow);
+    let with_slow = ["--scheduler", "./slow.bpf.c"];
+    let plan = ["plan", "--on", "sim", "--workload", "./tiny.toml", "--blocks", "1"];
+    for compiling in [
+        &[&TINY[..], &with_slow].concat()[..],
+        &[&plan[..], &with_slow].concat(),
+        &["check", "./slow.bpf.c"],
+        &["check", "./slow.bpf.c", "--no-boot"],
+        &["load", "./slow.bpf.c"],
+        // It waits for a trial.
+        &["trial"],
+    ] {
+        let ended = interrupted(&bench, compiling, Stdio::null());
+        assert_eq!(ended, (Some(130), 0), "{compiling:?}");
+    }
+    bench.run(&[&TINY[..], &["--scheduler", "rr"]].concat()).success();
+    for reading in [&["compare"][..], &["export", "json"], &["history"], &["doctor", "store"]] {
+        let (_read, write) = full_pipe();
+        assert_eq!(interrupted(&bench, reading, write), (Some(130), 0), "{reading:?}");
+    }
+}
+
 #[test]
 fn long_names_become_names_of_files() {
     let bench = Bench::new();
@@ -184,4 +229,31 @@ fn long_names_become_names_of_files() {
     bench.run(&["export", "hgrm", "--store", "b.db", "-o", "h"]).success();
     let names = std::fs::read_dir(bench.path("h")).expect("a folder").flatten();
     assert!(names.filter(|file| file.file_name().len() <= 255).count() > 0);
+}
+
+/// A table of entries, whose number a side file sets.
+const WITH_MAP: &str = r#"#include <scx/common.bpf.h>
+char _license[] SEC("license") = "GPL";
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4);
+	__type(key, u32);
+	__type(value, u64);
+} table SEC(".maps");
+void BPF_STRUCT_OPS(mine_enqueue, struct task_struct *p, u64 flags)
+{
+	bpf_map_lookup_elem(&table, &p->pid);
+	scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, flags);
+}
+SCX_OPS_DEFINE(mine_ops, .enqueue = (void *)mine_enqueue, .name = "mine");
+"#;
+
+#[test]
+fn a_map_that_no_memory_holds_is_named() {
+    let bench = Bench::new();
+    bench.write("mine.bpf.c", WITH_MAP);
+    bench.write("mine.toml", "[maps]\ntable = 4000000000\n");
+    let ended = bench.run(&[&TINY[..], &["--scheduler", "./mine.bpf.c"]].concat());
+    let said = stderr(&ended);
+    assert!(said.contains("the map table: no memory for 4000000000 entries of 8 bytes"), "{said}");
 }

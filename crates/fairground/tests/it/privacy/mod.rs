@@ -2,8 +2,8 @@
 //! What leaves this machine, by any door: a mark is planted in each text that records and sessions
 //! have, and looked for in what is written for others.
 
+mod control_groups;
 mod doors;
-mod filler;
 mod played;
 mod samples;
 
@@ -15,14 +15,15 @@ use store::exchange::shell::quoted;
 use store::{Origin, Session, Store};
 
 use crate::common::Bench;
-use filler::Filler;
+use samples::Filler;
 
 /// As many as the largest enum has variants, the steps.
 const ROUNDS: usize = 40;
 
 const STORE: &str = "planted.db";
 
-/// The row of a place: steps begin anew, as do the parts that both experiments and trials have.
+/// The row of a place: steps begin anew, as do the parts that both experiments and trials have, and
+/// the file that stands for a program is a scheduler.
 fn row(place: &str) -> String {
     const PARTS: [(&str, &str); 14] = [
         ("experiment", "experiment"),
@@ -40,7 +41,7 @@ fn row(place: &str) -> String {
         ("provenance", "provenance"),
         ("steps", "steps"),
     ];
-    let names: Vec<&str> = place.split('.').collect();
+    let names: Vec<&str> = place.split('.').filter(|name| *name != "in_simulator").collect();
     if names.ends_with(&["steps"]) {
         return "steps".into();
     }
@@ -52,7 +53,7 @@ fn row(place: &str) -> String {
             let rest = names[at + 1..].join(".");
             format!("{}.{rest}", part(names[at]).expect("it was found"))
         }
-        None => place.trim_start_matches("record.").to_owned(),
+        None => names.join(".").trim_start_matches("record.").to_owned(),
     }
 }
 

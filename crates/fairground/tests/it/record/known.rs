@@ -13,7 +13,7 @@ use live::probes::{Probes, Readings};
 use live::recorder::{Recorder, Settings, TaskFilter, needs};
 use model::PolicyClass;
 use nix::unistd::pipe;
-use recording::event::{Leaves, Reason, Recording, TaskIndex, Waker, What};
+use recording::event::{Leaves, Recording, SleepsFor, TaskIndex, Waker, What};
 
 use super::children::{self, Children, give, nap, poll, take};
 use testing::need;
@@ -161,7 +161,7 @@ impl Seen<'_> {
         self.leaves(|leaves| matches!(leaves, Leaves::Sleeps(_)))
     }
 
-    fn sleeps(&self, reason: Reason) -> u64 {
+    fn sleeps(&self, reason: SleepsFor) -> u64 {
         self.leaves(|leaves| leaves == Leaves::Sleeps(reason))
     }
 
@@ -189,12 +189,12 @@ fn reasons_and_wakers_are_those_of_the_known_cases() {
         assert!(count * 10 >= all * 9, "{name}: {what} {count} times of {all}");
     };
     let cases = [
-        ("napper", Reason::Timer, None),
-        ("timed", Reason::Timer, None),
-        ("poller", Reason::Timer, None),
-        ("pong", Reason::Pipe, Some("ping")),
-        ("locked", Reason::Futex, Some("unlocker")),
-        ("server", Reason::Network, Some("client")),
+        ("napper", SleepsFor::Nap, None),
+        ("timed", SleepsFor::Timer, None),
+        ("poller", SleepsFor::Timer, None),
+        ("pong", SleepsFor::Pipe, Some("ping")),
+        ("locked", SleepsFor::Futex, Some("unlocker")),
+        ("server", SleepsFor::Network, Some("client")),
     ];
     for (name, reason, waker) in cases {
         let (all, task) = (of(name).sleeps_all(), of(name));
@@ -203,7 +203,7 @@ fn reasons_and_wakers_are_those_of_the_known_cases() {
         nearly(name, &format!("by {waker:?}"), task.woken(|by| by == waker), all);
     }
     let mother = of("mother");
-    nearly("mother", "Child", mother.sleeps(Reason::Child), mother.sleeps_all());
+    nearly("mother", "Child", mother.sleeps(SleepsFor::Child), mother.sleeps_all());
     assert_eq!(of("mother").forks(), u64::from(TIMES));
 }
 

@@ -5,6 +5,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
@@ -131,6 +132,73 @@ fn a_recording_is_a_workload_that_the_simulator_plays() {
     bench.run(&[&play[..], &["--blocks", "1", "--exploratory"]].concat()).success();
     let records = bench.records("fairground.db");
     assert!(records.iter().all(|record| record.outcome.is_ok()), "{:?}", records[0].outcome);
+}
+
+/// Two groups of the controller `cpu`, the first with half the usual weight.
+struct Groups(PathBuf);
+
+impl Groups {
+    fn make() -> Result<Groups, String> {
+        for place in ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"] {
+            let folder = Path::new(place).join(format!("record-test-{}", std::process::id()));
+            if fs::create_dir(&folder).is_err() {
+                continue;
+            }
+            let (groups, both) = (Groups(folder), ["a", "b"]);
+            let controllers = groups.0.join("cgroup.subtree_control");
+            let made = !controllers.exists() || fs::write(controllers, "+cpu").is_ok();
+            let made = made && both.iter().all(|own| fs::create_dir(groups.0.join(own)).is_ok());
+            let made = made && groups.0.join("b/cgroup.procs").exists();
+            let weigh = |(file, weight)| fs::write(groups.0.join("a").join(file), weight).is_ok();
+            if made && [("cpu.weight", "50"), ("cpu.shares", "512")].into_iter().any(weigh) {
+                return Ok(groups);
+            }
+        }
+        Err("control groups with the controller cpu, and the right to make some".into())
+    }
+}
+
+impl Drop for Groups {
+    fn drop(&mut self) {
+        for own in ["a", "b", ""] {
+            // Tasks that have ended are there for a moment.
+            let folder = self.0.join(own);
+            let mut looks = 0..1_000;
+            while fs::remove_dir(&folder).is_err() && folder.exists() && looks.next().is_some() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+}
+
+#[test]
+fn tasks_are_in_their_control_groups() {
+    testing::beyond_cargo_test!("records this kernel");
+    need!(known::can_record());
+    let groups = need!(Groups::make());
+    let bench = Bench::new();
+    let script = "for group in a b; do
+            sh -c 'echo $$ > '$0/$group'/cgroup.procs; for i in 1 2 3; do sleep 0.01; done' &
+        done; wait";
+    let folder = groups.0.display().to_string();
+    bench.run(&["record", "--", "sh", "-c", script, &folder]).success();
+    let text = fs::read_to_string(bench.path("load.toml")).expect("the recording");
+    let load: toml::Table = text.parse().expect("TOML");
+    let all = |key: &str| load[key].as_array().expect("tables").clone();
+    let weight = |path: &str| {
+        let all = all("group");
+        let ends = |group: &&toml::Value| group["name"].as_str().is_some_and(|n| n.ends_with(path));
+        all.iter().find(ends).expect("the group").get("weight").and_then(toml::Value::as_integer)
+    };
+    assert_eq!((weight("a"), weight("b")), (Some(50), None), "{text}");
+    let is_in = |task: &toml::Value, path: &str| {
+        task["name"].as_str().is_some_and(|name| name.starts_with("sleep"))
+            && task.get("group").and_then(toml::Value::as_str).is_some_and(|g| g.ends_with(path))
+    };
+    assert!(
+        ["a", "b"].iter().all(|path| all("task").iter().any(|task| is_in(task, path))),
+        "{text}"
+    );
 }
 
 #[test]

@@ -26,6 +26,7 @@ fn options<'a>(
         setting: Setting { policy: Policy::default(), seed: Seed(1), cpus: 1_024 },
         folder: None,
         busy: BusyLoop::timed(busy::calibrate() / 4),
+        control_groups: None,
         probes: None,
         on_interrupt,
         periodic: Periodic::new(0, 0, interlude),

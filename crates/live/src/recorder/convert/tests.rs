@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
+use recording::event::{Event, TaskIndex, Waker, What};
+
 use super::super::object::file;
 use super::*;
 
@@ -7,8 +9,14 @@ const READ: u32 = (libc::SYS_read as u32) << 16;
 const POLL: u32 = (libc::SYS_ppoll as u32) << 16;
 const NAP: u32 = (libc::SYS_clock_nanosleep as u32) << 16;
 
-const FRAME: Frame =
-    Frame { source: String::new(), cpus: 2, start_ns: 100, end_ns: 1_000, lost_events: 0 };
+const FRAME: Frame = Frame {
+    source: String::new(),
+    cpus: 2,
+    start_ns: 100,
+    end_ns: 1_000,
+    lost_events: 0,
+    control_groups: BTreeMap::new(),
+};
 
 fn raw(time_ns: u64, cpu: u16, kind: u32, task: u32, other: u32, detail: u32) -> RawEvent {
     RawEvent { time_ns, task, other, detail, cpu, kind: kind as u16 }
@@ -48,6 +56,7 @@ fn lines(recording: &Recording) -> Vec<String> {
             }
             What::Exit { task } => format!("{} exits", tid(*task)),
             What::Changed { task, to } => format!("{} is nice {:?}", tid(*task), to.nice),
+            What::Interrupted { ns } => format!("interrupted for {ns}"),
         };
         format!("{} cpu{}: {what}", event.at_ns, event.cpu)
     };
@@ -97,30 +106,6 @@ fn events_of_several_cpus_come_in_order_of_time() {
 }
 
 #[test]
-fn a_waker_that_is_faster_than_the_switch_comes_after_it() {
-    let made = made(&[
-        switch(200, 0, 0, 7, 0),
-        wake(299, 1, 7, (waker::TASK, 8)),
-        switch(300, 0, 7, 0, leaves::WAITING | NAP),
-        switch(310, 0, 0, 7, 0),
-    ]);
-    let expected =
-        ["200 cpu0: 7 Sleeps(Timer) -> 0", "200 cpu1: 7 by 8", "210 cpu0: 0 Runnable -> 7"];
-    assert_eq!(lines(&made)[1..], expected);
-}
-
-#[test]
-fn a_task_that_did_not_fall_asleep_was_not_woken() {
-    let made = made(&[
-        switch(200, 0, 0, 7, 0),
-        wake(299, 1, 7, (waker::TASK, 8)),
-        switch(300, 0, 7, 9, leaves::RUNNABLE),
-        wake(301, 1, 7, (waker::TASK, 8)),
-    ]);
-    assert_eq!(lines(&made), ["100 cpu0: 0 Runnable -> 7", "200 cpu0: 7 Runnable -> 9"]);
-}
-
-#[test]
 fn a_number_that_is_used_again_is_another_task() {
     let made = made(&[
         raw(150, 0, kind::FORK, 5, 7, 0),
@@ -142,6 +127,13 @@ fn a_number_that_is_used_again_is_another_task() {
         .collect();
     let index = |place| Some(TaskIndex(place));
     assert_eq!(ran, [index(0), index(1), index(0), index(2)]);
+}
+
+#[test]
+fn a_task_that_gets_the_name_begins_there() {
+    let made =
+        made(&[raw(250, 0, kind::RUNNING, 7, 0, 1), switch(300, 0, 7, 0, leaves::WAITING | NAP)]);
+    assert_eq!(lines(&made)[0], "150 cpu0: 0 Runnable -> 7");
 }
 
 #[test]
@@ -167,7 +159,7 @@ fn who_wakes_a_task_says_what_it_polled_for() {
     let asleep = |time_ns| switch(time_ns, 0, 7, 0, leaves::WAITING | POLL);
     let wakers = [
         (waker::TIMER, 0, "Sleeps(Timer)"),
-        (waker::TASK | file::PIPE << 8, 8, "Sleeps(Message)"),
+        (waker::TASK | file::PIPE << 8, 8, "Sleeps(Any)"),
         (waker::TASK | file::EVENT << 8, 8, "Sleeps(Signal)"),
         (waker::INTERRUPT, 0, "Sleeps(Network)"),
         (waker::TASK, 0, "Sleeps(Other)"),
@@ -177,29 +169,6 @@ fn who_wakes_a_task_says_what_it_polled_for() {
         assert!(lines(&made)[1].contains(words), "{words}: {:?}", lines(&made));
     }
     assert!(lines(&made(&[asleep(200)]))[1].contains("Sleeps(Other)"), "never woken");
-}
-
-#[test]
-fn lost_events_leave_no_task_on_two_cpus_and_none_awake_unseen() {
-    let frame = Frame { lost_events: 2, ..FRAME };
-    let events = vec![
-        switch(200, 0, 0, 7, 0),
-        // The switch from 7 to 8 was lost.
-        switch(300, 0, 8, 9, leaves::WAITING | NAP),
-        // The wake-up of 8 was lost.
-        switch(400, 0, 9, 8, 0),
-    ];
-    let made = recording(Kept { events, facts: Vec::new() }, &frame);
-    assert_eq!(made.lost_events, 2);
-    assert_eq!(
-        lines(&made)[1..],
-        [
-            "200 cpu0: 7 Runnable -> 8",
-            "200 cpu0: 8 Sleeps(Timer) -> 9",
-            "300 cpu0: 8 by Unknown",
-            "300 cpu0: 9 Runnable -> 8",
-        ]
-    );
 }
 
 #[test]

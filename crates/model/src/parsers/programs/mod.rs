@@ -108,7 +108,7 @@ pub fn stress_ng(stdout: &str, stderr: &str) -> Result<Reported, String> {
 }
 
 /// The stressors in stress-ng's text: their names and operations per second of real time.
-pub fn stress_ng_rates(text: &str) -> Result<Vec<(String, f64)>, String> {
+fn stress_ng_rates(text: &str) -> Result<Vec<(String, f64)>, String> {
     let cells = |line: &str| -> Option<Vec<String>> {
         let (_, table) = line.split_once("metrc:").or_else(|| line.split_once("info:"))?;
         let (_, table) = table.split_once("] ")?;

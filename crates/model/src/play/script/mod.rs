@@ -4,8 +4,9 @@
 
 use crate::tape::TapeOp;
 use crate::workload::barrier_users;
-use crate::{Channel, Policy, SchedulerChoice, Seed, TaskGroup, Trial, Workload};
+use crate::{Channel, ControlGroup, Policy, SchedulerChoice, Seed, TaskGroup, Trial, Workload};
 
+use crate::play::control_groups::{self, GroupNode};
 use crate::play::limits::{self, ROUNDS_MAX};
 use crate::play::names::{Names, Timers};
 use crate::play::op::Resolver;
@@ -32,6 +33,12 @@ pub struct Script {
     pub policies: Vec<Policy>,
     /// Lists of CPUs that tasks change to; none is empty.
     pub affinities: Vec<Vec<u32>>,
+    /// The control groups below the workload's own, parents before children.
+    pub control_groups: Vec<GroupNode>,
+    /// Changes of control groups, each with the group's number.
+    pub group_changes: Vec<(usize, ControlGroup)>,
+    /// The control group that the program starts in; none: the workload's own.
+    pub program_group: Option<usize>,
     /// The tapes of a recording; see [`Tapes::ops`].
     pub tapes: Vec<Vec<TapeOp>>,
     /// Whether another task makes a tape's, while it plays.
@@ -70,6 +77,8 @@ pub struct Group {
     pub policy: Policy,
     /// The CPUs that its tasks start on; empty: all.
     pub affinity: Vec<u32>,
+    /// The control group that its tasks start in; none: the workload's own.
+    pub control_group: Option<usize>,
     /// What its tasks do; not empty.
     pub ops: Vec<Op>,
     pub timers: Vec<TimerPlan>,
@@ -111,7 +120,8 @@ impl Script {
     pub fn new(workload: &Workload, setting: Setting) -> Result<Script, Refusal> {
         let tasks: Vec<&TaskGroup> =
             workload.tasks.iter().filter(|group| is_played(group)).collect();
-        let mut names = Names::new(&tasks, &workload.channels);
+        let control_groups = control_groups::tree(workload, setting.cpus)?;
+        let mut names = Names::new(&tasks, &workload.channels, control_groups);
         let mut groups: Vec<Group> = Vec::with_capacity(tasks.len());
         let mut tapes = 0;
         for (index, group) in
@@ -127,6 +137,10 @@ impl Script {
         }
         let tapes = Tapes::of(workload, names.semaphores.len())
             .map_err(|refusal| refusal.inside("recording"))?;
+        let program_group = workload.program.as_ref().map_or("", |program| &program.group);
+        let program_group = names
+            .starting_group(program_group)
+            .map_err(|refusal| refusal.inside("program.group"))?;
         let barriers = names.barriers.iter().map(|name| barrier_users(&tasks, name)).collect();
         let script = Script {
             groups,
@@ -139,6 +153,9 @@ impl Script {
             timers: names.timers.len(),
             policies: names.policies,
             affinities: names.affinities,
+            control_groups: names.control_groups,
+            group_changes: names.group_changes,
+            program_group,
             tapes: tapes.ops,
             made: tapes.made,
             mailboxes: tapes.mailboxes,
@@ -295,6 +312,8 @@ fn resolve_group(group: &TaskGroup, names: &mut Names, setting: Setting) -> Resu
     tapes::check_group(group).map_err(|refusal| refusal.inside("steps"))?;
     let own = group.policy.unwrap_or(setting.policy);
     policy::check(&own).map_err(|refusal| refusal.inside("policy"))?;
+    let control_group =
+        names.starting_group(&group.group).map_err(|refusal| refusal.inside("group"))?;
     let timers = Timers::default();
     let mut resolver = Resolver { group, names, cpus: setting.cpus, ops: Vec::new(), timers };
     resolver.steps(&group.steps)?;
@@ -309,6 +328,7 @@ fn resolve_group(group: &TaskGroup, names: &mut Names, setting: Setting) -> Resu
         repeat: if group.template { Some(1) } else { group.repeat },
         policy: own,
         affinity: group.affinity.clone(),
+        control_group,
         timers,
         first_task: 0,
         first_tape: 0,
@@ -324,6 +344,11 @@ fn check_group(group: &TaskGroup, setting: Setting) -> Result<(), Refusal> {
     if group.name.contains('\0') {
         let refusal = Refusal::new("a name cannot hold a zero byte", "leave it out");
         return Err(refusal.inside("name"));
+    }
+    if group.template && !group.group.is_empty() {
+        let hint = "leave it out, or begin its steps with { group = … }";
+        let refusal = Refusal::new("forked tasks are in the group of their parent", hint);
+        return Err(refusal.inside("group"));
     }
     if group.steps.is_empty() {
         let message = format!("the task '{}' has no steps", group.name);

@@ -40,8 +40,12 @@ impl Hash {
         cpus: u32,
         evicts: bool,
     ) -> Option<Hash> {
+        let mut heads = Vec::new();
+        let number = (capacity.max(1) * 2).next_power_of_two();
+        heads.try_reserve_exact(number).ok()?;
+        heads.resize(number, NONE);
         Some(Hash {
-            heads: vec![NONE; (capacity.max(1) * 2).next_power_of_two()],
+            heads,
             links: Vec::new(),
             keys: Values::new(capacity, key_size)?,
             values: Values::new(capacity * cpus as usize, value_size)?,

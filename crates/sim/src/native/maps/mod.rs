@@ -4,6 +4,7 @@
 
 mod arena;
 mod hash;
+pub mod kinds;
 mod queue;
 mod storage;
 
@@ -11,10 +12,8 @@ use compile::native::Map as Fact;
 
 use arena::Arena;
 use hash::Hash;
-use queue::Ring;
-use queue::ValueQueue;
-use storage::Storage;
-use storage::Values;
+use queue::{Bloom, Ring, ValueQueue};
+use storage::{Storage, Values};
 
 /// `EINVAL`, `ENOENT`, … as kfuncs return them.
 pub mod errno {
@@ -62,6 +61,7 @@ enum Form {
     Array(Values),
     Hash(Hash),
     Queue(ValueQueue),
+    Bloom(Bloom),
     Ring(Ring),
     /// A ring buffer written by user space, which the model lacks: always empty.
     UserRing,
@@ -71,26 +71,6 @@ enum Form {
     PerfEvents,
     /// The inner maps' variables, by index; null where there is none.
     Outer(Vec<*mut u8>),
-}
-
-/// `BPF_MAP_TYPE_*`.
-mod kinds {
-    pub const HASH: u32 = 1;
-    pub const ARRAY: u32 = 2;
-    pub const PERF_EVENT_ARRAY: u32 = 4;
-    pub const PERCPU_HASH: u32 = 5;
-    pub const PERCPU_ARRAY: u32 = 6;
-    pub const LRU_HASH: u32 = 9;
-    pub const LRU_PERCPU_HASH: u32 = 10;
-    pub const ARRAY_OF_MAPS: u32 = 12;
-    pub const HASH_OF_MAPS: u32 = 13;
-    pub const QUEUE: u32 = 22;
-    pub const STACK: u32 = 23;
-    pub const RINGBUF: u32 = 27;
-    pub const TASK_STORAGE: u32 = 29;
-    pub const USER_RINGBUF: u32 = 31;
-    pub const CGRP_STORAGE: u32 = 32;
-    pub const ARENA: u32 = 33;
 }
 
 impl Map {
@@ -248,6 +228,14 @@ impl Map {
         }
     }
 
+    /// Whether the address is inside a value.
+    pub fn contains(&mut self, inside: *const u8) -> bool {
+        match &self.form {
+            Form::Storage(storage) => storage.contains(inside),
+            _ => self.key_of(inside).is_some(),
+        }
+    }
+
     /// The storage of a task; made with zeros or `initial` if `create`.
     ///
     /// # Safety
@@ -267,10 +255,19 @@ impl Map {
         place
     }
 
-    pub fn storage_delete(&mut self, task: u32) -> i64 {
+    /// The storage of a task or a group ends with it.
+    pub fn forget_owner(&mut self, kind: u32, owner: u32) {
+        if let Form::Storage(storage) = &mut self.form
+            && storage.kind == kind
+        {
+            storage.delete(owner);
+        }
+    }
+
+    pub fn storage_delete(&mut self, owner: u32) -> i64 {
         match &mut self.form {
             Form::Storage(storage) => {
-                if storage.delete(task) {
+                if storage.delete(owner) {
                     0
                 } else {
                     errno::ENOENT
@@ -288,6 +285,8 @@ impl Map {
         match &mut self.form {
             // SAFETY: the caller's.
             Form::Queue(queue) => queue.push(unsafe { bytes(value, self.value_size) }, flags),
+            // SAFETY: the caller's.
+            Form::Bloom(bloom) => bloom.add(unsafe { bytes(value, self.value_size) }, flags),
             _ => errno::EOPNOTSUPP,
         }
     }
@@ -299,7 +298,11 @@ impl Map {
     pub unsafe fn pop(&mut self, to: *mut u8, stay: bool) -> i64 {
         // SAFETY: the caller's.
         let to = unsafe { std::slice::from_raw_parts_mut(to, self.value_size) };
-        let Form::Queue(queue) = &mut self.form else { return errno::EOPNOTSUPP };
+        let queue = match &mut self.form {
+            Form::Queue(queue) => queue,
+            Form::Bloom(bloom) if stay => return bloom.peek(to),
+            _ => return errno::EOPNOTSUPP,
+        };
         if queue.pop(to, stay) {
             return 0;
         }
@@ -355,15 +358,16 @@ fn form(fact: &Fact, cpus: u32) -> Result<Form, String> {
         kinds::QUEUE | kinds::STACK => {
             Form::Queue(ValueQueue::new(entries, value, fact.kind == kinds::STACK))
         }
+        kinds::BLOOM_FILTER => Form::Bloom(Bloom::new(entries).ok_or_else(no_memory)?),
         kinds::RINGBUF => Form::Ring(Ring::default()),
         kinds::USER_RINGBUF => Form::UserRing,
-        kinds::TASK_STORAGE | kinds::CGRP_STORAGE => Form::Storage(Storage::new(value)),
+        kinds::TASK_STORAGE | kinds::CGRP_STORAGE => Form::Storage(Storage::new(fact.kind, value)),
         kinds::ARRAY_OF_MAPS | kinds::HASH_OF_MAPS if key == size_of::<u32>() => {
             Form::Outer(Vec::new())
         }
         kinds::ARENA => Form::Arena(Arena::new(entries).ok_or("no place for an arena")?),
         kinds::PERF_EVENT_ARRAY => Form::PerfEvents,
-        other => return Err(format!("the model has no maps of type {other} (BPF_MAP_TYPE_*)")),
+        other => return Err(format!("the model has no maps of type {}", kinds::name(other))),
     })
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! QUEUE, STACK and RINGBUF.
+//! QUEUE, STACK, BLOOM_FILTER and RINGBUF.
 
 use std::collections::VecDeque;
 
@@ -44,6 +44,52 @@ impl ValueQueue {
             }
         }
         true
+    }
+}
+
+/// BLOOM_FILTER: a set that may also claim to have what was never added.
+///
+/// DIVERGES: it always has the kernel's default of five hash functions, and no random seed.
+pub struct Bloom {
+    bits: Vec<u64>,
+    mask: u64,
+}
+
+const HASHES: u64 = 5;
+
+impl Bloom {
+    /// Returns an empty filter with the number of bits that the kernel uses for this many entries;
+    /// `None` if it needs too much memory.
+    pub fn new(entries: usize) -> Option<Bloom> {
+        let bits = (entries as u64 * HASHES / 5 * 7).next_power_of_two().max(64);
+        let bits = (bits <= 8 * MOST_BYTES as u64).then_some(bits)?;
+        Some(Bloom { bits: vec![0; (bits / 64) as usize], mask: bits - 1 })
+    }
+
+    fn places(&self, value: &[u8]) -> [(usize, u64); HASHES as usize] {
+        let (prime, mut hash) = (0x0000_0100_0000_01b3, 0xcbf2_9ce4_8422_2325_u64);
+        value.iter().for_each(|byte| hash = (hash ^ u64::from(*byte)).wrapping_mul(prime));
+        std::array::from_fn(|_| {
+            hash = (hash ^ hash >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let bit = (hash >> 20) & self.mask;
+            ((bit / 64) as usize, 1 << (bit % 64))
+        })
+    }
+
+    pub fn add(&mut self, value: &[u8], flags: u64) -> i64 {
+        if flags != 0 {
+            return errno::EINVAL;
+        }
+        for (word, bit) in self.places(value) {
+            self.bits[word] |= bit;
+        }
+        0
+    }
+
+    /// Whether a value may have been added.
+    pub fn peek(&self, value: &[u8]) -> i64 {
+        let is_set = |(word, bit): (usize, u64)| self.bits[word] & bit != 0;
+        if self.places(value).into_iter().all(is_set) { 0 } else { errno::ENOENT }
     }
 }
 

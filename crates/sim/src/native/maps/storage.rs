@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! TASK_STORAGE: one value per task, indexed by the task's number.
+//! TASK_STORAGE and CGRP_STORAGE: one value per owner, indexed by the number of the task or group.
 //!
 //! [`Values`] is zeroed memory for elements of equal size. It never moves.
 
@@ -11,14 +11,16 @@ const HEADER: usize = 8;
 
 /// Pieces of slots, made when a task of theirs first wants storage.
 pub struct Storage {
+    /// Whose values these are.
+    pub kind: u32,
     pieces: Vec<*mut u8>,
     owned: Vec<Option<Values>>,
     value_size: usize,
 }
 
 impl Storage {
-    pub fn new(value_size: usize) -> Storage {
-        Storage { pieces: Vec::new(), owned: Vec::new(), value_size }
+    pub fn new(kind: u32, value_size: usize) -> Storage {
+        Storage { kind, pieces: Vec::new(), owned: Vec::new(), value_size }
     }
 
     /// From one slot to the next, bytes.
@@ -37,6 +39,11 @@ impl Storage {
         // SAFETY: slots begin with their header.
         let is_there = unsafe { slot.cast::<u64>().read() } != 0;
         is_there.then(|| slot.wrapping_add(HEADER))
+    }
+
+    /// Whether the address is inside a task's value.
+    pub fn contains(&self, inside: *const u8) -> bool {
+        self.owned.iter().flatten().any(|piece| piece.index_of(inside).is_some())
     }
 
     /// Makes a task's value, of zeros.

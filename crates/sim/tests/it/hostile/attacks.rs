@@ -105,6 +105,12 @@ pub const OTHERS: &[(&str, &str)] = &[
         "send a whole record of another contestant",
         r#"static const char J[] = "\001{\"trial\":{\"schema\":1},\"outcome\":{\"kind\":\"ok\"},\"measured\":{\"metrics\":[]},\"provenance\":{}}"; CALL3(1, 3, J, sizeof(J) - 1); CALL1(231, 0);"#,
     ),
+    (
+        "make code of memory (`mprotect`)",
+        "static char page[4096] __attribute__((aligned(4096))); CALL3(10, page, 4096, 7);",
+    ),
+    ("get memory for code (`mmap`)", "call(9, 0, 4096, 7, 0x22, -1, 0);"),
+    ("add a filter of its own (`seccomp`)", "CALL3(317, 1, 0, 0);"),
     ("send rubbish before the answer", r#"CALL3(1, 3, "\001{\"trial\":1}", 12);"#),
     ("send an answer without end", "for (;;) CALL3(1, 3, answer, sizeof(answer));"),
     ("report a crash of its own", "CALL3(1, 4, answer, 32);"),

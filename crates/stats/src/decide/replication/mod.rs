@@ -23,7 +23,7 @@ use crate::number::median::median;
 use crate::number::quantile;
 use crate::rank::rank_sum;
 
-pub use side::{Side, beside};
+pub use side::Side;
 
 /// The result of an expectation, a test or a claim; of several the last in this order decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -227,21 +227,6 @@ pub fn of_claim(tests: &[Reproduction]) -> Reproduction {
     with_data.or(tests.iter().copied().max()).unwrap_or(Reproduction::Untested)
 }
 
-/// Whether two backends that ran the same experiment disagree: one finds the published direction,
-/// the other its opposite. Different experiments are not compared, because a smaller form may have
-/// another result.
-pub fn disagree(tests: &[(Backend, Option<&str>, Reproduction)]) -> bool {
-    let found = |verdict: Reproduction| {
-        matches!(verdict, Reproduction::Reproduced | Reproduction::DirectionOnly)
-    };
-    tests.iter().any(|&(backend, experiment, verdict)| {
-        found(verdict)
-            && tests.iter().any(|&(other, same, opposite)| {
-                backend != other && experiment == same && opposite == Reproduction::Contradicted
-            })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,16 +238,5 @@ mod tests {
         assert_eq!(of_claim(&[Untested, NoData]), NoData);
         assert_eq!(of_claim(&[Untested]), Untested);
         assert_eq!(of_claim(&[]), Untested);
-    }
-
-    #[test]
-    fn backends_disagree_about_the_sign_only() {
-        let (sim, vm) = (Backend::Sim, Backend::Vm);
-        let small = |on, verdict| (on, Some("small"), verdict);
-        assert!(disagree(&[small(sim, Contradicted), small(vm, DirectionOnly)]));
-        assert!(!disagree(&[small(sim, NotReproduced), small(vm, Reproduced)]));
-        assert!(!disagree(&[small(sim, Contradicted), small(sim, Reproduced)]), "one backend");
-        let large = (sim, Some("large"), Contradicted);
-        assert!(!disagree(&[large, small(vm, Reproduced)]), "two experiments");
     }
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One side of an expectation: the records that belong to it, and its independent numbers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use model::claim::{Beside, Place};
-use model::{Backend, Clock, Outcome, Record};
+use model::claim::Place;
+use model::{Backend, Clock, MeasureKey, Outcome, Record};
 
 use super::{Absence, Reproduction};
 use crate::number::median::median;
 use crate::records::columns::{Column, Numbers};
-use model::MeasureKey;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Side {
@@ -88,19 +87,6 @@ impl Side {
         });
         failed.chain(missing).collect()
     }
-}
-
-/// The numbers of all contestants beside the published ones, by name.
-pub fn beside(published: &Beside, backend: Backend, records: &[Record]) -> Vec<Side> {
-    let names: BTreeSet<&str> =
-        records.iter().map(|record| record.trial.contestant.name.as_str()).collect();
-    let place = |contestant| Place {
-        measure: &published.measure,
-        contestant,
-        cell: published.cell.as_deref(),
-        machine: published.machine.as_deref(),
-    };
-    names.into_iter().map(|name| Side::new(&place(name), backend, records)).collect()
 }
 
 fn holds(place: &Place<'_>, backend: Backend, record: &Record) -> bool {

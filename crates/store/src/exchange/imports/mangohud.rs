@@ -6,82 +6,75 @@
 //! many columns and is refused. With `log_interval` it is a sample of the frames, not all of them:
 //! then there is no distribution in it. Its column `cpuscheduler` names the frequency governor.
 
-use csv::{ReaderBuilder, StringRecord};
+use std::collections::BTreeMap;
+
+use csv::{ErrorKind, ReaderBuilder, Trim};
 use model::metric::PROGRAM;
 use model::play::frames::{self, FrameLog};
 use model::{Histogram, Metric, ReadFault, Record};
+use serde::Deserialize;
 
-use super::{Format, add_number};
+use super::Format;
 
 /// How far the sum of the frame times may be from the time that passed, as a part of it.
 const COVERED: f64 = 0.05;
 
+#[derive(Deserialize)]
 struct Frame {
     fps: f64,
-    frame_time: f64,
+    frametime: f64,
+    #[serde(rename = "elapsed")]
     elapsed_ns: f64,
 }
 
-pub fn read(format: &Format, content: &str) -> Result<Vec<Record>, ReadFault> {
-    if !content.ends_with('\n') {
-        return Err(ReadFault::at_line(
-            content.lines().count(),
-            "the file is cut off in its last line",
-        ));
-    }
-    let mut reader =
-        ReaderBuilder::new().has_headers(false).flexible(true).from_reader(content.as_bytes());
-    let lines: Result<Vec<StringRecord>, csv::Error> = reader.records().collect();
-    let lines = lines.map_err(|error| ReadFault::from(format!("not CSV: {error}")))?;
-    let head = lines.iter().position(|line| line.get(0) == Some("fps"));
-    let (system, frames) = lines.split_at(head.unwrap_or(lines.len()));
-    let frames: Vec<Frame> = match frames {
-        [columns, frames @ ..] => {
-            frames.iter().map(|line| frame(columns, line)).collect::<Result<_, _>>()?
-        }
-        [] => Vec::new(),
+pub fn read(format: &Format, text: &str) -> Result<Vec<Record>, ReadFault> {
+    let heading =
+        if text.starts_with("fps,") { Some(0) } else { text.find("\nfps,").map(|at| at + 1) };
+    let (system, log) = text.split_at(heading.ok_or("there are no frames in it")?);
+    let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(log.as_bytes());
+    let frames: Vec<Frame> = reader
+        .deserialize()
+        .collect::<Result<_, _>>()
+        .map_err(|error| wrong_line(system.lines().count(), &error))?;
+    let is_wrong = |frame: &Frame| {
+        [frame.fps, frame.frametime, frame.elapsed_ns]
+            .iter()
+            .any(|it| !it.is_finite() || *it <= 0.0)
     };
+    if let Some(place) = frames.iter().position(is_wrong) {
+        let line = system.lines().count() + place + 2;
+        return Err(ReadFault::at_line(line, "a number that is not above 0"));
+    }
     if frames.len() < 2 {
         return Err("there are no frames in it".into());
     }
     let mut record = measured(format, &frames)?;
-    if let [names, values] = system {
-        let fact = |name| cell(names, values, name).unwrap_or_default();
+    let facts = ReaderBuilder::new().from_reader(system.as_bytes()).into_deserialize().next();
+    if let Some(Ok(facts)) = facts {
+        let facts: BTreeMap<String, String> = facts;
+        let fact = |name| facts.get(name).cloned().unwrap_or_default();
         let provenance = &mut record.provenance;
-        provenance.kernel_release = fact("kernel").into();
-        provenance.cpu_model = fact("cpu").into();
+        (provenance.kernel_release, provenance.cpu_model) = (fact("kernel"), fact("cpu"));
         provenance.notes.push(format!("frequency governor: {}", fact("cpuscheduler")));
     }
     Ok(vec![record])
 }
 
-fn cell<'a>(columns: &StringRecord, line: &'a StringRecord, name: &str) -> Option<&'a str> {
-    line.get(columns.iter().position(|column| column.trim() == name)?)
-}
-
-fn frame(columns: &StringRecord, line: &StringRecord) -> Result<Frame, ReadFault> {
-    let number = line.position().map_or(0, |position| position.line() as usize);
-    let fault = |message: String| ReadFault::at_line(number, message);
-    if line.len() != columns.len() {
-        return Err(fault(format!(
-            "{} columns instead of {}: the file is cut off, or its numbers have commas (log with \
-             LC_ALL=C)",
-            line.len(),
-            columns.len()
-        )));
-    }
-    let value = |name: &str| {
-        let text = cell(columns, line, name);
-        let text = text.ok_or_else(|| fault(format!("there is no column `{name}`")))?;
-        let value = text.trim().parse::<f64>().ok();
-        let positive = value.filter(|value| value.is_finite() && *value > 0.0);
-        positive.ok_or_else(|| fault(format!("`{text}` cannot be `{name}`")))
+fn wrong_line(before: usize, error: &csv::Error) -> ReadFault {
+    let line = before + error.position().map_or(0, |position| position.line() as usize);
+    let message = match error.kind() {
+        ErrorKind::UnequalLengths { expected_len, len, .. } => format!(
+            "{len} columns instead of {expected_len}: the file is cut off, or its numbers have \
+             commas (log with LC_ALL=C)"
+        ),
+        ErrorKind::Deserialize { err, .. } => err.to_string(),
+        _ => error.to_string(),
     };
-    Ok(Frame { fps: value("fps")?, frame_time: value("frametime")?, elapsed_ns: value("elapsed")? })
+    ReadFault::at_line(line, message)
 }
 
 fn measured(format: &Format, frames: &[Frame]) -> Result<Record, ReadFault> {
-    let mut products: Vec<f64> = frames.iter().map(|frame| frame.fps * frame.frame_time).collect();
+    let mut products: Vec<f64> = frames.iter().map(|frame| frame.fps * frame.frametime).collect();
     products.sort_by(f64::total_cmp);
     let unit_ns = match products[products.len() / 2] {
         900.0..1_100.0 => 1e6,
@@ -92,20 +85,22 @@ fn measured(format: &Format, frames: &[Frame]) -> Result<Record, ReadFault> {
         }
     };
     let times: Vec<u64> =
-        frames.iter().map(|frame| (frame.frame_time * unit_ns).round() as u64).collect();
+        frames.iter().map(|frame| (frame.frametime * unit_ns).round() as u64).collect();
     let mut record = format.record("frames");
     // The first line's frame was over when the log's clock stood there.
     let passed_ns = frames[frames.len() - 1].elapsed_ns - frames[0].elapsed_ns;
     let shown_ns: f64 = times[1..].iter().map(|time| *time as f64).sum();
-    if (shown_ns / passed_ns - 1.0).abs() > COVERED {
+    let rate = if (shown_ns / passed_ns - 1.0).abs() > COVERED {
         let why = "the log is a sample of the frames (log_interval), not all of them";
         frames::missing(&mut record.measured, PROGRAM, why);
-        record.measured.metrics.push(Metric::missing("iterations_per_second", PROGRAM, why));
-        return Ok(record);
-    }
-    let log = FrameLog::new(&times);
-    let histogram = Histogram::from_samples("frame_time_ns", PROGRAM, &log.times_ns);
-    frames::measure(&mut record.measured, PROGRAM, histogram, log.stutters);
-    add_number(&mut record, "iterations_per_second", (frames.len() - 1) as f64 * 1e9 / shown_ns);
+        Metric::missing("iterations_per_second", PROGRAM, why)
+    } else {
+        let log = FrameLog::new(&times);
+        let histogram = Histogram::from_samples("frame_time_ns", PROGRAM, &log.times_ns);
+        frames::measure(&mut record.measured, PROGRAM, histogram, log.stutters);
+        let rate = (frames.len() - 1) as f64 * 1e9 / shown_ns;
+        Metric::number("iterations_per_second", PROGRAM, rate)
+    };
+    record.measured.metrics.push(rate);
     Ok(record)
 }

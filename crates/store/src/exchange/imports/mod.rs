@@ -5,62 +5,75 @@
 //! text ─► format (from its content or as told) ─► records of the file ─► labelled records ─► store
 //! ```
 //!
-//! [`formats_table`] has a row for each format: how it is recognised, what it measures, how it is
-//! read. A reader that is not sure returns an error with its line. The scheduler that a file names
-//! is a claim: no record made here says that it was verified.
+//! `formats.toml` says of each format how it is recognised and where its numbers are; [`form`]
+//! reads any text by it. A text that is not understood is an error with its line. The scheduler
+//! that a file names is a claim: no record made here says that it was verified.
 //!
 //! What is not here: reading files and the store, which the verb does.
 
-mod formats_table;
+mod form;
+mod labels;
 mod mangohud;
 mod phoronix;
-mod programs;
-mod schbench;
+mod place;
 
-use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use model::metric::PROGRAM;
 use model::{
-    Backend, Contestant, Experiment, Machine, Metric, Outcome, Provenance, ReadFault, Record,
-    SchedulerChoice, Seed, Trial, Workload,
+    Backend, Contestant, Machine, Outcome, Provenance, ReadFault, Record, SchedulerChoice, Seed,
+    Trial, Workload,
 };
-use serde_json::Value;
+use serde::Deserialize;
 
-use formats_table::FORMATS;
+use crate::exchange::shell;
+use form::Form;
+pub use labels::{ImportedFile, Labels, experiment, labelled};
+use place::Place;
 
-/// Every crate of the workspace has the program's version.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+static TABLE: LazyLock<Table> =
+    LazyLock::new(|| toml::from_str(include_str!("formats.toml")).expect("a table of formats"));
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    format: Vec<Format>,
+    refused: Vec<RefusedFormat>,
+}
+
+/// What the keys mean is in `formats.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Format {
-    /// Its name for `--as`.
-    pub name: &'static str,
-    /// Whether a text looks like it, even if it is cut off.
-    is: fn(&str) -> bool,
-    /// What is read, for who has something else.
-    wanted: &'static str,
-    /// What its workload does, in a sentence.
-    about: &'static str,
-    headlines: &'static [&'static str],
-    read: fn(&Format, &str) -> Result<Vec<Record>, ReadFault>,
+    pub name: String,
+    wanted: String,
+    about: String,
+    headline: Vec<String>,
+    form: Vec<Form>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RefusedFormat {
+    begins: Option<String>,
+    #[serde(default)]
+    has: Vec<Place>,
+    what: String,
+    help: String,
 }
 
 /// The formats' names, sorted.
 pub fn names() -> impl Iterator<Item = &'static str> + Clone {
-    FORMATS.iter().map(|format| format.name)
+    TABLE.format.iter().map(|format| format.name.as_str())
 }
 
 /// Whether a text describes the workload of one of the formats.
 pub fn is_about(text: &str) -> bool {
-    FORMATS.iter().any(|format| format.about == text)
+    TABLE.format.iter().any(|format| format.about == text)
 }
 
 pub fn named(name: &str) -> Option<&'static Format> {
-    FORMATS.iter().find(|format| format.name == name)
-}
-
-/// Whether a text looks like any format.
-pub fn is_any(text: &str) -> bool {
-    FORMATS.iter().any(|format| (format.is)(text))
+    TABLE.format.iter().find(|format| format.name == name)
 }
 
 /// The only format that a text looks like.
@@ -68,7 +81,8 @@ pub fn is_any(text: &str) -> bool {
 /// # Errors
 /// The text looks like none, or like several.
 pub fn guessed(text: &str) -> Result<&'static Format, ReadFault> {
-    let alike: Vec<&Format> = FORMATS.iter().filter(|format| (format.is)(text)).collect();
+    let alike: Vec<_> =
+        TABLE.format.iter().filter(|format| format.form_of(text).is_some()).collect();
     match alike.as_slice() {
         [format] => Ok(format),
         [] => {
@@ -76,29 +90,57 @@ pub fn guessed(text: &str) -> Result<&'static Format, ReadFault> {
             Err(format!("in none of the known formats: {known}").into())
         }
         several => {
-            let names: Vec<&str> = several.iter().map(|format| format.name).collect();
+            let names: Vec<&str> = several.iter().map(|format| format.name.as_str()).collect();
             Err(format!("could be {}; say which with --as", names.join(" or ")).into())
         }
     }
 }
 
+/// What a file is that is not read, by its first bytes, and what helps.
+pub fn refused_beginning(file: &str, bytes: &[u8]) -> Option<String> {
+    let begins = |begin: &String| {
+        begin
+            .chars()
+            .enumerate()
+            .all(|(place, byte)| bytes.get(place) == u8::try_from(byte).ok().as_ref())
+    };
+    refusal(file, |row| row.begins.as_ref().is_some_and(begins))
+}
+
+/// The same by its text, unless that looks like a format that is read.
+pub fn refused_text(file: &str, text: &str) -> Option<String> {
+    let is_read = TABLE.format.iter().any(|format| format.form_of(text).is_some());
+    let has = |row: &RefusedFormat| row.has.iter().any(|place| place.is_in(text));
+    refusal(file, |row| !is_read && has(row))
+}
+
+fn refusal(file: &str, is: impl Fn(&RefusedFormat) -> bool) -> Option<String> {
+    let RefusedFormat { what, help, .. } = TABLE.refused.iter().find(|row| is(row))?;
+    Some(format!("{file}: {what}; {}", help.replace("FILE", &shell::quoted(file))))
+}
+
 impl Format {
+    fn form_of(&self, text: &str) -> Option<&Form> {
+        self.form.iter().find(|form| form.fits(text))
+    }
+
     /// The records in a text of this format; at least one.
     ///
     /// # Errors
     /// If a part of the text is not understood, or it has no trial.
     pub fn read(&self, text: &str) -> Result<Vec<Record>, ReadFault> {
-        let records = (self.read)(self, text);
-        let records = records.and_then(|records| {
+        let known = self.form_of(text);
+        let is_json = text.trim_start().starts_with('{');
+        let likely = || self.form.iter().find(|form| form.json == is_json);
+        let form = known.or_else(likely).unwrap_or(&self.form[0]);
+        let records = form.read(self, text).and_then(|records| {
             if records.is_empty() { Err("there is no result in it".into()) } else { Ok(records) }
         });
-        records.map_err(|fault| {
-            if (self.is)(text) {
-                return fault;
-            }
-            ReadFault {
-                message: format!("{}; what is read is {}", fault.message, self.wanted),
-                ..fault
+        records.map_err(|fault| match known {
+            Some(_) => fault,
+            None => {
+                let message = format!("{}; what is read is {}", fault.message, self.wanted);
+                ReadFault { message, ..fault }
             }
         })
     }
@@ -107,8 +149,8 @@ impl Format {
     fn record(&self, workload: &str) -> Record {
         let workload = Workload {
             name: workload.into(),
-            about: self.about.into(),
-            headline: self.headlines.iter().map(|name| format!("{name} {PROGRAM}")).collect(),
+            about: self.about.clone(),
+            headline: self.headline.iter().map(|name| format!("{name} {PROGRAM}")).collect(),
             ..Workload::default()
         };
         let trial = Trial {
@@ -128,114 +170,4 @@ impl Format {
 fn claimed(name: &str) -> Contestant {
     let scheduler = SchedulerChoice::Claimed { name: name.into() };
     Contestant { name: name.into(), kernel: None, scheduler, stands_for_kernel: false }
-}
-
-fn add_number(record: &mut Record, name: &str, value: f64) {
-    record.measured.metrics.push(Metric::number(name, PROGRAM, value));
-}
-
-/// A text in a JSON object; empty when there is none.
-fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
-
-#[derive(Clone, Debug)]
-pub struct ImportedFile {
-    pub name: String,
-    pub sha256: String,
-    pub records: Vec<Record>,
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct Labels {
-    pub experiment: String,
-    /// The contestant, instead of what the files say.
-    pub scheduler: Option<String>,
-    pub machine: Option<String>,
-}
-
-/// The records of imported files with their labels. A file is a level of replication of its own,
-/// because it does not say whether there was a boot between its trials.
-pub fn labelled(files: &[ImportedFile], labels: &Labels) -> Vec<Record> {
-    let mut records: Vec<Record> = Vec::new();
-    let mut blocks: BTreeMap<(String, String), u32> = BTreeMap::new();
-    for (boot, file) in (0..).zip(files) {
-        for record in &file.records {
-            let Record { mut trial, outcome, mut measured, mut provenance, trace } = record.clone();
-            trial.experiment.clone_from(&labels.experiment);
-            if let Some(scheduler) = &labels.scheduler {
-                trial.contestant = claimed(scheduler).into();
-            }
-            if let Some(machine) = &labels.machine {
-                trial.machine.name.clone_from(machine);
-            }
-            trial.machine.cpus = provenance.cpus;
-            let cell = (trial.contestant.name.clone(), trial.workload.cell());
-            let block = blocks.entry(cell).or_default();
-            trial.block = *block;
-            *block += 1;
-            trial.boot = boot;
-            trial.position = records.len() as u32;
-            measured.sort();
-            add_origin(&mut provenance, file);
-            records.push(Record { trial, outcome, measured, provenance, trace });
-        }
-    }
-    records
-}
-
-fn add_origin(provenance: &mut Provenance, file: &ImportedFile) {
-    provenance.fairground = VERSION.into();
-    // The same file is the same boot, whenever it is imported.
-    provenance.boot_id = format!("file {}", &file.sha256[..12]);
-    provenance.probes = "none: imported".into();
-    let name = file.name.rsplit('/').next().unwrap_or_default();
-    let note = format!("imported from {name}; which scheduler ran was not verified");
-    provenance.notes.insert(0, note);
-}
-
-/// The experiment that imported records answer. `beside` is one that is already in the store: its
-/// baseline and its contestants come first.
-pub fn experiment(records: &[Record], beside: Option<&Experiment>) -> Experiment {
-    let mut experiment = beside.cloned().unwrap_or_else(|| Experiment {
-        name: records[0].trial.experiment.clone(),
-        question: "What do the imported results say?".into(),
-        baseline: records[0].trial.contestant.name.clone(),
-        trials_per_boot: 1,
-        probes: true,
-        ..Experiment::default()
-    });
-    if !experiment.backends.contains(&Backend::Imported) {
-        experiment.backends.push(Backend::Imported);
-    }
-    for Record { trial, .. } in records {
-        experiment.blocks = experiment.blocks.max(trial.block + 1);
-        add(&mut experiment.contestants, &trial.contestant, |contestant| contestant.name.clone());
-        add(&mut experiment.workloads, &trial.workload, Workload::cell);
-        add(&mut experiment.machines, &trial.machine, |machine| machine.name.clone());
-    }
-    experiment
-}
-
-fn add<T: Clone>(list: &mut Vec<T>, item: &T, name: impl Fn(&T) -> String) {
-    if !list.iter().any(|known| name(known) == name(item)) {
-        list.push(item.clone());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_format_is_known_by_its_parts_and_not_by_its_spaces() {
-        let name_of = |text: &str| guessed(text).ok().map(|format| format.name);
-        assert_eq!(name_of(r#"{"cpu":{"0":{"histogram":{}}}}"#), Some("jitterdebugger"));
-        assert_eq!(name_of(r#"{"cpu" : {"0" : {"histogram" : {}}}}"#), Some("jitterdebugger"));
-        let cyclictest = r#"{"cmdline": "cyclictest", "num_threads": 1,
-            "thread": {"0": {"histogram": {}, "cpu": 0}}}"#;
-        assert_eq!(name_of(cyclictest), Some("cyclictest"));
-        assert_eq!(name_of("os,cpu\nDebian,x\nfps,frametime,cpu_load\n"), Some("mangohud"));
-        assert_eq!(name_of("a line that mentions fps,frametime, in its midst\n"), None);
-    }
 }

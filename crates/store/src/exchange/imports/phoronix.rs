@@ -7,10 +7,10 @@
 
 use model::metric::PROGRAM;
 use model::parsers::positive;
-use model::{Outcome, ReadFault, Record};
+use model::{Metric, Outcome, ReadFault, Record};
 use roxmltree::{Document, Error, Node};
 
-use super::{Format, add_number, claimed};
+use super::{Format, claimed};
 
 pub fn read(format: &Format, content: &str) -> Result<Vec<Record>, ReadFault> {
     let document = Document::parse(content).map_err(|error| match error {
@@ -30,13 +30,13 @@ pub fn read(format: &Format, content: &str) -> Result<Vec<Record>, ReadFault> {
         for entry in children(result, "Data").flat_map(|data| children(data, "Entry")) {
             let mut of_system = blank.clone();
             add_system(&mut of_system, root, value(entry, "Identifier"));
-            let mut texts: Vec<&str> = value(entry, "RawString").split(':').collect();
-            if texts == [""] {
+            let mut texts = value(entry, "RawString");
+            if texts.is_empty() {
                 let note = "only the mean of its trials is in the file";
                 of_system.provenance.notes.push(note.into());
-                texts = vec![value(entry, "Value")];
+                texts = value(entry, "Value");
             }
-            for text in texts {
+            for text in texts.split(':') {
                 let mut record = of_system.clone();
                 if text.is_empty() {
                     let reason = "the file has no value for it: it did not run, or failed".into();
@@ -44,7 +44,8 @@ pub fn read(format: &Format, content: &str) -> Result<Vec<Record>, ReadFault> {
                 } else {
                     let number =
                         positive(text).map_err(|why| ReadFault::at_line(line(entry), why))?;
-                    add_number(&mut record, measure, number * factor);
+                    let metric = Metric::number(measure, PROGRAM, number * factor);
+                    record.measured.metrics.push(metric);
                 }
                 records.push(record);
             }

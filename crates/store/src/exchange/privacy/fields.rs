@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use model::text;
 
-use Rule::{About, Arguments, Command, File, Group, Measure, Name, Text, Told};
+use Rule::{About, Arguments, Command, File, Group, Measure, Name, Text, Told, Tree};
 
 /// What is left of a text. All rules also reduce folders, addresses, and names of user and host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub enum Rule {
     Arguments,
     /// A description: only those that come with Fairground.
     About,
+    /// The path of a control group: each name of it becomes an anonymous one, and the tree stays.
+    Tree,
     /// The name of a group: of a recording an anonymous one.
     Group,
     /// Words among which names of groups stand.
@@ -38,7 +40,8 @@ pub struct Kind {
     pub why: &'static str,
     pub rule: Rule,
     /// Their paths in the JSON forms; `#` is a key, `*` what belongs to it. Steps begin anew with
-    /// `steps`, however deep they are.
+    /// `steps`, however deep they are. The scheduler in `in_simulator` has the paths of the outer
+    /// one.
     pub fields: &'static [&'static str],
 }
 
@@ -83,6 +86,20 @@ pub const KINDS: &[Kind] = &[
             "histogram.group",
             "trace.tasks.comm",
             "trace.tasks.group",
+        ],
+    },
+    Kind {
+        what: "names of control groups",
+        why: "tasks belong to them; they are called c1, c2, …",
+        rule: Tree,
+        fields: &[
+            "workload.group.name",
+            "workload.task.group",
+            "steps.group",
+            "workload.program.group",
+            "steps.set_group.name",
+            "steps.make_group",
+            "steps.remove_group",
         ],
     },
     Kind {

@@ -12,6 +12,7 @@
 pub mod facts;
 pub mod fields;
 mod memo;
+mod names;
 mod recorded;
 mod words;
 
@@ -28,6 +29,7 @@ use serde_json::Value;
 use crate::Session;
 use fields::{KINDS, Rule, WORDS, kind_of, listed};
 use memo::Memo;
+use names::Names;
 use recorded::Threads;
 pub use recorded::rename_tapes;
 pub use words::Owner;
@@ -38,6 +40,7 @@ const HIDDEN: &str = "hidden";
 /// What is left out of texts, in words for the owner and for readers.
 const FOLDERS: &str = "folders, and the names of user and host";
 const DESCRIPTIONS: &str = "your descriptions of workloads and machines";
+const CONTROL_GROUPS: &str = "the names of control groups, which are called c1, c2, …";
 
 /// What the owner lets leave.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,8 +62,7 @@ pub struct Cleaner {
     choice: Choice,
     owner: Owner,
     threads: Threads,
-    /// What became of names that folders tell apart.
-    names: BTreeMap<String, String>,
+    names: Names,
     /// What leaves: the texts of each kind, by its place in [`KINDS`].
     leaving: BTreeMap<usize, BTreeSet<String>>,
     left_out: BTreeSet<&'static str>,
@@ -86,7 +88,7 @@ impl Cleaner {
                 .for_each(|word| cleaner.owner.learn(word));
             let plain = experiment.contestants.iter().map(|contestant| &contestant.name);
             for name in plain.filter(|name| !name.contains('/')) {
-                cleaner.names.insert(name.clone(), name.clone());
+                cleaner.names.known.insert(name.clone(), name.clone());
             }
             for contestant in &experiment.contestants {
                 cleaner.learn(&[&contestant.kernel.clone().unwrap_or_default()]);
@@ -118,9 +120,9 @@ impl Cleaner {
     pub fn told_apart(&self) -> impl Iterator<Item = (&str, &str)> {
         let shares = |name: &str| {
             let last = self.owner.file(name);
-            self.names.keys().filter(|other| self.owner.file(other) == last).count() > 1
+            self.names.known.keys().filter(|other| self.owner.file(other) == last).count() > 1
         };
-        let names = self.names.iter().map(|(name, clean)| (name.as_str(), clean.as_str()));
+        let names = self.names.known.iter().map(|(name, clean)| (name.as_str(), clean.as_str()));
         names.filter(move |(name, _)| name.contains('/') && shares(name))
     }
 
@@ -327,6 +329,8 @@ impl Cleaner {
                             (self.string(&key_path, is_recorded, &key), format!("{path}.*"))
                         }
                         (false, "steps") => (key, "steps".to_owned()),
+                        // The file that stands for a program.
+                        (false, "in_simulator") => (key, path.to_owned()),
                         (false, name) => {
                             let path = format!("{path}.{name}");
                             (key, path)
@@ -351,20 +355,6 @@ impl Cleaner {
         clean
     }
 
-    /// The last part of a name; a number tells it from others: `a/main`, `b/main`.
-    fn name(&mut self, name: &str) -> String {
-        if let Some(known) = self.names.get(name) {
-            return known.clone();
-        }
-        let last = self.owner.file(name);
-        let numbered = (2..).map(|number| format!("{last} ({number})"));
-        let is_free = |name: &String| self.names.values().all(|known| known != name);
-        let free = std::iter::once(last.clone()).chain(numbered).find(is_free);
-        let clean = free.expect("numbers do not end");
-        self.names.insert(name.into(), clean.clone());
-        clean
-    }
-
     fn ruled(&mut self, rule: Rule, is_recorded: bool, text: &str) -> String {
         let is_recorded = is_recorded && !self.choice.thread_names;
         let named = match (rule, text.split_once(' ')) {
@@ -378,13 +368,20 @@ impl Cleaner {
         if named != text {
             self.left_out.insert(recorded::THREADS);
         }
-        if self.choice.host || spec::builtin_texts::is(&named) {
+        if self.choice.host {
+            return named;
+        }
+        if rule == Rule::Tree {
+            self.left_out.insert(CONTROL_GROUPS);
+            return self.names.tree(&named);
+        }
+        if spec::builtin_texts::is(&named) {
             return named;
         }
         let clean = match rule {
             Rule::About if super::imports::is_about(&named) => named.clone(),
             Rule::About => String::new(),
-            Rule::Name if named.contains('/') => self.name(&named),
+            Rule::Name if named.contains('/') => self.names.unique(&named, self.owner.file(&named)),
             Rule::File => self.owner.file(&named),
             Rule::Command => self.owner.command(&named),
             Rule::Arguments if !named.contains(char::is_whitespace) => self.owner.argument(&named),

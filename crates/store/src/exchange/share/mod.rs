@@ -19,7 +19,7 @@ pub mod seal;
 
 use std::path::Path;
 
-use crate::{SchedulerSource, Session};
+use crate::{SchedulerSource, Session, Store};
 use anyhow::Result;
 use model::{Record, text};
 use serde::{Deserialize, Serialize};
@@ -105,6 +105,21 @@ impl Shared {
         let bytes =
             spec::files::read(path, spec::files::SHARED).map_err(|fault| refused(&fault))?;
         Shared::unpack(&bytes).map_err(|why| refused(&why).into())
+    }
+
+    /// Puts its sessions into a store; false if the store has all of them.
+    pub fn put_into(&self, store: &Store) -> Result<bool> {
+        let known = store.sessions()?;
+        let is_known = |new: &Session| {
+            let made =
+                |session: &Session| (session.plan.clone(), session.started_unix_s, session.seed);
+            known.iter().any(|known| known.origin == new.origin || made(known) == made(new))
+        };
+        if self.sessions.iter().all(|(session, _)| is_known(session)) {
+            return Ok(false);
+        }
+        store.take_in(&self.sessions, &self.sources)?;
+        Ok(true)
     }
 
     pub fn by(&self) -> String {

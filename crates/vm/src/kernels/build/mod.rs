@@ -34,6 +34,12 @@ pub struct Refused(pub String);
 #[error("interrupted; the same command continues where it stopped")]
 pub struct Interrupted;
 
+/// # Errors
+/// Somebody has asked for the end.
+fn go_on() -> anyhow::Result<()> {
+    if process::stop::is_asked() { Err(Interrupted.into()) } else { Ok(()) }
+}
+
 /// What a build tells while it lasts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BuildEvent<'a> {

@@ -11,6 +11,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use model::trial::sha256_hex;
 
+use crate::kernels::build::go_on;
+
 /// The file beside the source.
 const FILE: &str = "pristine.txt";
 
@@ -80,6 +82,7 @@ fn files(folder: &Path) -> Result<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
+        go_on()?;
         let reading = || format!("reading {}", next.display());
         for entry in fs::read_dir(&next).with_context(reading)? {
             let path = entry.with_context(reading)?.path();

@@ -119,7 +119,8 @@ impl Job<'_> {
         let errors = File::create(log).with_context(|| format!("writing {}", log.display()))?;
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).process_group(0);
         let name = command.get_program().to_string_lossy().into_owned();
-        let mut child = command.spawn().with_context(|| format!("`{name}` cannot be run"))?;
+        let mut child =
+            process::spawn(&mut command).with_context(|| format!("`{name}` cannot be run"))?;
         let lines = lines(&mut child)?;
         // Some compilers' drivers complain where their progress goes.
         let mut said = String::new();

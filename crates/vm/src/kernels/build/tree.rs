@@ -7,7 +7,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write;
+use std::io::{Seek, Write};
 use std::path::{Component, Path};
 use std::process::{Command, Stdio};
 
@@ -16,7 +16,7 @@ use model::trial::sha256_hex;
 use serde::{Deserialize, Serialize};
 
 use crate::kernels::build::pristine::Pristine;
-use crate::kernels::build::{patches, refused};
+use crate::kernels::build::{Interrupted, patches, refused};
 
 /// A text that is applied, and how many lines around a change may differ.
 pub struct Change {
@@ -189,14 +189,15 @@ fn patch(tree: &Path, change: &Change, more: &[&str]) -> Result<(bool, String, S
     patch.args(["--reject-file=-", "--quoting-style=c", &format!("--fuzz={}", change.fuzz)]);
     patch.args(more).current_dir(tree).env("LC_ALL", "C").env_remove("PATCH_GET");
     patch.env_remove("POSIXLY_CORRECT").env_remove("QUOTING_STYLE");
-    patch.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = patch.spawn().context("`patch` cannot be run")?;
-    let mut input = child.stdin.take().context("patch has no input")?;
-    let text = change.text.clone();
-    let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));
+    let mut text = tempfile::tempfile()?;
+    text.write_all(change.text.as_bytes())?;
+    text.rewind()?;
+    patch.stdin(text).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = process::spawn(&mut patch).context("`patch` cannot be run")?;
     let output = child.wait_with_output()?;
-    // A patch that ends early has said why.
-    let _ = writer.join();
+    if !output.status.success() && process::stop::is_asked_soon() {
+        return Err(Interrupted.into());
+    }
     let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok((output.status.success(), words(&output.stdout), words(&output.stderr)))
 }

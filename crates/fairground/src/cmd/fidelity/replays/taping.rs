@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use model::{Backend, Record};
+use model::{Backend, Clock, Record};
 use recording::traced;
 use recording::workload::{Choice, Files};
 use tempfile::TempDir;
@@ -90,7 +90,10 @@ fn files(store: &Path, record: &Record, file: &Path) -> Result<Option<Files>> {
     let source = format!("the trial {} of {cell}", record.trial.id());
     let cpus = record.trial.machine.cpus;
     let read = traced::read(&trace, wall_ns(record, &trace).unwrap_or(u64::MAX), &source, cpus);
-    let made = read.and_then(|traced| {
+    let made = read.and_then(|mut traced| {
+        if record.trial.machine.clock == Clock::Virtual {
+            traced.recording.event_ns = traced::COUNTED_EVENT_NS;
+        }
         let choice = Choice { threads: Some(traced.threads), ..Choice::default() };
         recordings::files(&traced.recording, &choice, file).map_err(|why| why.to_string())
     });

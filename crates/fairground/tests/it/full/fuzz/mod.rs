@@ -10,6 +10,9 @@
 //! `FUZZ_READER=bundle` only one reader. `make fuzz MINUTES=60` goes on until the time is over.
 //! `FAIRGROUND_UNDER_TEST=target/release/fairground` reads more of them in that time.
 
+mod forged;
+mod identity;
+mod marks;
 mod mutate;
 mod program;
 mod seal;
@@ -58,6 +61,8 @@ const RUN_CHUNK: &str = "trial --chunk FILE --out imported.jsonl";
 const REPORT: &str = "report --store FILE -o imported.html";
 const SHARE: &str = "share --store FILE -o imported.fairground";
 const IMPORT_TRACE: &str = "import FILE -o traced.toml";
+const RUN_FORGED: &str = "run --on sim --scheduler fifo --scheduler FILE --workload ./tiny.toml \
+                          --blocks 1 --exploratory --timeout 5 --store imported.db";
 
 const READERS: &[Reader] = &[
     reader("experiment", "toml", || seeds::files("experiments", "toml"), "plan FILE"),
@@ -67,6 +72,8 @@ const READERS: &[Reader] = &[
     Reader { one_of: 5, ..reader("care", "toml", || seeds::files("cares", "toml"), RECOMMEND) },
     Reader { one_of: 5, ..reader("claim", "toml", || seeds::files("claims", "toml"), REPLICATE) },
     Reader { one_of: 5, ..reader("scheduler", "bpf.c", seeds::schedulers, PLAN_SCHEDULER) },
+    Reader { one_of: 5, ..reader(IDENTITY, "bpf.c", Vec::new, "") },
+    reader(FORGED, "bpf.c", forged::answers, RUN_FORGED),
     Reader { one_of: 2, ..reader("trial", "json", seeds::trials, "trial") },
     Reader { one_of: 2, ..reader("chunk", "jsonl", || vec![seeds::part("trials")], RUN_CHUNK) },
     reader("records", "jsonl", || vec![seeds::part("records")], IMPORT_PARTS),
@@ -86,6 +93,10 @@ const READERS: &[Reader] = &[
 
 /// The reader of what is under the seal of a shared file.
 const SEALED: &str = "sealed";
+/// The reader of what a simulated scheduler claims to have measured.
+const FORGED: &str = "answer";
+/// The reader of sets of files that are one scheduler: the compiler.
+const IDENTITY: &str = "identity";
 
 struct Limits {
     inputs: u64,
@@ -152,7 +163,11 @@ fn attack(reader: &Reader, limits: &Limits) -> (u64, Vec<String>) {
             break;
         }
         let mut random = limits.seed.derive(&format!("{} {number}", reader.name));
-        attempt(&format!("{}-{number}", limits.seed.0), &mutate::mutate(&good, &mut random));
+        let mut bytes = mutate::mutate(&good, &mut random);
+        if number % 2 == 1 {
+            marks::plant(&mut bytes, &mut random);
+        }
+        attempt(&format!("{}-{number}", limits.seed.0), &bytes);
         number += 1;
     }
     (tried, found)

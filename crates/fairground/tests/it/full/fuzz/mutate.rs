@@ -118,6 +118,14 @@ fn replace_word(bytes: &mut Vec<u8>, random: &mut Seed) {
     bytes.splice(old, new);
 }
 
+/// Replaces one word of the file.
+pub fn replace_word_by(bytes: &mut Vec<u8>, new: &[u8], random: &mut Seed) {
+    let words = words(bytes);
+    if !words.is_empty() {
+        bytes.splice(pick(&words, random).clone(), new.iter().copied());
+    }
+}
+
 fn words(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-+".contains(byte);
     let mut words = Vec::new();

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What control groups get of the CPU: from the kernel's own EEVDF, and from files that schedule
+//! groups, on the kernel and in the simulator.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use compile::Source;
+use model::{Backend, Clock, Contestant, Machine, Record, SchedulerChoice, Trial, Workload};
+use vm::Kernel;
+
+use super::arm;
+
+/// Groups with their keys and the number of their hogs.
+const CELLS: [&str; 26] = [
+    "a 1, b 1",
+    "a 1, b 16",
+    "a 2, b 3, c 5",
+    "a weight=200 1, b 1",
+    "a weight=300 4, b 1",
+    "a weight=1000 1, b 16",
+    "a weight=50 1, b weight=150 1, c weight=300 1",
+    "a weight=700 8, b weight=200 2, c weight=100 1",
+    "a weight=10 4, b weight=90 4",
+    "a nice=5 3, b 1",
+    "a nice=-5 1, b 4",
+    "a nice=10 2, b nice=0 2, c nice=-10 2",
+    "a 0, a/c 1, a/d 1, b 1",
+    "a weight=300 0, a/c weight=50 2, a/d weight=150 1, b 3",
+    "a 2, a/c 2, b 2",
+    "a 1, a/c weight=200 4, a/d weight=50 1, b weight=200 2",
+    "a weight=400 0, a/c 0, a/c/e 3, a/c/f weight=300 1, a/d 1, b 1",
+    "a 0, a/c weight=400 0, a/c/e 1, a/c/f weight=700 2, a/d 3, b 4",
+    "a 0, a/c 0, a/c/e 0, a/c/e/f 2, b 1",
+    "a weight=100 0, a/c weight=900 1, a/d weight=100 1, b weight=100 0, b/e weight=100 3, b/f 3",
+    "a idle=true 4, b 1",
+    "a idle=true 1, b idle=true 3",
+    "a quota_us=20000 4, b 1",
+    "a quota_us=50000 1, b 2",
+    "a quota_us=30000 0, a/c 2, a/d weight=300 1, b 1",
+    "a quota_us=60000 2, a/c quota_us=10000 1, b 2",
+];
+
+/// The shares that the weights and quotas of some cells give, which the kernel's own EEVDF keeps.
+const EXPECTED: [(&str, &[f64]); 5] = [
+    ("a 1, b 16", &[0.5, 0.5]),
+    ("a weight=300 0, a/c weight=50 2, a/d weight=150 1, b 3", &[0.1875, 0.5625, 0.25]),
+    ("a nice=5 3, b 1", &[0.2466, 0.7534]),
+    ("a quota_us=20000 4, b 1", &[0.2, 0.8]),
+    ("a idle=true 4, b 1", &[0.003, 0.997]),
+];
+
+/// On two CPUs, where the balancing of tasks decides as well.
+const TWO_CPU_CELLS: [&str; 4] =
+    ["a 2, b 2", "a weight=300 4, b 4", "a 2, b 8", "a 0, a/c weight=300 4, a/d 4, b 4"];
+
+/// Who schedules the groups.
+const ARMS: [(&str, Backend); 4] =
+    [("eevdf", Backend::Vm), ("eevdf", Backend::Sim), ("cfs", Backend::Vm), ("cfs", Backend::Sim)];
+
+/// How far a share may be from the one that the kernel's own EEVDF gives, parts of the CPU.
+const MARGIN: f64 = 0.02;
+/// On two CPUs, how far a file's shares in the simulator may be from its shares on the kernel.
+const TWO_CPU_MARGIN: f64 = 0.08;
+
+/// The shares of the hogs by their groups.
+type Shares = BTreeMap<String, f64>;
+
+/// The workload of a cell.
+fn workload(cell: &str) -> Workload {
+    let mut text = format!("name = \"{cell}\"\nduration_us = 2000000\n");
+    for group in cell.split(", ") {
+        let words: Vec<&str> = group.split(' ').collect();
+        let [path, keys @ .., count] = words.as_slice() else { panic!("{group}") };
+        let _ = writeln!(text, "[[group]]\nname = \"{path}\"\n{}", keys.join("\n"));
+        if *count != "0" {
+            let _ = writeln!(
+                text,
+                "[[task]]\nname = \"{}\"\ngroup = \"{path}\"\ncount = {count}\n\
+                 steps = [{{ run_us = 1000 }}]",
+                path.replace('/', "_")
+            );
+        }
+    }
+    toml::from_str(&text).unwrap_or_else(|error| panic!("{cell}: {error}"))
+}
+
+/// A trial of a file, or of the kernel's own scheduler.
+fn trial(cell: &str, cpus: u32, source: Option<&Source>, backend: Backend) -> Trial {
+    let mut trial = Trial::default();
+    if let Some(source) = source {
+        let (file, sha256) = (source.path.clone(), source.sha256.clone());
+        let (knobs, settings) = (BTreeMap::new(), BTreeMap::new());
+        let scheduler = SchedulerChoice::File { file, sha256, knobs, settings };
+        let (name, kernel) = (source.name.clone(), None);
+        trial.contestant = Contestant { name, kernel, scheduler, stands_for_kernel: false }.into();
+    }
+    let machine = Machine { cpus, clock: Clock::Virtual, memory_mib: 512, ..Machine::default() };
+    Trial {
+        experiment: "conformance".into(),
+        backend,
+        workload: workload(cell).into(),
+        machine: machine.into(),
+        timeout_ms: 60_000,
+        probes: false,
+        ..trial
+    }
+}
+
+fn shares(record: &Record) -> Shares {
+    let cell = &record.trial.workload.name;
+    assert!(record.outcome.is_ok(), "{cell}: {:?}", record.outcome);
+    let tasks = record.trial.workload.tasks.iter();
+    let share = |name: &str| record.measured.value("cpu_share", name).expect("a share");
+    tasks.map(|task| (task.name.clone(), share(&task.name))).collect()
+}
+
+/// What all cells get from the kernel's own scheduler, and from each arm.
+fn measure(cells: &[&str], cpus: u32, kernel: &Kernel) -> Vec<Vec<Shares>> {
+    let sources: BTreeMap<&str, Source> = ["eevdf", "cfs"]
+        .map(|name| (name, compile::resolve(name, Path::new(".")).expect("a built-in scheduler")))
+        .into();
+    let trials = |source: Option<&Source>, backend| -> Vec<Trial> {
+        cells.iter().map(|cell| trial(cell, cpus, source, backend)).collect()
+    };
+    let boot = |source: Option<&Source>| -> Vec<Shares> {
+        let records = arm::run(&trials(source, Backend::Vm), source.into_iter(), kernel);
+        records.iter().map(shares).collect()
+    };
+    let simulate = |source: &Source| -> Vec<Shares> {
+        let native = compile::native::native(source).unwrap_or_else(|error| panic!("{error}"));
+        let stop = AtomicBool::new(false);
+        let one = |trial: &Trial| {
+            sim::native::supervise(trial, Some(&native), arm::TIMEOUT, &stop)
+                .unwrap_or_else(|error| panic!("{error}"))
+        };
+        trials(Some(source), Backend::Sim).iter().map(one).map(|record| shares(&record)).collect()
+    };
+    let arms = ARMS.iter().map(|(name, backend)| match backend {
+        Backend::Sim => simulate(&sources[name]),
+        _ => boot(Some(&sources[name])),
+    });
+    std::iter::once(boot(None)).chain(arms).collect()
+}
+
+/// The largest difference of a share.
+fn distance(own: &Shares, others: &Shares) -> f64 {
+    own.iter().map(|(name, share)| (share - others[name]).abs()).fold(0.0, f64::max)
+}
+
+/// Compares all cells; returns the table of the book.
+pub fn compare(kernel: &Kernel) -> String {
+    let mut text = String::from(
+        "the shares of the groups, and how far those of others are from them, in points.\n\n\
+         | groups | CPUs | EEVDF of the kernel |",
+    );
+    for (name, backend) in ARMS {
+        let _ = write!(text, " `{name}` ({}) |", backend.word());
+    }
+    text += "\n|---|---:|---|---:|---:|---:|---:|\n";
+    for (cells, cpus) in [(&CELLS[..], 1), (&TWO_CPU_CELLS[..], 2)] {
+        let measured = measure(cells, cpus, kernel);
+        for (index, cell) in cells.iter().enumerate() {
+            let shares: Vec<&Shares> = measured.iter().map(|shares| &shares[index]).collect();
+            let (own, others) = shares.split_first().expect("the kernel's own");
+            let percent: Vec<String> =
+                own.values().map(|share| format!("{:.1}", 100.0 * share)).collect();
+            let _ = write!(text, "| {cell} | {cpus} | {} % |", percent.join(", "));
+            for shares in others {
+                let _ = write!(text, " {:.1} |", 100.0 * distance(own, shares));
+            }
+            text += "\n";
+            println!("{cell}: {shares:.4?}");
+            let expected = EXPECTED.iter().filter(|one| cpus == 1 && one.0 == *cell);
+            for (share, expected) in expected.flat_map(|one| own.values().zip(one.1)) {
+                assert!((share - expected).abs() < MARGIN, "{cell}: {share}");
+            }
+            match cpus {
+                1 => others.iter().for_each(|shares| assert!(distance(own, shares) < MARGIN)),
+                _ => others.chunks(2).for_each(|arms| {
+                    assert!(distance(arms[0], arms[1]) < TWO_CPU_MARGIN);
+                }),
+            }
+        }
+    }
+    text + "\n"
+}

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A workload's control groups as folders of cgroup v2, below one of Fairground's own.
+//!
+//! Tasks are threads of one process, so the groups are threaded: the process is in Fairground's
+//! folder, and its threads are in folders below. The folder's name has the process's number, so
+//! that the next trial finds what a killed one has left.
+
+use std::ffi::{CString, OsStr};
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use model::ControlGroup;
+use model::Trial;
+use model::play::{Script, Setting};
+use nix::mount::{MsFlags, mount};
+
+use crate::player::attributes::{Errno, check, errno};
+
+/// How the names of Fairground's folders begin; the number of their process follows.
+const MARK: &str = "fairground-";
+/// Where a guest has the hierarchy.
+const PLACE: &str = "/sys/fs/cgroup";
+/// How long a folder may take to become empty, in looks of a millisecond.
+const LOOKS: u32 = 2_000;
+
+/// The groups of a trial. Dropping them removes the folders.
+pub struct ControlGroups {
+    folder: PathBuf,
+    /// The group that the process was in before.
+    home: PathBuf,
+    /// The folders of the groups, by number.
+    groups: Vec<PathBuf>,
+    /// The numbers of those that steps make, with what is written into each then.
+    makings: Vec<(usize, Vec<(&'static str, String)>)>,
+}
+
+impl ControlGroups {
+    /// Makes the trial's groups and enters Fairground's folder; `None` if the workload has no
+    /// groups.
+    ///
+    /// # Errors
+    /// Why this machine cannot have them, and what to do.
+    pub fn enter(trial: &Trial, in_guest: bool) -> Result<Option<ControlGroups>, String> {
+        if trial.workload.control_groups.is_empty() {
+            return Ok(None);
+        }
+        let script = Script::new(&trial.workload, Setting::for_trial(trial))
+            .map_err(|refusal| refusal.to_string())?;
+        let root = hierarchy(in_guest)?;
+        sweep_below(&root);
+        let home = home(&root);
+        let folder = root.join(format!("{MARK}{}", std::process::id()));
+        let mut made = ControlGroups { folder, home, groups: Vec::new(), makings: Vec::new() };
+        made.make(&root, &script).map_err(|(path, error)| {
+            let hint = match error.kind() {
+                io::ErrorKind::PermissionDenied => "; use sudo, or --on vm",
+                _ => "",
+            };
+            format!("control groups: {}: {error}{hint}", path.display())
+        })?;
+        Ok(Some(made))
+    }
+
+    fn make(&mut self, root: &Path, script: &Script) -> Result<(), (PathBuf, io::Error)> {
+        let tree = &script.control_groups;
+        let changes = script.group_changes.iter().map(|(_, change)| change);
+        let mut settings_of_all = tree.iter().map(|node| &node.settings).chain(changes);
+        let with_cpus = settings_of_all.any(|settings| !settings.cpus.is_empty());
+        let controllers = if with_cpus { "+cpu +cpuset" } else { "+cpu" };
+        let enable = |folder: &Path| put(&folder.join("cgroup.subtree_control"), controllers);
+        enable(root)?;
+        make_folder(&self.folder)?;
+        enable(&self.folder)?;
+        for (number, node) in tree.iter().enumerate() {
+            let parent = node.parent.map_or(&self.folder, |parent| &self.groups[parent]);
+            let folder = parent.join(node.own_name());
+            self.groups.push(folder.clone());
+            let mut writes = vec![("cgroup.type", "threaded".to_owned())];
+            if tree.iter().any(|other| other.parent == Some(number)) {
+                writes.push(("cgroup.subtree_control", controllers.into()));
+            }
+            writes.extend(settings(&node.settings));
+            if node.settings.absent {
+                self.makings.push((number, writes));
+                continue;
+            }
+            make_folder(&folder)?;
+            for (file, value) in writes {
+                put(&folder.join(file), &value)?;
+            }
+        }
+        put(&self.folder.join("cgroup.procs"), &std::process::id().to_string())
+    }
+
+    /// The files that tasks write to.
+    pub fn files(&self, script: &Script) -> io::Result<GroupFiles> {
+        let file = |group: usize, name: &str| {
+            let path = self.groups[group].join(name);
+            match script.control_groups[group].settings.absent {
+                true => Ok(GroupFile::Named(CString::new(path.as_os_str().as_bytes())?)),
+                false => GroupFile::open(&path),
+            }
+        };
+        let change = |(group, change): &(usize, ControlGroup)| {
+            let writes = settings(change).into_iter();
+            writes.map(|(name, value)| Ok((file(*group, name)?, value))).collect()
+        };
+        let making = |(group, writes): &(usize, Vec<(&str, String)>)| {
+            let path = CString::new(self.groups[*group].as_os_str().as_bytes())?;
+            let writes =
+                writes.iter().map(|(name, value)| Ok((file(*group, name)?, value.clone())));
+            Ok((*group, path, writes.collect::<io::Result<_>>()?))
+        };
+        Ok(GroupFiles {
+            own: Some(GroupFile::open(&self.folder.join("cgroup.threads"))?),
+            groups: (0..self.groups.len())
+                .map(|group| file(group, "cgroup.threads"))
+                .collect::<io::Result<_>>()?,
+            changes: script.group_changes.iter().map(change).collect::<io::Result<_>>()?,
+            makings: self.makings.iter().map(making).collect::<io::Result<_>>()?,
+        })
+    }
+}
+
+impl Drop for ControlGroups {
+    fn drop(&mut self) {
+        // What cannot be removed here is removed before the next trial.
+        let _ = fs::write(self.home.join("cgroup.procs"), std::process::id().to_string());
+        remove(&self.folder);
+    }
+}
+
+/// A file of a group: opened before the trial begins, so that a task only writes, or known by its
+/// path until a step makes the group.
+enum GroupFile {
+    Opened(OwnedFd),
+    Named(CString),
+}
+
+impl GroupFile {
+    fn open(path: &Path) -> io::Result<GroupFile> {
+        Ok(GroupFile::Opened(File::options().write(true).open(path)?.into()))
+    }
+
+    fn write(&self, text: &str) -> Result<(), Errno> {
+        // SAFETY: a valid path or descriptor, and the text's bytes; what is opened is closed.
+        unsafe {
+            let write = |fd| check(libc::write(fd, text.as_ptr().cast(), text.len()) as i64);
+            match self {
+                GroupFile::Opened(file) => write(file.as_raw_fd()),
+                GroupFile::Named(path) => {
+                    let fd = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+                    check(fd.into())?;
+                    let written = write(fd);
+                    libc::close(fd);
+                    written
+                }
+            }
+        }
+    }
+}
+
+/// What is written into files of a group.
+type Writes = Vec<(GroupFile, String)>;
+
+fn write_all(writes: &Writes) -> Result<(), Errno> {
+    writes.iter().try_for_each(|(file, value)| file.write(value))
+}
+
+/// The files of the groups. What their methods do is async-signal-safe.
+#[derive(Default)]
+pub struct GroupFiles {
+    /// `cgroup.threads` of Fairground's folder.
+    own: Option<GroupFile>,
+    /// `cgroup.threads` of the groups, by number.
+    groups: Vec<GroupFile>,
+    /// The writes of each change, by number.
+    changes: Vec<Writes>,
+    /// The groups that steps make: number, folder, and what is written into it.
+    makings: Vec<(usize, CString, Writes)>,
+}
+
+impl GroupFiles {
+    /// Moves the calling thread to a group; none: to Fairground's folder.
+    pub fn join(&self, group: Option<usize>) -> Result<(), Errno> {
+        let file = group.map_or(self.own.as_ref(), |group| self.groups.get(group));
+        file.map_or(Ok(()), |file| file.write("0"))
+    }
+
+    /// Moves another process's only thread to a group.
+    pub fn place(&self, group: usize, thread: u32) -> Result<(), Errno> {
+        self.groups[group].write(&thread.to_string())
+    }
+
+    pub fn change(&self, number: usize) -> Result<(), Errno> {
+        write_all(&self.changes[number])
+    }
+
+    pub fn make(&self, group: usize) -> Result<(), Errno> {
+        let (folder, writes) = self.making(group)?;
+        // SAFETY: a valid path.
+        check(unsafe { libc::mkdir(folder.as_ptr(), 0o755) }.into())?;
+        write_all(writes)
+    }
+
+    /// Removes a group. Tasks that have just ended are in it for a moment.
+    pub fn unmake(&self, group: usize) -> Result<(), Errno> {
+        let (folder, _) = self.making(group)?;
+        for _ in 0..LOOKS {
+            // SAFETY: a valid path.
+            if unsafe { libc::rmdir(folder.as_ptr()) } == 0 {
+                return Ok(());
+            }
+            match errno() {
+                libc::EBUSY => sleep(Duration::from_millis(1)),
+                other => return Err(other),
+            }
+        }
+        Err(libc::EBUSY)
+    }
+
+    fn making(&self, group: usize) -> Result<(&CString, &Writes), Errno> {
+        let found = self.makings.iter().find(|(number, ..)| *number == group);
+        found.map(|(_, folder, writes)| (folder, writes)).ok_or(libc::ENOENT)
+    }
+}
+
+/// The files that settings are written to, and what is written.
+fn settings(group: &ControlGroup) -> Vec<(&'static str, String)> {
+    let mut files = Vec::new();
+    let mut add = |file, value: Option<String>| files.extend(value.map(|value| (file, value)));
+    let is_weighted = group.weight.is_some() || group.nice.is_some();
+    // A weight is refused while the group is idle.
+    add("cpu.idle", (group.idle || is_weighted).then(|| u8::from(group.idle).to_string()));
+    add("cpu.weight", group.weight.map(|weight| weight.to_string()));
+    add("cpu.weight.nice", group.nice.map(|nice| nice.to_string()));
+    // Without a period, the file keeps the one that it has.
+    let period = group.period_us.map(|period_us| format!(" {period_us}")).unwrap_or_default();
+    add("cpu.max", group.quota_us.map(|quota_us| format!("{quota_us}{period}")));
+    add("cpu.max.burst", (group.burst_us > 0).then(|| group.burst_us.to_string()));
+    let cpus: Vec<String> = group.cpus.iter().map(u32::to_string).collect();
+    add("cpuset.cpus", (!cpus.is_empty()).then(|| cpus.join(",")));
+    files
+}
+
+/// The root of the hierarchy, which has the controllers.
+fn hierarchy(in_guest: bool) -> Result<PathBuf, String> {
+    if in_guest && !Path::new(PLACE).join("cgroup.controllers").exists() {
+        let none = None::<&str>;
+        mount(Some("cgroup2"), PLACE, Some("cgroup2"), MsFlags::empty(), none)
+            .map_err(|error| format!("this kernel has no cgroup v2: {error}"))?;
+    }
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let found = mounts.lines().find_map(|line| {
+        let mut words = line.split(' ');
+        let (_, place, kind) = (words.next()?, words.next()?, words.next()?);
+        (kind == "cgroup2").then(|| PathBuf::from(place))
+    });
+    let root = found.ok_or("control groups: no cgroup2 file system is mounted; use --on vm")?;
+    let controllers = fs::read_to_string(root.join("cgroup.controllers")).unwrap_or_default();
+    if controllers.split_whitespace().any(|controller| controller == "cpu") {
+        return Ok(root);
+    }
+    Err(format!(
+        "control groups: {} has no controller `cpu`: this kernel has none, or cgroup v1 has it; \
+         use --on vm, or boot with systemd.unified_cgroup_hierarchy=1",
+        root.display()
+    ))
+}
+
+/// The folder of this process's group.
+fn home(root: &Path) -> PathBuf {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+    root.join(own)
+}
+
+fn put(file: &Path, text: &str) -> Result<(), (PathBuf, io::Error)> {
+    fs::write(file, text).map_err(|error| (file.to_owned(), error))
+}
+
+fn make_folder(folder: &Path) -> Result<(), (PathBuf, io::Error)> {
+    fs::create_dir(folder).map_err(|error| (folder.to_owned(), error))
+}
+
+/// Removes what killed trials have left, and ends the processes in it.
+pub fn sweep() {
+    if let Ok(root) = hierarchy(false) {
+        sweep_below(&root);
+    }
+}
+
+fn sweep_below(root: &Path) {
+    let Ok(entries) = fs::read_dir(root) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix(MARK)?.parse::<u32>().ok());
+        if owner.is_some_and(has_ended) {
+            // Kernels before 5.14 do not have this file.
+            let _ = fs::write(entry.path().join("cgroup.kill"), "1");
+            remove(&entry.path());
+        }
+    }
+}
+
+/// Whether a process is not there any more, or only its parent has not asked how it ended. In a
+/// container whose first process never asks, that is for ever.
+fn has_ended(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // It follows the name in brackets, which may have any letters.
+    let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
+    matches!(state, None | Some('Z' | 'X'))
+}
+
+/// Removes a group with all below it, once its tasks have left.
+fn remove(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let folders = entries.flatten().map(|entry| entry.path());
+    let is_folder =
+        |path: &PathBuf| path.file_name().and_then(OsStr::to_str).is_some() && path.is_dir();
+    folders.filter(is_folder).for_each(|folder| remove(&folder));
+    for _ in 0..LOOKS {
+        match fs::remove_dir(folder) {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+                sleep(Duration::from_millis(1));
+            }
+            _ => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn settings_are_the_kernels_files() {
+        let group = ControlGroup {
+            name: "a".into(),
+            weight: Some(50),
+            quota_us: Some(20_000),
+            period_us: Some(50_000),
+            burst_us: 5_000,
+            cpus: vec![0, 2],
+            ..ControlGroup::default()
+        };
+        let expected = [
+            ("cpu.idle", "0"),
+            ("cpu.weight", "50"),
+            ("cpu.max", "20000 50000"),
+            ("cpu.max.burst", "5000"),
+            ("cpuset.cpus", "0,2"),
+        ];
+        let written = settings(&group);
+        let written: Vec<_> = written.iter().map(|(file, value)| (*file, &**value)).collect();
+        assert_eq!(written, expected);
+        assert!(settings(&ControlGroup::default()).is_empty());
+    }
+
+    #[test]
+    fn only_folders_of_processes_that_have_ended_are_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = |name: String| root.path().join(name);
+        let own = folder(format!("{MARK}{}", std::process::id()));
+        let left = folder(format!("{MARK}{}", u32::MAX));
+        let mut zombie = Command::new("true").spawn().unwrap();
+        let unasked = folder(format!("{MARK}{}", zombie.id()));
+        let other = folder("system.slice".into());
+        for folder in [&own, &left.join("a/b"), &other, &unasked.join("a")] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        while !has_ended(zombie.id()) {
+            sleep(Duration::from_millis(1));
+        }
+        sweep_below(root.path());
+        // The file that ends processes is an ordinary one here, and stays.
+        assert_eq!((own.exists(), other.exists(), left.join("a").exists()), (true, true, false));
+        let is_there = Path::new(&format!("/proc/{}", zombie.id())).exists();
+        assert!(is_there && !unasked.join("a").exists());
+        zombie.wait().unwrap();
+    }
+}

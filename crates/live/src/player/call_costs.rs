@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the player's own calls cost where the machine's own scheduler is at work.
+//!
+//! A recorded time on a CPU contains the calls with which the task slept and woke others. The
+//! player makes such calls itself, so it computes that much less. What they cost is measured before
+//! the scheduler under test is loaded: whatever that one costs more comes on top, as it does for
+//! the program.
+
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+
+use process::Pipe;
+
+use crate::player::clock::{now_ns, own_cpu_ns, sleep_until};
+use crate::player::futex::Semaphore;
+
+/// CPU time of one call each, with what the kernel's scheduler does in it, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallCosts {
+    /// A post that wakes a sleeper, or a wait that sleeps.
+    pub futex_ns: u64,
+    /// The same with a sleeper in a pipe.
+    pub pipe_ns: u64,
+    /// A sleep that a timer ends.
+    pub sleep_ns: u64,
+}
+
+const ROUNDS: u64 = 100;
+/// The number of tries. The fastest counts, because disturbances only make a try slower.
+const TRIES: usize = 5;
+
+impl CallCosts {
+    /// Those of this machine, measured once per process.
+    pub fn measured() -> CallCosts {
+        static COSTS: OnceLock<CallCosts> = OnceLock::new();
+        let best = |cost: &dyn Fn() -> u64| (0..TRIES).map(|_| cost()).min().unwrap_or(0);
+        *COSTS.get_or_init(|| CallCosts {
+            futex_ns: best(&|| to_and_fro(false)),
+            pipe_ns: best(&|| to_and_fro(true)),
+            sleep_ns: best(&short_sleep),
+        })
+    }
+}
+
+/// Two threads on one CPU wake each other in turn.
+fn to_and_fro(by_pipes: bool) -> u64 {
+    let half = || (Semaphore::default(), process::pipe().ok().filter(|_| by_pipes));
+    let halves = Arc::new([half(), half()]);
+    let play = |halves: &[(Semaphore, Option<Pipe>); 2], own: usize| {
+        let never = AtomicU32::new(0);
+        let [(mine, my_mailbox), (other, mailbox)] = [&halves[own], &halves[1 - own]];
+        stay_here();
+        let before_ns = own_cpu_ns();
+        for _ in 0..ROUNDS {
+            // One begins, the other one answers: both sleep in each round.
+            if own == 0 {
+                other.post_to(mailbox.as_ref());
+            }
+            let _ = mine.receive(my_mailbox.as_ref(), &never);
+            if own == 1 {
+                other.post_to(mailbox.as_ref());
+            }
+        }
+        own_cpu_ns() - before_ns
+    };
+    let (theirs, ours) = (halves.clone(), halves);
+    let other = thread::spawn(move || play(&theirs, 0));
+    let own = thread::spawn(move || play(&ours, 1));
+    let used_ns = own.join().unwrap_or(0) + other.join().unwrap_or(0);
+    // Both threads have posted and waited.
+    used_ns / ROUNDS / 4
+}
+
+fn short_sleep() -> u64 {
+    const SHORT_NS: u64 = 20_000;
+    let before_ns = own_cpu_ns();
+    for _ in 0..ROUNDS {
+        sleep_until(now_ns() + SHORT_NS);
+    }
+    (own_cpu_ns() - before_ns) / ROUNDS
+}
+
+/// The calling thread uses only the first CPU that it may use.
+fn stay_here() {
+    // SAFETY: zeros are a valid set, and both calls get its size.
+    unsafe {
+        let mut all: libc::cpu_set_t = std::mem::zeroed();
+        let size = size_of::<libc::cpu_set_t>();
+        libc::sched_getaffinity(0, size, &mut all);
+        let places = 0..libc::CPU_SETSIZE as usize;
+        if let Some(first) = places.into_iter().find(|&cpu| libc::CPU_ISSET(cpu, &all)) {
+            let mut one: libc::cpu_set_t = std::mem::zeroed();
+            libc::CPU_SET(first, &mut one);
+            libc::sched_setaffinity(0, size, &one);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_costs_something_and_all_of_them_end() {
+        let costs = CallCosts::measured();
+        assert!([costs.futex_ns, costs.pipe_ns, costs.sleep_ns].iter().all(|ns| *ns > 100));
+        assert_eq!(CallCosts::measured(), costs, "they are measured once");
+    }
+}
