@@ -22,7 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::fd_passing::{receive, send};
 use crate::patient::Patient;
-use crate::{FORKING, Process, be_child, fork};
+use crate::{Process, be_child, fork, turn_to_fork};
 
 /// What the server's processes do.
 pub trait Service {
@@ -47,12 +47,12 @@ impl ForkServer {
     pub fn start(mut service: impl Service) -> io::Result<ForkServer> {
         // No other process may be forked until this one's copy of the server's end is closed: it
         // would keep the end open, and nobody would notice the server's death.
-        let _turn = FORKING.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = turn_to_fork();
         let (ours, its) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let starter = std::process::id();
         let closed = ours.as_raw_fd();
-        let process = fork(move || {
+        let process = fork(turn, move || {
             // SAFETY: this process is a copy that never uses the descriptor; while it had it open,
             // it would not notice the other's end.
             unsafe { libc::close(closed) };

@@ -26,7 +26,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, Command};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// A pipe's two ends. Both are closed on `exec`.
@@ -74,10 +74,7 @@ impl Process {
     /// `work` runs in a copy of the calling thread alone: locks that other threads hold stay
     /// locked. The parent drops `work`, and with it all descriptors that were moved into it.
     pub fn fork(work: impl FnOnce() -> i32) -> io::Result<Process> {
-        let turn = FORKING.lock().unwrap_or_else(PoisonError::into_inner);
-        let process = fork(work);
-        drop(turn);
-        process
+        fork(turn_to_fork(), work)
     }
 
     pub fn pid(&self) -> libc::pid_t {
@@ -138,25 +135,32 @@ fn as_status(code: i32, value: i32) -> i32 {
 }
 
 /// Held while a process is forked, and while a descriptor is open that a new process must not have.
-/// A forked process never takes it: another thread may have held it.
 static FORKING: Mutex<()> = Mutex::new(());
+
+fn turn_to_fork() -> MutexGuard<'static, ()> {
+    FORKING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Starts a program while no process is forked. A process that is forked at that moment inherits
 /// the program's ends of pipes, and a reader would wait for the end of that process, too. The
 /// standard library itself is such a reader: it waits for an error of exec. For the same reason, a
 /// program's input is a file and not a pipe.
 pub fn spawn(command: &mut Command) -> io::Result<Child> {
-    let _turn = FORKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = turn_to_fork();
     command.spawn()
 }
 
-fn fork(work: impl FnOnce() -> i32) -> io::Result<Process> {
+/// Forks with the turn held, so that in both processes it is free afterwards.
+fn fork(turn: MutexGuard<'static, ()>, work: impl FnOnce() -> i32) -> io::Result<Process> {
     let parent = std::process::id();
     // SAFETY: the child is a copy of this thread alone; the C library keeps its allocator usable.
     // The child never returns from here.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
-        0 => be_child(parent, work),
+        0 => {
+            drop(turn);
+            be_child(parent, work)
+        }
         pid => Ok(Process { pid }),
     }
 }
@@ -210,12 +214,11 @@ pub fn await_readable<const N: usize>(from: [Option<BorrowedFd>; N], patience: D
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use std::fs::File;
     use std::io::{Read, Write};
     use std::os::fd::AsFd;
-    use std::sync::MutexGuard;
-
-    use super::*;
+    use std::process::Stdio;
 
     const LONG: Duration = Duration::from_secs(20);
 
@@ -264,6 +267,21 @@ mod tests {
         assert!(await_readable([Some(handle.as_fd())], LONG));
         assert_eq!(process.ended().map(|status| libc::WTERMSIG(status)), Some(libc::SIGKILL));
         assert_eq!(libc::WTERMSIG(process.wait()), libc::SIGKILL);
+    }
+
+    #[test]
+    fn a_forked_process_starts_programs_and_forks() {
+        let _turn = turn();
+        let process = Process::fork(|| {
+            let program = spawn(Command::new("true").stdin(Stdio::null()));
+            let is_well = program.and_then(|mut program| program.wait()).is_ok_and(|s| s.success());
+            let forked = Process::fork(|| 7).map(|forked| libc::WEXITSTATUS(forked.wait()));
+            i32::from(!(is_well && forked.is_ok_and(|code| code == 7)))
+        });
+        let process = process.expect("a process");
+        let handle = process.handle().expect("a handle");
+        assert!(await_readable([Some(handle.as_fd())], LONG));
+        assert_eq!(libc::WEXITSTATUS(process.wait()), 0);
     }
 
     #[test]
