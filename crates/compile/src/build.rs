@@ -51,6 +51,7 @@ const OLDER_NAMES: &str = "native/older/older_names.h";
 /// The headers of C that schedulers find; those of the host are out of their reach.
 const OF_C: &str = "native/libc";
 const PROBES: &str = "../live/src/probes.bpf.c";
+const INTERRUPTS: &str = "../live/src/interrupts.bpf.c";
 const RECORDER: &str = "../live/src/recorder.bpf.c";
 const HEADERS: [&str; 9] = [
     "../live/src/probes.h",
@@ -87,7 +88,7 @@ fn build() -> Result {
     for watched in own
         .iter()
         .map(String::as_str)
-        .chain([SCHEDULERS, PROBES, RECORDER, OLDER_NAMES, OF_C])
+        .chain([SCHEDULERS, PROBES, RECORDER, INTERRUPTS, OLDER_NAMES, OF_C])
         .chain(HEADERS)
     {
         println!("cargo::rerun-if-changed={watched}");
@@ -116,7 +117,11 @@ fn build() -> Result {
         write_builtin(&mut code, &clang, &headers, file, &out)?;
     }
     writeln!(code, "];")?;
-    for (name, file, prefix) in [("PROBES", PROBES, "probe_"), ("RECORDER", RECORDER, "record_")] {
+    for (name, file, prefix) in [
+        ("PROBES", PROBES, "probe_"),
+        ("RECORDER", RECORDER, "record_"),
+        ("INTERRUPTS", INTERRUPTS, "interrupt_"),
+    ] {
         let object = compile(&clang, &headers, Path::new(file))?;
         writeln!(code, "pub const {name}: &[u8] = include_bytes!(\"{name}.bpf.o\");")?;
         fs::write(out.join(format!("{name}.rs")), build_types::shared_types(&object, prefix)?)?;

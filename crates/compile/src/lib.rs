@@ -159,6 +159,11 @@ pub fn probes_object() -> &'static [u8] {
     embedded::PROBES
 }
 
+/// The object of a workload's interrupts that the `live` crate loads.
+pub fn interrupts_object() -> &'static [u8] {
+    embedded::INTERRUPTS
+}
+
 /// The object of the recorder that the `live` crate loads.
 pub fn recorder_object() -> &'static [u8] {
     embedded::RECORDER

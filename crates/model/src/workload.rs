@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contestant::Policy;
 use crate::control_group::ControlGroup;
+use crate::interrupt_load::InterruptLoad;
 use crate::program::Program;
 use crate::tape::Recorded;
 use crate::usual::{is_default, usual};
@@ -37,6 +38,9 @@ pub struct Workload {
     /// Groups of tasks that share a weight and limits.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "group")]
     pub control_groups: Vec<ControlGroup>,
+    /// Interrupts that take time from the CPUs while the workload runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "interrupt")]
+    pub interrupts: Vec<InterruptLoad>,
     /// Message queues between tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "channel")]
     pub channels: Vec<Channel>,

@@ -67,6 +67,7 @@ fn both_arms_measure_the_same() {
     measures::series_are_alike(&found["duty_cycle"]);
     measures::forks_are_equal(&found["forks"]);
     measures::the_ended_count(&found["ended"]);
+    measures::interrupts_take_the_same_time(&found["interrupted"]);
     for arms in found.values() {
         arms.iter().for_each(measures::sums_agree);
     }

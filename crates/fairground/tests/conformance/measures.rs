@@ -96,6 +96,20 @@ name = "sleeper"
 steps = [{ sleep_us = 10000 }]
 "#;
 
+/// Jobs of 7 ms on a CPU of which interrupts take 300 of 1000 µs.
+const INTERRUPTED: &str = r#"
+name = "interrupted"
+duration_us = 400000
+
+[[interrupt]]
+every_us = 1000
+length_us = 300
+
+[[task]]
+name = "worker"
+steps = [{ timer = { period_us = 20000 } }, { run_us = 7000 }]
+"#;
+
 /// A task that keeps the CPU: if its slice is long, no thread of the kernel runs either.
 const HOG: &str = r#"
 name = "hog"
@@ -113,7 +127,7 @@ pub type Arms = [Record; 2];
 pub fn both_arms(kernel: &Kernel) -> BTreeMap<String, Arms> {
     let source = compile::resolve("fifo", Path::new(".")).expect("a built-in scheduler");
     let native = compile::native::native(&source).unwrap_or_else(|error| panic!("{error}"));
-    let workloads = [SPANS, FRAMES, DUTY_CYCLE, FORKS, ENDED];
+    let workloads = [SPANS, FRAMES, DUTY_CYCLE, FORKS, ENDED, INTERRUPTED];
     let trials = |backend| -> Vec<Trial> {
         workloads.iter().map(|text| trial(text, &source, backend)).collect()
     };
@@ -250,6 +264,20 @@ pub fn the_ended_count(arms: &Arms) {
         assert!(fairness > 0.999, "{arm}: {fairness}");
         let cpu_ns = record.measured.value("cpu_time_ns", "short").expect("it is measured");
         assert!((6e6..6.5e6).contains(&cpu_ns), "{arm}: {cpu_ns} ns");
+    }
+}
+
+/// A job of 7 ms takes 10 if interrupts take 30 % of the CPU. The task is charged for them.
+pub fn interrupts_take_the_same_time(arms: &Arms) {
+    for record in arms {
+        let arm = record.trial.backend.word();
+        assert_eq!(record.provenance.notes, [""; 0], "{arm}");
+        let response = record.measured.histogram("response_time_ns", "worker").expect("a timer");
+        let median_ns = response.quantile(0.5).expect("jobs");
+        let cpu_ns = record.measured.value("cpu_time_ns", "worker").expect("it is measured");
+        println!("{arm}: a job takes {median_ns} ns, all take {cpu_ns} ns of CPU time");
+        assert!((9_900_000..10_600_000).contains(&median_ns), "{arm}: {median_ns} ns");
+        assert!((0.195e9..0.215e9).contains(&cpu_ns), "{arm}: {cpu_ns} ns");
     }
 }
 

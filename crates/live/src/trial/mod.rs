@@ -10,6 +10,7 @@ use model::{Measured, Outcome, Program, Provenance, Record, SchedulerChoice, Tra
 
 use crate::control_groups::ControlGroups;
 use crate::facts::{Context, active, sched_ext};
+use crate::interrupts::Interrupts;
 use crate::player::{self, BusyLoop, Options, Periodic, PlayError, Played, attributes, busy};
 use crate::probes::Probes;
 use crate::trial::scheduler::UnderTest;
@@ -74,6 +75,10 @@ fn answer(
         Ok(groups) => groups,
         Err(reason) => return Outcome::Unsupported { reason }.into(),
     };
+    let mut interrupts = match Interrupts::prepare(trial, provenance.cpus) {
+        Ok(interrupts) => interrupts,
+        Err(reason) => return Outcome::Unsupported { reason }.into(),
+    };
     let mut under_test = match scheduler::start(&trial.contestant.scheduler) {
         Ok(under_test) => under_test,
         Err(outcome) => return outcome.into(),
@@ -85,7 +90,11 @@ fn answer(
         provenance.printed = under_test.printed();
         return outcome.into();
     }
+    if let Some(interrupts) = &mut interrupts {
+        interrupts.begin();
+    }
     let played = play((trial, groups.as_ref()), context, provenance, &mut under_test, begins);
+    provenance.notes.extend(interrupts.and_then(Interrupts::end));
     if provenance.scheduler_after == Default::default() {
         provenance.scheduler_after = active().into();
     }

@@ -52,6 +52,26 @@ fn a_trial_on_the_running_kernel_has_a_whole_record() {
 }
 
 #[test]
+fn interrupts_come_or_the_record_says_why_not() {
+    let mut workload = hogs(Some(100_000));
+    workload["interrupt"] = json!([{"every_us": 1000, "length_us": 200, "cpus": [0]}]);
+    let record = answer_to(&kernel(workload.clone()));
+    match &record.outcome {
+        Outcome::Ok => {
+            let notes = &record.provenance.notes;
+            assert!(notes.iter().all(|note| !note.contains("interrupts")), "{notes:?}");
+        }
+        other => {
+            assert!(other.reason().contains("interrupts"), "{other:?}");
+            assert_ne!(answer_to(&kernel(hogs(Some(1)))).provenance.probes, "on", "{other:?}");
+        }
+    }
+    workload["interrupt"][0]["cpus"] = json!([9999]);
+    let outcome = answer_to(&kernel(workload)).outcome;
+    assert!(outcome.reason().contains("no CPU 9999"), "{outcome:?}");
+}
+
+#[test]
 fn a_start_that_was_not_common_is_noted() {
     let trial = kernel(hogs(Some(1)));
     let notes = |start_took_ns| {

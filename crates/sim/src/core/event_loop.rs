@@ -63,6 +63,7 @@ impl Core {
             EventKind::Watchdog => self.on_watchdog(),
             EventKind::Replenish => self.on_replenish(TaskId(event.index), event.generation),
             EventKind::Server => self.on_server(event.index, event.generation),
+            EventKind::Interrupt => self.on_interrupt(event.index),
             EventKind::Offline => self.on_offline(event.index),
             EventKind::End => self.on_end(event.generation > 0),
         }

@@ -27,6 +27,8 @@ pub enum EventKind {
     Replenish,
     /// A CPU's deadline server for sched_ext tasks starts. Index: CPU.
     Server,
+    /// An interrupt of the workload. Index: its source.
+    Interrupt,
     /// A control group that was removed is not used any more. Index: group.
     Offline,
     /// The workload's duration is over; generation 1: the time limit of a workload without

@@ -73,9 +73,19 @@ impl Core {
         self.machine.remove_group(number);
     }
 
-    /// A task moves to another group (`scx_cgroup_can_attach`, `sched_move_task`). False if the
-    /// scheduler refuses.
+    /// A task moves to another group. False if the scheduler refuses.
     pub(crate) fn move_to_group(&mut self, task: TaskId, to: u32) -> bool {
+        let is_allowed = self.begin_move(task, to);
+        if is_allowed {
+            self.end_move(task, to);
+        }
+        is_allowed
+    }
+
+    /// The first part of a move (`scx_cgroup_can_attach`): the scheduler may refuse, and the
+    /// controller `cpuset`, which attaches before `cpu`, gives the task the CPUs of the group. It
+    /// may have to leave its CPU before the second part.
+    pub(crate) fn begin_move(&mut self, task: TaskId, to: u32) -> bool {
         let from = self.machine.task(task).control_group;
         if from == to {
             return true;
@@ -86,9 +96,17 @@ impl Core {
                 return false;
             }
         }
-        // The controller `cpuset` attaches the task before `cpu` does.
         let mask = self.mask_in_group(to, self.machine.task(task).asked_mask);
         self.set_affinity(task, mask);
+        true
+    }
+
+    /// The second part of a move: the controller `cpu` attaches the task (`sched_move_task`).
+    pub(crate) fn end_move(&mut self, task: TaskId, to: u32) {
+        let from = self.machine.task(task).control_group;
+        if from == to {
+            return;
+        }
         let scope = self.begin_change(task, ENQ_MOVE);
         self.machine.write_group(task, to);
         if self.ext.is_loaded() && self.ext.has.cgroup_move {
@@ -100,7 +118,6 @@ impl Core {
         if runs && self.machine.task(task).state == State::Runnable {
             self.machine.resched(cpu);
         }
-        true
     }
 
     /// `sched_setaffinity()`: the task asks for CPUs, and gets those that its group has.

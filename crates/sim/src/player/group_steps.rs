@@ -21,16 +21,25 @@ impl Core {
         }
     }
 
-    /// A task writes itself into a group's `cgroup.threads`. It may have to leave this CPU.
+    /// A task writes itself into a group's `cgroup.threads`. If it must leave its CPU for that, it
+    /// goes on with the write on another one.
     pub(super) fn change_group(&mut self, cpu: u32, task: TaskId, group: Option<usize>) -> Flow {
-        self.machine.charge(cpu, self.machine.costs.syscall_ns);
         let group = group.map_or(self.machine.own_group(), group_number);
-        self.step_is_done(task);
+        let begins = self.workload.progress[task.0 as usize].phase == 0;
+        if begins {
+            self.machine.charge(cpu, self.machine.costs.syscall_ns);
+        }
         if !self.machine.groups[group as usize].is_there {
             self.refuse_group(task, &not_done(libc::ENOENT));
-        } else if !self.move_to_group(task, group) {
+        } else if begins && !self.begin_move(task, group) {
             self.refuse_group(task, REFUSED_MOVE);
+        } else if begins && !self.machine.allowed(task, cpu) {
+            self.workload.progress[task.0 as usize].phase = 1;
+            return Flow::Again;
+        } else {
+            self.end_move(task, group);
         }
+        self.step_is_done(task);
         Flow::Again
     }
 

@@ -9,6 +9,7 @@
 //! trial.
 
 mod group_steps;
+mod interrupts;
 pub(crate) mod lifecycle;
 pub(crate) mod main_task;
 pub(crate) mod objects;

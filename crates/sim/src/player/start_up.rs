@@ -302,6 +302,7 @@ impl Core {
             self.machine.stats[task.0 as usize].restart(start_ns);
             self.workload.progress[task.0 as usize].start_at(start_ns);
         }
+        self.begin_interrupts(start_ns);
         // Without a duration the trial's time limit holds for virtual time, as it does on a real
         // kernel.
         let (end_ns, is_limit) = match self.workload.end_ns() {

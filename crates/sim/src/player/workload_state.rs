@@ -3,9 +3,9 @@
 //!
 //! It knows neither CPUs nor the scheduler. Only the player changes it.
 
-use model::Trial;
 use model::play::control_groups::GroupNode;
 use model::play::{Group, Script, Setting};
+use model::{Seed, Trial};
 
 use super::objects::Objects;
 use super::progress::{Ending, Progress};
@@ -33,6 +33,8 @@ pub struct WorkloadState {
     pub(super) script: Script,
     pub(super) progress: Vec<Progress>,
     pub(super) objects: Objects,
+    /// The source of the times of the first interrupts.
+    pub(super) interrupt_phases: Seed,
     /// The task that starts and ends the trial.
     pub(super) main: TaskId,
     pub(super) main_work: MainWork,
@@ -64,6 +66,7 @@ impl WorkloadState {
             .map_err(|refusal| refusal.to_string())?;
         Ok(WorkloadState {
             objects: Objects::new(&script),
+            interrupt_phases: trial.seed.derive("interrupts"),
             progress: Vec::new(),
             main: TaskId(NO_TASK),
             main_work: MainWork::default(),

@@ -84,6 +84,7 @@ impl Core {
             EventKind::Wake | EventKind::Replenish => {
                 Some(self.machine.task(TaskId(event.index)).cpu)
             }
+            EventKind::Interrupt => self.workload.interrupted_cpu(event.index),
             EventKind::SchedulerTimer => self.ext.timer_cpu(event.index),
             EventKind::Watchdog | EventKind::Offline | EventKind::End => None,
         }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use crate::common::reference::{Fifo, Vtime};
 use crate::common::{cpu_ms, ran, run_fifo as run, trial, value};
 use model::trace::What;
+use model::{InterruptLoad, Workload};
 use serde_json::json;
 
 #[test]
@@ -31,6 +32,21 @@ fn loops_and_run_until() {
     let turnaround = record.measured.histogram("turnaround_ns", "a").unwrap();
     assert_eq!(turnaround.max, 1_300_000);
     assert_eq!(value(&record, "completion_ns", "all"), 1.3e6);
+}
+
+#[test]
+fn interrupts_delay_who_runs_on_their_cpu() {
+    let job = |name: &str, cpu: u32| json!({"name": name, "repeat": 1, "affinity": [cpu], "steps": [{"run_us": 7_000}]});
+    let mut trial = trial(2, 20, json!([job("there", 0), job("elsewhere", 1)]));
+    let load = InterruptLoad { every_us: 1_000, length_us: 300, cpus: vec![0] };
+    trial.workload = Workload { interrupts: vec![load], ..(*trial.workload).clone() }.into();
+    let record = run(&trial);
+    let took_ns = |group| record.measured.histogram("turnaround_ns", group).unwrap().max;
+    assert_eq!(took_ns("elsewhere"), 7_000_000);
+    // The phase decides whether the last interrupt comes before the job's end.
+    assert!([9_700_000, 10_000_000].contains(&took_ns("there")), "{}", took_ns("there"));
+    assert_eq!(value(&record, "cpu_time_ns", "there"), took_ns("there") as f64);
+    assert_eq!(value(&record, "user_time_ns", "there"), 7e6);
 }
 
 #[test]

@@ -215,6 +215,18 @@ fn channels() {
 }
 
 #[test]
+fn interrupts() {
+    let table = |lines: &str| {
+        format!("duration_us = 1000\n[[interrupt]]\n{lines}\n[[task]]\nname = \"t\"\nsteps = [{{ run_us = 1 }}]\n")
+    };
+    bad(&table("every_us = 5\nlength_us = 1"), expect!["w.toml:3:1: 5 is out of range for time between interrupts in µs; write 10 … 86400000000"]);
+    bad(&table("every_us = 500\nlength_us = 0"), expect!["w.toml:4:1: 0 is out of range for an interrupt's length in µs; write 1 … 10000"]);
+    bad(&table("every_us = 500\nlength_us = 460"), expect!["w.toml:2:1: the interrupts of CPU 0 take 92 % of it; leave time for tasks: 90 % at most"]);
+    bad(&table("every_us = 500\nlength_us = 50\ncpus = [0, 4000]"), expect!["w.toml:5:1: there is no CPU 4000; the machine's CPUs are 0 … 1"]);
+    bad(&table("every_us = 500\nlengths_us = 50"), expect!["w.toml:4:1: unknown field 'lengths_us'; did you mean 'length_us'?"]);
+}
+
+#[test]
 fn control_groups() {
     let group = |lines: &str| {
         format!(

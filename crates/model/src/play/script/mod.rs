@@ -7,6 +7,7 @@ use crate::workload::barrier_users;
 use crate::{Channel, ControlGroup, Policy, SchedulerChoice, Seed, TaskGroup, Trial, Workload};
 
 use crate::play::control_groups::{self, GroupNode};
+use crate::play::interrupts::{self, InterruptSource};
 use crate::play::limits::{self, ROUNDS_MAX};
 use crate::play::names::{Names, Timers};
 use crate::play::op::Resolver;
@@ -37,6 +38,8 @@ pub struct Script {
     pub control_groups: Vec<GroupNode>,
     /// Changes of control groups, each with the group's number.
     pub group_changes: Vec<(usize, ControlGroup)>,
+    /// What interrupts the CPUs.
+    pub interrupts: Vec<InterruptSource>,
     /// The control group that the program starts in; none: the workload's own.
     pub program_group: Option<usize>,
     /// The tapes of a recording; see [`Tapes::ops`].
@@ -155,6 +158,7 @@ impl Script {
             affinities: names.affinities,
             control_groups: names.control_groups,
             group_changes: names.group_changes,
+            interrupts: interrupts::sources(workload, setting.cpus)?,
             program_group,
             tapes: tapes.ops,
             made: tapes.made,
