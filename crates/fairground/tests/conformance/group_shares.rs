@@ -56,13 +56,15 @@ const EXPECTED: [(&str, &[f64]); 5] = [
 const TWO_CPU_CELLS: [&str; 4] =
     ["a 2, b 2", "a weight=300 4, b 4", "a 2, b 8", "a 0, a/c weight=300 4, a/d 4, b 4"];
 
-/// Who schedules the groups.
-const ARMS: [(&str, Backend); 4] =
-    [("eevdf", Backend::Vm), ("eevdf", Backend::Sim), ("cfs", Backend::Vm), ("cfs", Backend::Sim)];
+/// Who schedules the groups, on the kernel and in the simulator. The last one is an example of the
+/// kernel, which knows neither quotas nor balancing; its two arms are compared with each other.
+const FILES: [&str; 3] = ["eevdf", "cfs", EXAMPLE];
+const EXAMPLE: &str = "scx_flatcg";
+const BACKENDS: [Backend; 2] = [Backend::Vm, Backend::Sim];
 
 /// How far a share may be from the one that the kernel's own EEVDF gives, parts of the CPU.
 const MARGIN: f64 = 0.02;
-/// On two CPUs, how far a file's shares in the simulator may be from its shares on the kernel.
+/// The same between the simulator and the kernel, on two CPUs.
 const TWO_CPU_MARGIN: f64 = 0.08;
 
 /// The shares of the hogs by their groups.
@@ -118,10 +120,7 @@ fn shares(record: &Record) -> Shares {
 }
 
 /// What all cells get from the kernel's own scheduler, and from each arm.
-fn measure(cells: &[&str], cpus: u32, kernel: &Kernel) -> Vec<Vec<Shares>> {
-    let sources: BTreeMap<&str, Source> = ["eevdf", "cfs"]
-        .map(|name| (name, compile::resolve(name, Path::new(".")).expect("a built-in scheduler")))
-        .into();
+fn measure(cells: &[&str], cpus: u32, files: &[Source], kernel: &Kernel) -> Vec<Vec<Shares>> {
     let trials = |source: Option<&Source>, backend| -> Vec<Trial> {
         cells.iter().map(|cell| trial(cell, cpus, source, backend)).collect()
     };
@@ -138,10 +137,7 @@ fn measure(cells: &[&str], cpus: u32, kernel: &Kernel) -> Vec<Vec<Shares>> {
         };
         trials(Some(source), Backend::Sim).iter().map(one).map(|record| shares(&record)).collect()
     };
-    let arms = ARMS.iter().map(|(name, backend)| match backend {
-        Backend::Sim => simulate(&sources[name]),
-        _ => boot(Some(&sources[name])),
-    });
+    let arms = files.iter().flat_map(|file| [boot(Some(file)), simulate(file)]);
     std::iter::once(boot(None)).chain(arms).collect()
 }
 
@@ -150,18 +146,29 @@ fn distance(own: &Shares, others: &Shares) -> f64 {
     own.iter().map(|(name, share)| (share - others[name]).abs()).fold(0.0, f64::max)
 }
 
+/// The schedulers; the example is in this folder.
+pub fn files(examples: &Path) -> Vec<Source> {
+    let example = examples.join("tools/sched_ext").join(EXAMPLE).with_extension("bpf.c");
+    let path = example.display().to_string();
+    let resolve = |name| {
+        let name = if name == EXAMPLE { path.as_str() } else { name };
+        compile::resolve(name, Path::new(".")).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    FILES.into_iter().map(resolve).collect()
+}
+
 /// Compares all cells; returns the table of the book.
-pub fn compare(kernel: &Kernel) -> String {
+pub fn compare(files: &[Source], kernel: &Kernel) -> String {
     let mut text = String::from(
         "the shares of the groups, and how far those of others are from them, in points.\n\n\
          | groups | CPUs | EEVDF of the kernel |",
     );
-    for (name, backend) in ARMS {
+    for (name, backend) in FILES.iter().flat_map(|name| BACKENDS.map(|backend| (name, backend))) {
         let _ = write!(text, " `{name}` ({}) |", backend.word());
     }
-    text += "\n|---|---:|---|---:|---:|---:|---:|\n";
+    text += "\n|---|---:|---|---:|---:|---:|---:|---:|---:|\n";
     for (cells, cpus) in [(&CELLS[..], 1), (&TWO_CPU_CELLS[..], 2)] {
-        let measured = measure(cells, cpus, kernel);
+        let measured = measure(cells, cpus, files, kernel);
         for (index, cell) in cells.iter().enumerate() {
             let shares: Vec<&Shares> = measured.iter().map(|shares| &shares[index]).collect();
             let (own, others) = shares.split_first().expect("the kernel's own");
@@ -177,11 +184,12 @@ pub fn compare(kernel: &Kernel) -> String {
             for (share, expected) in expected.flat_map(|one| own.values().zip(one.1)) {
                 assert!((share - expected).abs() < MARGIN, "{cell}: {share}");
             }
-            match cpus {
-                1 => others.iter().for_each(|shares| assert!(distance(own, shares) < MARGIN)),
-                _ => others.chunks(2).for_each(|arms| {
-                    assert!(distance(arms[0], arms[1]) < TWO_CPU_MARGIN);
-                }),
+            let margin = if cpus == 1 { MARGIN } else { TWO_CPU_MARGIN };
+            for (name, arms) in FILES.iter().zip(others.chunks(BACKENDS.len())) {
+                let between = distance(arms[0], arms[1]);
+                assert!(between < margin, "{cell}: {name}: {between} between the arms");
+                let off = arms.iter().map(|shares| distance(own, shares)).fold(0.0, f64::max);
+                assert!(cpus > 1 || *name == EXAMPLE || off < MARGIN, "{cell}: {name}: {off}");
             }
         }
     }

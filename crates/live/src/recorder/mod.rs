@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::rc::Rc;
+use std::time::Duration;
 
 use libbpf_rs::{Iter, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
 use model::ControlGroup;
@@ -37,6 +38,8 @@ pub struct Settings {
     pub buffer_bytes: u32,
     /// Whose events are recorded; `None`: everybody's.
     pub only: Option<TaskFilter>,
+    /// Only so much of the end is kept; `None`: everything.
+    pub last: Option<Duration>,
 }
 
 /// Attached programs. Dropping them detaches them.
@@ -48,7 +51,33 @@ pub struct Recorder {
     only: Option<TaskFilter>,
     meter: Option<Meter>,
     start_ns: u64,
+    window: Option<Window>,
     control_groups: BTreeMap<u64, ControlGroup>,
+}
+
+/// What is kept of a recording that goes on for long.
+struct Window {
+    last_ns: u64,
+    /// Nothing before it is kept.
+    from_ns: u64,
+    /// How many events had been lost when it moved last, and the time before.
+    lost: [u64; 2],
+}
+
+/// How much more than the window is kept, so that forgetting is rare: one part of so many.
+const SLACK: u64 = 4;
+
+impl Window {
+    /// Moves on if much is outdated; returns the instant before which everything is.
+    fn moves(&mut self, now_ns: u64, lost_events: u64) -> Option<u64> {
+        let oldest_ns = now_ns.saturating_sub(self.last_ns);
+        if oldest_ns < self.from_ns + self.last_ns / SLACK {
+            return None;
+        }
+        self.from_ns = oldest_ns;
+        self.lost = [lost_events, self.lost[0]];
+        Some(oldest_ns)
+    }
 }
 
 /// What was recorded so far.
@@ -78,6 +107,11 @@ impl Recorder {
             only: settings.only.clone(),
             meter: None,
             start_ns: 0,
+            window: settings.last.map(|last| Window {
+                last_ns: last.as_nanos() as u64,
+                from_ns: 0,
+                lost: [0; 2],
+            }),
             control_groups: BTreeMap::new(),
         })
     }
@@ -99,6 +133,9 @@ impl Recorder {
         maps::forget_interrupts(&self.programs.object)?;
         self.meter = Some(Meter::start(&self.programs.object));
         self.start_ns = monotonic_ns();
+        if let Some(window) = &mut self.window {
+            window.from_ns = self.start_ns;
+        }
         self.switch(true);
         let Some(link) = self.programs.first_look.take() else { return Ok(()) };
         let failed = |error: &dyn std::fmt::Display| format!("the tasks cannot be listed: {error}");
@@ -128,12 +165,27 @@ impl Recorder {
         if matches!(self.only, Some(TaskFilter::Cgroup(_))) {
             self.mark()?;
         }
-        let kept = self.kept.borrow();
         let lost_events = self.globals.read(self.programs.built_in.offset("lost_events"));
+        let mut kept = self.kept.borrow_mut();
+        let moved = self.window.as_mut().and_then(|w| w.moves(monotonic_ns(), lost_events));
+        if let Some(oldest_ns) = moved {
+            kept.forget_before(oldest_ns);
+        }
         Ok(Progress { events: kept.events.len() as u64, bytes: kept.bytes(), lost_events })
     }
 
-    /// Stops, detaches, and makes a recording of all events.
+    /// Makes a recording of what is kept, and goes on.
+    ///
+    /// # Errors
+    /// When the buffer cannot be read.
+    pub fn recording(&mut self, source: &str) -> Result<Recording, String> {
+        let end_ns = monotonic_ns();
+        let lost_events = self.look()?.lost_events;
+        let kept = self.kept.borrow().clone();
+        Ok(self.made(source, kept, end_ns, lost_events))
+    }
+
+    /// Stops, detaches, and makes a recording of what is kept.
     ///
     /// # Errors
     /// When the buffer cannot be read.
@@ -141,31 +193,46 @@ impl Recorder {
         self.switch(false);
         let end_ns = monotonic_ns();
         self.programs.links.clear();
+        let lost_events = self.look()?.lost_events;
+        let cost = self.meter.take().map(|meter| {
+            meter.finish(&self.programs.object, end_ns - self.start_ns, highest_cpu() + 1)
+        });
+        let kept = std::mem::take(&mut *self.kept.borrow_mut());
+        let mut recording = self.made(source, kept, end_ns, lost_events);
+        recording.event_ns = cost.as_ref().and_then(Cost::event_ns).unwrap_or(0);
+        Ok((recording, cost.unwrap_or_default()))
+    }
+
+    fn made(&mut self, source: &str, mut kept: Kept, end_ns: u64, lost_events: u64) -> Recording {
         // Those that have come meanwhile; those that have gone are known.
         for (number, group) in group_folders::all() {
             self.control_groups.entry(number).or_insert(group);
         }
-        let lost_events = self.look()?.lost_events;
-        let cpus = crate::facts::cpus_online().last().map_or(1, |last| last + 1);
-        let length_ns = end_ns - self.start_ns;
-        let cost = self.meter.map(|meter| meter.finish(&self.programs.object, length_ns, cpus));
+        let mut start_ns = self.start_ns;
+        let lost_before = self.window.as_ref().map_or(0, |window| window.lost[1]);
+        if let Some(window) = &self.window {
+            start_ns = start_ns.max(end_ns.saturating_sub(window.last_ns));
+            kept.forget_before(start_ns);
+        }
         let release = nix::sys::utsname::uname()
             .map(|name| name.release().to_string_lossy().into_owned())
             .unwrap_or_default();
         let frame = Frame {
             source: format!("{source} on Linux {release}"),
-            cpus,
-            start_ns: self.start_ns,
+            cpus: highest_cpu() + 1,
+            start_ns,
             end_ns,
-            lost_events,
-            control_groups: self.control_groups,
+            lost_events: lost_events - lost_before,
+            control_groups: self.control_groups.clone(),
         };
-        let kept = std::mem::take(&mut *self.kept.borrow_mut());
         let mut recording = convert::recording(kept, &frame);
-        recording.event_ns = cost.as_ref().and_then(Cost::event_ns).unwrap_or(0);
         recording.untold = limitations(self.only.as_ref(), self.programs.messages);
-        Ok((recording, cost.unwrap_or_default()))
+        recording
     }
+}
+
+fn highest_cpu() -> u32 {
+    crate::facts::cpus_online().last().copied().unwrap_or(0)
 }
 
 /// The events' buffer, whose reader keeps them.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Loading the recorder's programs.
 
+use std::collections::BTreeMap;
 use std::mem::size_of;
 
 use compile::recorder_types::record_limit;
@@ -97,7 +98,7 @@ pub const SYSCALLS: usize = record_limit::SYSCALLS as usize;
 pub const CPU_WORDS: usize = record_limit::CPU_WORDS as usize;
 
 /// What is kept of the events in memory.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Kept {
     /// The events, as CPUs have reserved their places.
     pub events: Vec<RawEvent>,
@@ -118,6 +119,39 @@ impl Kept {
             self.facts.push(unsafe { bytes.as_ptr().cast::<TaskFacts>().read_unaligned() });
         }
         self.events.push(event);
+    }
+
+    /// Forgets what was before an instant, except what is known of the tasks that are there then,
+    /// and who runs.
+    pub fn forget_before(&mut self, time_ns: u64) {
+        let (mut known, mut running) = (BTreeMap::new(), BTreeMap::new());
+        let mut before: Vec<&RawEvent> =
+            self.events.iter().filter(|event| event.time_ns < time_ns).collect();
+        before.sort_by_key(|event| event.time_ns);
+        for event in before {
+            match u32::from(event.kind) {
+                kind::TASK => _ = known.insert(event.task, *event),
+                kind::EXIT => _ = known.remove(&event.task),
+                kind::SWITCH => _ = running.insert(event.cpu, event.other),
+                kind::RUNNING => _ = running.insert(event.cpu, event.task),
+                _ => {}
+            }
+        }
+        let (kind, other, detail) = (kind::RUNNING as u16, 0, 0);
+        let running = running.into_iter().filter(|(_, task)| *task != 0);
+        let running =
+            running.map(|(cpu, task)| RawEvent { time_ns, task, other, detail, cpu, kind });
+        let known = known.into_values().map(|event| RawEvent { time_ns, ..event });
+        let after = self.events.iter().filter(|event| event.time_ns >= time_ns).copied();
+        let mut events: Vec<RawEvent> = known.chain(running).chain(after).collect();
+        let mut facts = Vec::new();
+        for event in events.iter_mut().filter(|event| u32::from(event.kind) == kind::TASK) {
+            if let Some(of_task) = self.facts.get(event.other as usize) {
+                event.other = facts.len() as u32;
+                facts.push(*of_task);
+            }
+        }
+        (self.events, self.facts) = (events, facts);
     }
 
     pub fn bytes(&self) -> u64 {
@@ -141,6 +175,43 @@ mod tests {
             recorder.offset(name);
         }
         assert_eq!(recorder.variable("takes_file", ".rodata").ty.size, SYSCALLS);
+    }
+
+    #[test]
+    fn what_is_forgotten_leaves_who_was_there_and_who_ran() {
+        let mut kept = Kept::default();
+        let mut say = |time_ns, kind: u32, task, other, cpu| {
+            let event = RawEvent { time_ns, task, other, detail: 0, cpu, kind: kind as u16 };
+            if kind == kind::TASK {
+                kept.facts.push(TaskFacts {
+                    event,
+                    static_prio: other as i32,
+                    ..TaskFacts::default()
+                });
+            }
+            let other = if kind == kind::TASK { kept.facts.len() as u32 - 1 } else { other };
+            kept.events.push(RawEvent { other, ..event });
+        };
+        say(10, kind::TASK, 7, 100, 0);
+        say(10, kind::TASK, 8, 120, 0);
+        say(20, kind::RUNNING, 7, 0, 1);
+        say(30, kind::SWITCH, 0, 8, 0);
+        say(40, kind::TASK, 7, 110, 0);
+        say(50, kind::EXIT, 8, 0, 0);
+        say(50, kind::SWITCH, 8, 0, 0);
+        say(60, kind::TASK, 9, 130, 0);
+        say(70, kind::WAKE, 9, 0, 0);
+        kept.forget_before(60);
+        let kinds: Vec<_> =
+            kept.events.iter().map(|e| (e.time_ns, e.kind.into(), e.task)).collect();
+        let expected =
+            [(60, kind::TASK, 7), (60, kind::RUNNING, 7), (60, kind::TASK, 9), (70, kind::WAKE, 9)];
+        assert_eq!(kinds, expected);
+        let prios: Vec<i32> = kept.facts.iter().map(|facts| facts.static_prio).collect();
+        assert_eq!(prios, [110, 130]);
+        assert_eq!((kept.events[0].other, kept.events[2].other), (0, 1));
+        kept.forget_before(60);
+        assert_eq!(kept.events.len(), 4, "the same once more changes nothing");
     }
 
     #[test]

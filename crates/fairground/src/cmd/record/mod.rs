@@ -6,20 +6,21 @@ mod command;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use command::Command;
 use live::recorder::{Cost, Progress, Recorder, Settings, TaskFilter, needs};
 use recording::as_trace::as_trace;
 use recording::control_groups;
 use recording::event::{Recording, What};
 use recording::workload::Choice;
+use signal_hook::consts::SIGUSR1;
 use store::exchange::formats;
 
 use crate::execution::interrupt;
@@ -27,6 +28,7 @@ use crate::exit::{self, bad_input};
 use crate::ui::StatusLine;
 use crate::{command_line, output, recordings, size, times};
 
+const SOURCE: &str = concat!("fairground record ", env!("CARGO_PKG_VERSION"));
 /// How often the events are read.
 const LOOK: Duration = Duration::from_millis(50);
 /// A recording that lacks more than this part of its events is refused.
@@ -41,6 +43,10 @@ pub struct Args {
     /// How long; otherwise until the command ends, or until Ctrl-C
     #[arg(long = "for", value_name = "TIME", value_parser = times::parse)]
     length: Option<Duration>,
+    /// Keep only what was last, however long it goes on. SIGUSR1, after a stutter, writes that into
+    /// the file and goes on; the next one goes into FILE-2
+    #[arg(long, value_name = "TIME", value_parser = times::parse, conflicts_with = "length")]
+    last: Option<Duration>,
     /// Where the recording goes: a workload, with its tapes in FILE.tapes
     #[arg(short = 'o', long = "output", value_name = "FILE.toml", default_value = "load.toml")]
     output: PathBuf,
@@ -88,25 +94,25 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
         args.only.get_or_insert(TaskFilter::Command);
     }
     let stop = interrupt::flag()?;
-    let settings = Settings { buffer_bytes: args.buffer, only: args.only.clone() };
+    let settings = Settings { buffer_bytes: args.buffer, only: args.only.clone(), last: args.last };
+    let save = Arc::new(AtomicBool::new(false));
+    if args.last.is_some() {
+        signal_hook::flag::register(SIGUSR1, save.clone()).context("cannot handle SIGUSR1")?;
+    }
     let mut recorder = Recorder::attach(&settings).map_err(anyhow::Error::msg)?;
     recorder.start().map_err(anyhow::Error::msg)?;
     let mut command = Command::start(&args.command)?;
-    let ended = watch(&args, &mut recorder, command.as_mut(), &stop)?;
-    let source = concat!("fairground record ", env!("CARGO_PKG_VERSION"));
-    let (mut recording, cost) = recorder.finish(source).map_err(anyhow::Error::msg)?;
+    let mut files = Files { args: &args, written: 0 };
+    let ended = watch(&mut files, &mut recorder, command.as_mut(), [&stop, &save])?;
+    let (recording, cost) = recorder.finish(SOURCE).map_err(anyhow::Error::msg)?;
     let failure = command.as_mut().and_then(|command| command.end());
-    check(&recording, &args)?;
-    if args.anonymous {
-        make_anonymous(&mut recording);
+    if ended == RecordingEnd::Limit {
+        let limit = size::words(args.limit);
+        output::tell(format_args!("the limit of {limit} was reached; --limit sets another one"));
     }
-    write(&recording, &args)?;
-    if let Some(file) = &args.trace {
-        let mut out = output::writer(Some(file))?;
-        formats::ftrace::write(&as_trace(&recording).trace, &mut out)?;
-        out.flush()?;
-    }
-    tell(&args, &recording, &cost, &ended);
+    let slower = slower_percent(&cost, &recording);
+    let said = cost_line(&cost, slower, COST_GOAL_PERCENT);
+    files.write(recording, Some(&said))?;
     if let Some(failure) = &failure {
         output::tell(format_args!("{failure}; the recording is written all the same"));
     }
@@ -143,19 +149,31 @@ enum RecordingEnd {
 }
 
 fn watch(
-    args: &Args,
+    files: &mut Files,
     recorder: &mut Recorder,
     mut command: Option<&mut Command>,
-    stop: &Arc<AtomicBool>,
+    [stop, save]: [&AtomicBool; 2],
 ) -> Result<RecordingEnd> {
+    let args = files.args;
     let (begin, status) = (Instant::now(), StatusLine::new("{spinner} {wide_msg}"));
-    if !status.is_on_a_terminal() {
+    if args.last.is_some() {
+        let process = std::process::id();
+        output::tell(format_args!(
+            "recording; to write what was last, and go on: kill -USR1 {process}"
+        ));
+    } else if !status.is_on_a_terminal() {
         output::tell(if is_open(args) { "recording until Ctrl-C" } else { "recording" });
     }
     loop {
         let left = args.length.map(|length| length.saturating_sub(begin.elapsed()));
         sleep(left.map_or(LOOK, |left| left.min(LOOK)));
         let seen = recorder.look().map_err(anyhow::Error::msg)?;
+        if save.swap(false, Ordering::SeqCst) {
+            let recording = recorder.recording(SOURCE).map_err(anyhow::Error::msg)?;
+            if let Err(error) = files.write(recording, None) {
+                output::tell(format_args!("{error:#}; the recording goes on"));
+            }
+        }
         status.show(&progress(begin.elapsed(), &seen, args.limit));
         if let Some(ended) = over(args, begin, &seen, command.as_deref_mut(), stop)? {
             return Ok(ended);
@@ -168,7 +186,7 @@ fn over(
     begin: Instant,
     seen: &Progress,
     command: Option<&mut Command>,
-    stop: &Arc<AtomicBool>,
+    stop: &AtomicBool,
 ) -> Result<Option<RecordingEnd>> {
     let has_ended = command.map(Command::has_ended).transpose()?.unwrap_or(false);
     let is_time = args.length.is_some_and(|length| begin.elapsed() >= length);
@@ -208,21 +226,62 @@ fn make_anonymous(recording: &mut Recording) {
     control_groups::make_anonymous(recording);
 }
 
-fn write(recording: &Recording, args: &Args) -> Result<()> {
-    let choice = Choice { kernel_threads: args.kernel_threads, ..Choice::default() };
-    recordings::write(&recordings::files(recording, &choice, &args.output)?, &args.output)
+/// The files of one run: those of `--last` are several.
+struct Files<'a> {
+    args: &'a Args,
+    written: u32,
 }
 
-/// Says what was recorded, and what that cost.
-fn tell(args: &Args, recording: &Recording, cost: &Cost, ended: &RecordingEnd) {
-    let file = args.output.display();
+impl Files<'_> {
+    /// Writes the next recording, and says what was recorded.
+    fn write(&mut self, mut recording: Recording, cost: Option<&str>) -> Result<()> {
+        check(&recording, self.args)?;
+        if self.args.anonymous {
+            make_anonymous(&mut recording);
+        }
+        self.written += 1;
+        let file = numbered(&self.args.output, self.written);
+        let choice = Choice { kernel_threads: self.args.kernel_threads, ..Choice::default() };
+        recordings::write(&recordings::files(&recording, &choice, &file)?, &file)?;
+        let trace = self.args.trace.as_ref().map(|trace| numbered(trace, self.written));
+        if let Some(trace) = &trace {
+            let mut out = output::writer(Some(trace))?;
+            formats::ftrace::write(&as_trace(&recording).trace, &mut out)?;
+            out.flush()?;
+        }
+        tell(&file, &recording);
+        if let Some(cost) = cost {
+            output::tell(cost);
+        }
+        recordings::tell_next_steps(&file, recording.cpus);
+        if let Some(trace) = &trace {
+            let trace = command_line::quoted(&trace.display().to_string());
+            output::tell(format_args!("to see why tasks waited: fairground explain {trace}"));
+        }
+        Ok(())
+    }
+}
+
+/// The name of a run's n-th file: `load.toml`, `load-2.toml`, `load-3.toml`, …
+fn numbered(file: &Path, number: u32) -> PathBuf {
+    if number == 1 {
+        return file.to_owned();
+    }
+    let mut name = file.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{number}"));
+    if let Some(ending) = file.extension() {
+        name.push(".");
+        name.push(ending);
+    }
+    file.with_file_name(name)
+}
+
+/// Says what was recorded.
+fn tell(file: &Path, recording: &Recording) {
+    let file = file.display();
     let count = |is: &dyn Fn(&What) -> bool| {
         recording.events.iter().filter(|event| is(&event.what)).count()
     };
-    if *ended == RecordingEnd::Limit {
-        let limit = size::words(args.limit);
-        output::tell(format_args!("the limit of {limit} was reached; --limit sets another one"));
-    }
     output::tell(format_args!(
         "{file}: {} on {} CPUs: {} tasks, {} switches, {} wake-ups, {} events lost",
         times::words(Duration::from_nanos(recording.length_ns)),
@@ -232,12 +291,6 @@ fn tell(args: &Args, recording: &Recording, cost: &Cost, ended: &RecordingEnd) {
         count(&|what| matches!(what, What::Wake { .. })),
         recording.lost_events,
     ));
-    output::tell(cost_line(cost, slower_percent(cost, recording), COST_GOAL_PERCENT));
-    recordings::tell_next_steps(&args.output, recording.cpus);
-    if let Some(file) = &args.trace {
-        let file = command_line::quoted(&file.display().to_string());
-        output::tell(format_args!("to see why tasks waited: fairground explain {file}"));
-    }
 }
 
 #[cfg(test)]

@@ -61,8 +61,11 @@ fn a_workload_and_its_tapes_are_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("a file");
     let file = folder.path().join("load.toml").display().to_string();
-    write(&recorded(0), &parsed(&["-o", &file]).expect("options")).expect("something ran");
+    let args = parsed(&["-o", &file]).expect("options");
+    let mut files = Files { args: &args, written: 0 };
+    (0..2).for_each(|_| files.write(recorded(0), None).expect("something ran"));
     assert!(read("load.toml").contains("steps = [\"tape\"]"), "{}", read("load.toml"));
+    assert!(read("load-2.toml").contains("tapes = \"load-2.tapes\""), "{}", read("load-2.toml"));
     assert!(read("load.toml").contains("tapes = \"load.tapes\""), "{}", read("load.toml"));
     assert!(read("load.tapes").starts_with("task 0 secret"), "{}", read("load.tapes"));
 }

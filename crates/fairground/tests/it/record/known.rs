@@ -124,7 +124,7 @@ fn record() -> Recorded {
     for (group, number) in cast.values().enumerate() {
         probes.track(*number, group).expect("a slot");
     }
-    let settings = Settings { buffer_bytes: 1 << 24, only: None };
+    let settings = Settings { buffer_bytes: 1 << 24, only: None, last: None };
     let mut recorder = Recorder::attach(&settings).expect("a recorder");
     probes.start();
     recorder.start().expect("a beginning");
@@ -262,8 +262,8 @@ fn only_what_is_asked_for_is_recorded_with_what_it_forks() {
     let mother = children.add(|| (0..10).for_each(|_| children::one_child()));
     let other = children.add(|| (0..10).for_each(|_| nap(500)));
     let only = Some(TaskFilter::Process(mother));
-    let mut recorder =
-        Recorder::attach(&Settings { buffer_bytes: 1 << 20, only }).expect("a recorder");
+    let mut recorder = Recorder::attach(&Settings { buffer_bytes: 1 << 20, only, last: None })
+        .expect("a recorder");
     recorder.start().expect("a beginning");
     children.run();
     let (recording, _) = recorder.finish("a test").expect("a recording");

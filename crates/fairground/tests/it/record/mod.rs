@@ -217,6 +217,31 @@ fn an_interrupt_ends_it_and_keeps_what_was_recorded() {
     }
 }
 
+#[test]
+fn the_last_part_is_kept_and_written_whenever_it_is_told_to() {
+    testing::beyond_cargo_test!("records this kernel");
+    need!(known::can_record());
+    let bench = Bench::new();
+    let words = ["record", "--last", "1s", "--trace", "load.txt"];
+    let mut begun = Begun::new(bench.process(&words));
+    std::thread::sleep(Duration::from_millis(2_500));
+    begun.signal(Signal::SIGUSR1);
+    let written = || bench.path("load.txt").exists();
+    (0..200).take_while(|_| !written()).for_each(|_| std::thread::sleep(Duration::from_millis(50)));
+    begun.signal(Signal::SIGINT);
+    let (ended, said) = begun.end();
+    assert_eq!(ended, Some(0), "{said}");
+    for file in ["load.toml", "load-2.toml"] {
+        let text = fs::read_to_string(bench.path(file)).expect("a recording");
+        let length = text.lines().find_map(|line| line.strip_prefix("length_us = "));
+        let length_us: u64 = length.expect("a length").parse().expect("a number");
+        assert!((999_000..=1_000_000).contains(&length_us), "{file}: {length_us}");
+        assert!(said.contains(&format!("{file}: 1.0 s on ")), "{said}");
+    }
+    let said = stdout(&bench.run(&["explain", "load.txt"]).code(0));
+    assert!(said.contains("Where the time went"), "{said}");
+}
+
 struct Begun {
     child: Child,
     said: BufReader<ChildStderr>,
