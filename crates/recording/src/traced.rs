@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::play::PROGRAM;
 use model::trace::{SleepsFor, What, WokenBy};
-use model::{Trace, TraceEvent};
+use model::{Trace, TraceEvent, Workload};
 
 use crate::collect::Collector;
 use crate::event::{Leaves, Recording, TaskIndex};
@@ -80,6 +81,30 @@ pub fn read(trace: &Trace, until_ns: u64, source: &str, cpus: u32) -> Result<Tra
 }
 
 impl Traced {
+    /// Puts the threads into the control groups in which the workload's tasks and its program
+    /// start, with what they forked there.
+    pub fn start_in_groups(&mut self, trace: &Trace, workload: &Workload) {
+        let of_program = workload.program.iter().map(|program| (PROGRAM, &program.group));
+        let of_tasks = workload.tasks.iter().map(|task| (task.name.as_str(), &task.group));
+        let started: BTreeMap<&str, &String> = of_program.chain(of_tasks).collect();
+        let known = trace
+            .tasks
+            .iter()
+            .filter_map(|task| started.get(task.group.as_str()).map(|&group| (task.pid, group)));
+        let mut groups: BTreeMap<u32, &String> = known.collect();
+        for event in &trace.events {
+            if let What::Fork { parent, child } = event.what
+                && let Some(group) = groups.get(&parent).copied()
+            {
+                groups.entry(child).or_insert(group);
+            }
+        }
+        for task in &mut self.recording.tasks {
+            task.control_group = groups.get(&task.tid).map_or_else(String::new, |&g| g.clone());
+        }
+        self.recording.control_groups = workload.control_groups.clone();
+    }
+
     /// The names of the groups of like tasks, by the numbers of the workload's threads. They are
     /// those of the groups of its replay.
     pub fn groups(&self) -> BTreeMap<u32, String> {
@@ -140,6 +165,7 @@ mod tests {
     use super::*;
     use crate::event::{Waker, What as Seen};
     use model::trace::TraceTask;
+    use model::{ControlGroup, Program};
 
     fn trace(events: &[(u64, What)]) -> Trace {
         let task = |pid, comm: &str, group: &str| TraceTask {
@@ -186,6 +212,30 @@ mod tests {
         let groups = traced.groups();
         assert_eq!(groups[&1], "make");
         assert_eq!((groups[&2].as_str(), groups.get(&9)), ("cc", None), "without its number");
+    }
+
+    #[test]
+    fn threads_start_in_the_groups_of_the_workload() {
+        let group = |name: &str| ControlGroup { name: name.into(), ..ControlGroup::default() };
+        let workload = Workload {
+            control_groups: vec![group("a"), group("b")],
+            program: Some(Program { group: "a".into(), ..Program::default() }),
+            ..Workload::default()
+        };
+        let events = [
+            (10, What::Fork { parent: 1, child: 2 }),
+            (20, What::Fork { parent: 2, child: 3 }),
+            (30, switch(1, "S", 3)),
+            (40, switch(3, "S", 9)),
+        ];
+        let trace = trace(&events);
+        let mut traced = read(&trace, 100, "a test", 2).expect("something ran");
+        traced.start_in_groups(&trace, &workload);
+        let mut groups: Vec<(u32, &str)> =
+            traced.recording.tasks.iter().map(|task| (task.tid, &*task.control_group)).collect();
+        groups.sort_unstable();
+        assert_eq!(groups, [(1, "a"), (2, "a"), (3, "a"), (9, "")]);
+        assert_eq!(traced.recording.control_groups, workload.control_groups);
     }
 
     #[test]

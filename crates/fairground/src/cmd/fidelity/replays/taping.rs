@@ -94,6 +94,7 @@ fn files(store: &Path, record: &Record, file: &Path) -> Result<Option<Files>> {
         if record.trial.machine.clock == Clock::Virtual {
             traced.recording.event_ns = traced::COUNTED_EVENT_NS;
         }
+        traced.start_in_groups(&trace, &record.trial.workload);
         let choice = Choice { threads: Some(traced.threads), ..Choice::default() };
         recordings::files(&traced.recording, &choice, file).map_err(|why| why.to_string())
     });
