@@ -104,8 +104,16 @@ impl Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    if let Some(file) = args.trial.as_ref().map(Path::new).filter(|file| file.is_file()) {
-        return explain_file(&args, file);
+    if let Some(named) = &args.trial {
+        let file = Path::new(named);
+        if file.is_file() {
+            return explain_file(&args, file);
+        }
+        // A trial's identity has only digits.
+        if named.contains(['.', '/']) {
+            let what = if file.exists() { "this is no file" } else { "there is no such file" };
+            return Err(bad_input(format!("{named}: {what}")));
+        }
     }
     let record = match (&args.scheduler, &args.workload) {
         (Some(scheduler), Some(workload)) => match run_now(&args, scheduler, workload)? {

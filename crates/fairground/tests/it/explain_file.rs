@@ -161,4 +161,8 @@ fn what_is_no_trace_says_what_to_do() {
     let refused = stderr(&bench.run(&["explain", "load.toml"]).code(2));
     assert!(refused.contains("load.toml: no trace of a scheduler"), "{refused}");
     assert!(refused.contains("record with --trace FILE"), "{refused}");
+    let refused = stderr(&bench.run(&["explain", "desk.txt"]).code(2));
+    assert!(refused.contains("desk.txt: there is no such file"), "{refused}");
+    let refused = stderr(&bench.run(&["explain", "."]).code(2));
+    assert!(refused.contains(".: this is no file"), "{refused}");
 }
