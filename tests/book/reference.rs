@@ -145,6 +145,7 @@ fn file_formats_are_those_of_the_types() {
                 "Recorded",
                 "Timer",
                 "Channel",
+                "Mutex",
                 "Program",
                 "Total",
             ][..],

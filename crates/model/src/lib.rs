@@ -74,4 +74,4 @@ pub use text::{Position, ReadFault};
 pub use trace::{Trace, TraceEvent};
 pub use trial::Trial;
 pub use value_type::{Member, ValueKind, ValueType, Words};
-pub use workload::{Channel, Step, TaskGroup, Total, Workload};
+pub use workload::{Channel, Mutex, Protocol, Step, TaskGroup, Total, Workload};

@@ -44,6 +44,9 @@ pub struct Workload {
     /// Message queues between tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "channel")]
     pub channels: Vec<Channel>,
+    /// Mutexes that are not as usual.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "mutex")]
+    pub mutexes: Vec<Mutex>,
     /// The tasks, played by real threads (or by the simulator).
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "task")]
     pub tasks: Vec<TaskGroup>,
@@ -292,6 +295,14 @@ impl Step {
             _ => &[],
         }
     }
+
+    /// The mutex that this step takes.
+    pub fn mutex(&self) -> Option<&str> {
+        match self {
+            Step::Lock(lock) | Step::Wait { lock, .. } | Step::Sync { lock, .. } => Some(lock),
+            _ => None,
+        }
+    }
 }
 
 /// How many of these tasks use a barrier: the number that must reach it.
@@ -339,6 +350,30 @@ pub struct Channel {
     pub name: String,
     /// How many members (pipes).
     pub count: u32,
+}
+
+/// A mutex. One without a table has the protocol `none`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mutex {
+    /// Its name in `lock`, `unlock`, `wait` and `sync`.
+    pub name: String,
+    /// `none`, or `inherit` (priority inheritance): while tasks wait for the mutex, its holder has
+    /// at least the priority of the first of them. Real-time tasks are first, in the order of their
+    /// priorities, then the others, in order of arrival. A release gives it to the first.
+    #[serde(default)]
+    pub protocol: Protocol,
+}
+
+/// What the holder of a mutex gets from those that wait for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// Nothing.
+    #[default]
+    None,
+    /// Their priority.
+    Inherit,
 }
 
 /// Task groups that are also measured together under one name: four networks' servers as `servers`.

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Backend, Channel, Clock, Contestant, ControlGroup, KnobValue, Machine, SchedulerChoice, Step,
-    TaskGroup, Trial, Workload,
+    Backend, Channel, Clock, Contestant, ControlGroup, KnobValue, Machine, Mutex, SchedulerChoice,
+    Step, TaskGroup, Trial, Workload,
 };
 use serde::Deserialize;
 
@@ -71,6 +71,8 @@ pub struct Scenario {
     /// Their pipes.
     #[serde(default, rename = "channel")]
     pub channels: Vec<Channel>,
+    #[serde(default, rename = "mutex")]
+    pub mutexes: Vec<Mutex>,
 }
 
 /// Which part of the callbacks is compared.
@@ -187,6 +189,7 @@ impl Scenario {
             tasks: self.tasks.iter().map(later).chain(marks).collect(),
             control_groups: self.groups.clone(),
             channels: self.channels.clone(),
+            mutexes: self.mutexes.clone(),
             ..Workload::default()
         }
     }

@@ -6,10 +6,11 @@
 
 use std::os::fd::AsRawFd;
 use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::SeqCst};
 
 use process::Pipe;
 
+use crate::player::attributes::{Errno, check};
 use crate::player::clock::timespec;
 use crate::player::shared_memory::Shareable;
 
@@ -86,6 +87,50 @@ impl Lock {
     }
 }
 
+/// The end of waits for mutexes that inherit, on `CLOCK_REALTIME`. A signal does not end such a
+/// wait, but makes the kernel read this time again.
+#[repr(C)]
+pub struct Patience {
+    seconds: AtomicI64,
+    nanoseconds: AtomicI64,
+}
+
+impl Patience {
+    /// Waits last as long as necessary.
+    pub fn begin(&self) {
+        self.seconds.store(i64::from(u32::MAX), SeqCst);
+    }
+
+    /// Waits end at the next signal.
+    pub fn end(&self) {
+        self.seconds.store(0, SeqCst);
+    }
+}
+
+/// The same words as mutexes of the kernel's, whose holder inherits priorities: the state is the
+/// holder's thread number, and a bit if there are waiters.
+impl Lock {
+    /// Takes it for this thread. Once patience has ended, the error is `ETIMEDOUT`.
+    pub fn take_inheriting(&self, thread: u32, patience: &Patience) -> Result<(), Errno> {
+        if self.state.compare_exchange(FREE, thread, SeqCst, SeqCst).is_ok() {
+            return Ok(());
+        }
+        let until: *const Patience = patience;
+        // SAFETY: the word lives in our address space; the time has the form of a `timespec`.
+        let result = unsafe {
+            libc::syscall(libc::SYS_futex, self.state.as_ptr(), libc::FUTEX_LOCK_PI, 0, until)
+        };
+        check(result)
+    }
+
+    pub fn release_inheriting(&self, thread: u32) {
+        if self.state.compare_exchange(thread, FREE, SeqCst, SeqCst).is_err() {
+            // SAFETY: as above.
+            unsafe { libc::syscall(libc::SYS_futex, self.state.as_ptr(), libc::FUTEX_UNLOCK_PI) };
+        }
+    }
+}
+
 /// A condition that wakes in order of arrival: each waiter draws a ticket, and a signal serves the
 /// next. So a task that signals and then waits cannot take its own signal.
 #[repr(C)]
@@ -95,12 +140,10 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Waits for a signal, without the lock if there is one.
-    pub fn wait(&self, lock: Option<&Lock>, stop: &AtomicU32) -> Result<(), Stopped> {
+    /// Waits for a signal after the release of what must not be held meanwhile.
+    pub fn wait(&self, release: impl FnOnce(), stop: &AtomicU32) -> Result<(), Stopped> {
         let ticket = self.drawn.fetch_add(1, SeqCst);
-        if let Some(lock) = lock {
-            lock.release();
-        }
+        release();
         loop {
             let served = self.served.load(SeqCst);
             if served.wrapping_sub(ticket) as i32 > 0 {
@@ -109,7 +152,7 @@ impl Condition {
             over(stop)?;
             wait_bits(&self.served, served, bit(ticket), ptr::null());
         }
-        lock.map_or(Ok(()), |lock| lock.take(stop))
+        Ok(())
     }
 
     /// Wakes the first waiter; does nothing without one.
@@ -243,13 +286,13 @@ mod tests {
     fn a_signal_is_not_for_the_one_who_gives_it() {
         let condition = Arc::new(Condition { drawn: AtomicU32::new(0), served: AtomicU32::new(0) });
         let other = condition.clone();
-        let waiter = thread::spawn(move || other.wait(None, &AtomicU32::new(0)));
+        let waiter = thread::spawn(move || other.wait(|| (), &AtomicU32::new(0)));
         while condition.drawn.load(SeqCst) == 0 {
             thread::yield_now();
         }
         condition.signal();
         let stop = AtomicU32::new(1);
-        assert_eq!(condition.wait(None, &stop), Err(Stopped));
+        assert_eq!(condition.wait(|| (), &stop), Err(Stopped));
         assert_eq!(waiter.join().unwrap(), Ok(()));
     }
 
@@ -302,7 +345,7 @@ mod tests {
         let stop = AtomicU32::new(1);
         condition.signal();
         condition.broadcast();
-        assert_eq!(condition.wait(None, &stop), Err(Stopped));
+        assert_eq!(condition.wait(|| (), &stop), Err(Stopped));
         let semaphore = Semaphore::default();
         semaphore.post();
         assert_eq!(semaphore.wait(&stop), Ok(false), "the post was there");

@@ -276,6 +276,7 @@ fn end_counting(run: &RunState) {
 fn dismiss(run: &RunState, threads: Vec<JoinHandle<()>>) {
     let control = run.control();
     control.stop.store(1, SeqCst);
+    control.patience.end();
     futex::wake(&control.stop, i32::MAX);
     loop {
         let alive = control.alive.load(SeqCst);
@@ -296,6 +297,7 @@ fn dismiss(run: &RunState, threads: Vec<JoinHandle<()>>) {
 fn abandon(run: &RunState) {
     let control = run.control();
     control.stop.store(1, SeqCst);
+    control.patience.end();
     control.gate.store(1, SeqCst);
     futex::wake(&control.gate, i32::MAX);
     signal_all(run);
@@ -372,6 +374,7 @@ fn explain(run: &RunState, fault: Fault, group: usize, errno: Errno) -> PlayErro
             ("its control group", "; the scheduler may have refused the move")
         }
         Fault::Group => ("its control group", ""),
+        Fault::Mutex => ("taking a mutex", "; does this kernel have CONFIG_FUTEX_PI?"),
         Fault::Message => ("sending or receiving a message", ""),
         Fault::File => ("its own file", "; set TMPDIR to a file system with O_TMPFILE and space"),
         Fault::Memory => ("writing to memory or /dev/null", "; is there so much memory?"),

@@ -15,7 +15,7 @@ use crate::control_groups::GroupFiles;
 use crate::player::attributes::{Errno, cpu_set};
 use crate::player::busy::BusyLoop;
 use crate::player::clock::own_cpu_ns;
-use crate::player::futex::{Barrier, Condition, Lock, Semaphore};
+use crate::player::futex::{Barrier, Condition, Lock, Patience, Semaphore};
 use crate::player::input_output;
 use crate::player::shared_memory::{Shareable, Shared, SharedHistogram};
 use crate::player::threads::MadeThreads;
@@ -31,6 +31,8 @@ pub struct Control {
     /// Whether events count: 1 from the common start to the end of the trial.
     pub counting: AtomicU32,
     pub stop: AtomicU32,
+    /// How long tasks wait for mutexes that inherit.
+    pub patience: Patience,
     pub alive: AtomicU32,
     pub finite_left: AtomicU32,
     /// Tasks that have not played all their steps.
@@ -186,7 +188,7 @@ impl RunState {
             control: Shared::new(1)?,
             slots: Shared::new(script.tasks())?,
             groups: script.groups.iter().map(GroupTally::new).collect::<io::Result<_>>()?,
-            locks: Shared::new(script.locks)?,
+            locks: Shared::new(script.locks.len())?,
             conditions: Shared::new(script.conditions)?,
             semaphores: Shared::new(script.semaphores)?,
             barriers: Shared::new(script.barriers.len())?,
@@ -211,6 +213,7 @@ impl RunState {
             run.populate();
         }
         let control = run.control();
+        control.patience.begin();
         control.alive.store(run.script.starting_tasks() as u32, SeqCst);
         control.playing.store(run.script.tasks() as u32, SeqCst);
         control.finite_left.store(run.script.finite_tasks() as u32, SeqCst);
@@ -336,6 +339,7 @@ pub enum Fault {
     Affinity,
     Group,
     Nice,
+    Mutex,
     Message,
     File,
     Memory,
@@ -344,11 +348,12 @@ pub enum Fault {
     Exec,
 }
 
-const FAULTS: [Fault; 10] = [
+const FAULTS: [Fault; 11] = [
     Fault::Policy,
     Fault::Affinity,
     Fault::Group,
     Fault::Nice,
+    Fault::Mutex,
     Fault::Message,
     Fault::File,
     Fault::Memory,

@@ -3,12 +3,13 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
+use model::Protocol;
 use model::play::{Op, TimerPlan};
 
 use crate::player::clock::now_ns;
 use crate::player::run_state::Fault;
 use crate::player::task::{End, Flow, Task};
-use crate::player::{attributes, children, input_output, memory, tapes};
+use crate::player::{attributes, children, futex, input_output, memory, tapes};
 
 /// Plays all rounds of the task's group.
 pub fn play(task: &mut Task) -> End {
@@ -113,18 +114,19 @@ fn synchronize(task: &Task, op: Op) -> Flow {
     let run = task.run;
     let stop = &run.control().stop;
     match op {
-        Op::Lock(lock) => run.locks[lock].take(stop)?,
-        Op::Unlock(lock) => run.locks[lock].release(),
+        Op::Lock(lock) => take(task, lock)?,
+        Op::Unlock(lock) => release(task, lock),
         Op::Wait { condition, lock, signal } => {
             if signal {
                 run.conditions[condition].signal();
             }
-            run.conditions[condition].wait(Some(&run.locks[lock]), stop)?;
+            run.conditions[condition].wait(|| release(task, lock), stop)?;
+            take(task, lock)?;
         }
         Op::Signal(condition) => run.conditions[condition].signal(),
         Op::Broadcast(condition) => run.conditions[condition].broadcast(),
         Op::Barrier(number) => run.barriers[number].wait(run.script.barriers[number], stop)?,
-        Op::Suspend(condition) => run.conditions[condition].wait(None, stop)?,
+        Op::Suspend(condition) => run.conditions[condition].wait(|| (), stop)?,
         Op::Post(semaphore) => {
             run.semaphores[semaphore].post();
         }
@@ -134,6 +136,35 @@ fn synchronize(task: &Task, op: Op) -> Flow {
         _ => {}
     }
     Ok(())
+}
+
+fn take(task: &Task, number: usize) -> Flow {
+    let (run, control) = (task.run, task.run.control());
+    let lock = &run.locks[number];
+    if run.script.locks[number] == Protocol::None {
+        return Ok(lock.take(&control.stop)?);
+    }
+    match lock.take_inheriting(task.thread(), &control.patience) {
+        Ok(()) => Ok(()),
+        // The tasks wait for each other, as they would for mutexes without a protocol.
+        Err(libc::EDEADLK) => loop {
+            task.over()?;
+            futex::wait(&control.stop, 0);
+        },
+        // After the end the holder may be gone.
+        Err(errno) => {
+            task.over()?;
+            Err(task.fail(Fault::Mutex, errno))
+        }
+    }
+}
+
+fn release(task: &Task, number: usize) {
+    let lock = &task.run.locks[number];
+    match task.run.script.locks[number] {
+        Protocol::None => lock.release(),
+        Protocol::Inherit => lock.release_inheriting(task.thread()),
+    }
 }
 
 /// Operations that change the task's own attributes.

@@ -4,6 +4,7 @@
 //! Nothing that a task does allocates, locks or prints: a process forked from a process with
 //! threads may only do what is async-signal-safe.
 
+use std::cell::OnceCell;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 
@@ -44,6 +45,7 @@ pub struct Task<'a> {
     pub number: u32,
     /// The place of its results; a forked process has none.
     pub slot: Option<&'a TaskSlot>,
+    thread: OnceCell<u32>,
     pub timers: [TimerState; MAX_TIMERS],
     pub frames: FrameClock,
     /// The source of the times that it draws.
@@ -64,6 +66,7 @@ impl<'a> Task<'a> {
             group,
             number,
             slot: None,
+            thread: OnceCell::new(),
             timers: [TimerState::new(start_ns); MAX_TIMERS],
             frames: FrameClock::default(),
             chance: run.script.groups[group].chance(number),
@@ -81,6 +84,13 @@ impl<'a> Task<'a> {
 
     pub fn tally(&self) -> &'a GroupTally {
         &self.run.groups[self.group]
+    }
+
+    /// The thread's number in the kernel. It is asked for at the first use, as a C library does in a
+    /// new thread, because few tasks need it.
+    pub fn thread(&self) -> u32 {
+        // SAFETY: no arguments.
+        *self.thread.get_or_init(|| unsafe { libc::gettid() as u32 })
     }
 
     /// Ends the task when the trial is over.

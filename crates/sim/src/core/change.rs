@@ -6,7 +6,7 @@ use model::Policy;
 use model::trace::Preemption;
 
 use super::deadline::Reservation;
-use super::task::{Class, State, class_of};
+use super::task::{Class, State, class_at, class_of, prio_of};
 use super::{Core, TaskId};
 use crate::flags::*;
 
@@ -43,26 +43,42 @@ impl Core {
 
     /// `sched_setscheduler()` and `setpriority()`. Returns false if admission control refuses.
     pub(crate) fn set_policy(&mut self, task: TaskId, policy: Policy) -> bool {
-        let (old, new) = (self.machine.task(task).class, class_of(&policy));
-        if new == Class::Deadline
+        if class_of(&policy) == Class::Deadline
             && (!Reservation::new(&policy).is_valid() || !self.machine.admits(task, &policy))
         {
             return false;
         }
-        let (old_prio, prio) = (self.machine.task(task).prio, super::task::prio_of(&policy));
         // A new nice value alone is `setpriority()`, which moves no task.
         let is_nice = Policy { nice: policy.nice, ..self.machine.task(task).policy } == policy;
+        let prio = self.lent_prio(task).min(prio_of(&policy));
+        self.change_prio(task, prio, Some(policy), !is_nice);
+        true
+    }
+
+    /// `rt_mutex_setprio()`: the task inherits a priority, or gives it back.
+    pub(crate) fn set_prio(&mut self, task: TaskId, prio: i32) {
+        self.change_prio(task, prio, None, true);
+    }
+
+    fn change_prio(&mut self, task: TaskId, prio: i32, policy: Option<Policy>, may_move: bool) {
+        let (old, old_prio) = (self.machine.task(task).class, self.machine.task(task).prio);
+        let new = class_at(prio);
         let class = if old == new { 0 } else { ENQ_CLASS };
-        let moves = if is_nice || prio == old_prio { 0 } else { ENQ_MOVE };
+        let moves = if may_move && prio != old_prio { ENQ_MOVE } else { 0 };
         let mut scope = self.begin_change(task, class | moves);
-        if old < Class::Ext {
+        // A task that keeps its policy and its class also keeps what is left of its quantum.
+        let is_other = policy.is_some() || old != new;
+        if old < Class::Ext && is_other {
             self.machine.leave_real_time(task);
         }
         if old == Class::Ext && new != Class::Ext && self.ext.is_loaded() {
             self.disable_task(task);
         }
-        self.machine.write_policy(task, policy);
-        if new < Class::Ext {
+        if let Some(policy) = policy {
+            self.machine.write_policy(task, policy);
+        }
+        self.machine.write_prio(task, prio);
+        if new < Class::Ext && is_other {
             self.machine.join_real_time(task);
             if old != Class::Deadline {
                 // A deadline task that changes its parameters keeps its present budget.
@@ -71,19 +87,19 @@ impl Core {
             }
         }
         if new == Class::Ext && self.ext.is_loaded() {
-            if old == Class::Ext {
-                self.reweight(task);
-            } else {
+            if old != Class::Ext {
                 self.enable_task_with_mask(task);
+            } else if policy.is_some() {
+                self.reweight(task);
             }
         }
         // Lower goes to the head of its new list, higher to the tail, equal stays where it is.
-        if moves != 0 && prio > old_prio || new == Class::Rt && prio == old_prio {
+        let falls = moves != 0 && prio > old_prio && (policy.is_some() || new == Class::Rt);
+        if falls || new == Class::Rt && prio == old_prio {
             scope.flags |= ENQ_HEAD;
         }
         self.end_change(task, scope);
         self.after_change(task, old);
-        true
     }
 
     /// Reschedules if the change altered which task should run.
@@ -94,6 +110,9 @@ impl Core {
         }
         if self.machine.cpus[cpu as usize].curr != task {
             self.wakeup_preempt(cpu, task);
+            if self.machine.task(task).class == Class::Rt {
+                self.push_rt(cpu);
+            }
         } else if old < Class::Ext || self.machine.task(task).class < Class::Ext {
             self.machine.resched(cpu);
         }

@@ -2,9 +2,8 @@
 //! SCHED_FIFO and SCHED_RR: one list per priority on each CPU, and pushing and pulling between CPUs
 //! so that the highest N tasks run on N CPUs.
 //!
-//! DIVERGES: real-time throttling, real-time groups and priority inheritance are missing. Instead
-//! of throttling, kernels 7.x have the fair and ext servers, unless built with
-//! `CONFIG_RT_GROUP_SCHED`.
+//! DIVERGES: real-time throttling and real-time groups are missing. Instead of throttling, kernels
+//! 7.x have the fair and ext servers, unless built with `CONFIG_RT_GROUP_SCHED`.
 
 use std::collections::{BTreeMap, VecDeque};
 

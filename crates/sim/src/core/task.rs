@@ -94,7 +94,8 @@ pub struct Task {
     /// Its allowed CPUs: an index into `Core::masks`.
     pub mask: u32,
     pub nr_allowed: u32,
-    /// `p->prio`: 0 … 98 real-time, 100 … 139 others, −1 deadline.
+    /// `p->prio`: 0 … 98 real-time, 100 … 139 others, −1 deadline. A mutex can lend one that is
+    /// better than the policy's.
     pub prio: i32,
     pub policy: Policy,
     /// Remaining quantum of SCHED_RR, ticks.
@@ -120,9 +121,14 @@ pub fn load_weight(policy: &Policy) -> u64 {
 }
 
 pub fn class_of(policy: &Policy) -> Class {
-    match policy.class {
-        PolicyClass::Deadline => Class::Deadline,
-        PolicyClass::Fifo | PolicyClass::Rr => Class::Rt,
+    class_at(prio_of(policy))
+}
+
+/// The class of a `p->prio` (`__setscheduler_class`).
+pub fn class_at(prio: i32) -> Class {
+    match prio {
+        ..0 => Class::Deadline,
+        0..100 => Class::Rt,
         _ => Class::Ext,
     }
 }

@@ -8,7 +8,7 @@ use super::machine_state::MachineState;
 use super::mask::CpuMask;
 use super::memory::{get, put, put_slice, reserve_room};
 use super::task::{
-    Class, NewTask, SCHED_EXT, State, Task, class_of, load_weight, policy_number, prio_of,
+    Class, NewTask, SCHED_EXT, State, Task, class_at, load_weight, policy_number, prio_of,
 };
 use super::{Core, TaskId, process};
 use crate::flags::{DSQ_INVALID, PF_IDLE, PF_KTHREAD, SLICE_DFL};
@@ -66,20 +66,29 @@ impl MachineState {
     pub(crate) fn write_policy(&mut self, id: TaskId, policy: Policy) {
         let at = self.arena.layout;
         let task = &mut self.tasks[id.0 as usize];
-        (task.policy, task.class, task.prio) = (policy, class_of(&policy), prio_of(&policy));
-        let real_time = matches!(task.class, Class::Rt);
+        task.policy = policy;
+        let prio = prio_of(&policy);
+        let real_time = matches!(policy.class, PolicyClass::Fifo | PolicyClass::Rr);
         let fair = matches!(policy.class, PolicyClass::Other | PolicyClass::Batch);
         let static_prio = 120 + if fair { policy.nice.clamp(-20, 19) } else { 0 };
         put(task.memory, at.static_prio, static_prio);
-        put(task.memory, at.prio, task.prio);
-        put(task.memory, at.normal_prio, task.prio);
+        put(task.memory, at.normal_prio, prio);
         put(task.memory, at.rt_priority, if real_time { policy.priority } else { 0 });
         let is_ext = fair && self.switches_partially;
         put(task.memory, at.policy, if is_ext { SCHED_EXT } else { policy_number(policy.class) });
         put(task.memory, at.weight, policy.cgroup_weight());
         put(task.memory, at.load_weight, load_weight(&policy));
-        put(task.memory, at.sched_class, at.objects.classes[task.class as usize]);
         put_slice(task.memory, &at, if fair { policy.runtime_us } else { 0 });
+        self.write_prio(id, prio);
+    }
+
+    /// Writes the priority, and the class that follows from it.
+    pub(crate) fn write_prio(&mut self, id: TaskId, prio: i32) {
+        let at = self.arena.layout;
+        let task = &mut self.tasks[id.0 as usize];
+        (task.class, task.prio) = (class_at(prio), prio);
+        put(task.memory, at.prio, prio);
+        put(task.memory, at.sched_class, at.objects.classes[task.class as usize]);
     }
 
     pub(crate) fn write_mask(&mut self, id: TaskId) {

@@ -77,10 +77,12 @@ impl Core {
             2 => {
                 self.fork_one(cpu, task, group);
                 if is_thread {
-                    self.unlock(cpu, self.workload.script.locks);
+                    self.unlock(cpu, task, self.workload.script.locks.len());
                 }
             }
-            _ if is_thread && !self.acquire(cpu, task, self.workload.script.locks, phase == 3) => {
+            _ if is_thread
+                && !self.acquire(cpu, task, self.workload.script.locks.len(), phase == 3) =>
+            {
                 self.workload.progress[task.0 as usize].phase = 3;
                 return Flow::Sleep(State::Sleeping);
             }

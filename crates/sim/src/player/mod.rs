@@ -10,6 +10,7 @@
 
 mod group_steps;
 mod interrupts;
+mod inheritance;
 pub(crate) mod lifecycle;
 pub(crate) mod main_task;
 pub(crate) mod objects;

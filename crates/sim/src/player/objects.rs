@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use model::Protocol;
 use model::play::Script;
 
 use crate::core::task::TaskId;
@@ -21,6 +22,11 @@ pub struct Lock {
     pub wanted: bool,
     /// The tasks that sleep for it.
     pub waiters: Waiters,
+    /// Whether its holder inherits priorities: then it is one of the kernel's, see
+    /// [`inheritance`](super::inheritance).
+    pub inherits: bool,
+    /// The task that holds a mutex of the kernel's.
+    pub holder: Option<TaskId>,
 }
 
 #[derive(Default)]
@@ -171,7 +177,7 @@ impl Objects {
     /// What a script names, in its state at the common start.
     pub fn new(script: &Script) -> Objects {
         Objects {
-            locks: fresh(script.locks + 1),
+            locks: locks(&script.locks),
             conditions: fresh(script.conditions),
             barriers: fresh(script.barriers.len()),
             semaphores: fresh(script.semaphores),
@@ -181,6 +187,13 @@ impl Objects {
             forked: vec![0; script.groups.len()],
         }
     }
+}
+
+fn locks(protocols: &[Protocol]) -> Vec<Lock> {
+    let of_fork = Protocol::None;
+    let lock =
+        |&protocol: &Protocol| Lock { inherits: protocol == Protocol::Inherit, ..Lock::default() };
+    protocols.iter().chain([&of_fork]).map(lock).collect()
 }
 
 fn fresh<T: Default>(count: usize) -> Vec<T> {

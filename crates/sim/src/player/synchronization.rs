@@ -10,13 +10,16 @@ use crate::core::task::{State, Task};
 use crate::core::{Core, TaskId};
 use crate::flags::WAKE_SYNC;
 
+/// The phase of a task that sleeps for a lock, or has been woken and has yet to take it.
+pub(super) const SLEPT: u8 = 2;
+
 impl Core {
     /// The steps with which tasks wait for each other.
     #[inline(never)]
     pub(super) fn synchronize(&mut self, cpu: u32, task: TaskId, op: Op) -> Flow {
         match op {
             Op::Lock(lock) => self.lock(cpu, task, lock),
-            Op::Unlock(lock) => self.unlock(cpu, lock),
+            Op::Unlock(lock) => self.unlock(cpu, task, lock),
             Op::Wait { condition, lock, signal } => self.wait(cpu, task, condition, lock, signal),
             Op::Suspend(condition) => match *self.phase(task) {
                 0 => self.enqueue_waiter(cpu, task, |objects| &mut objects.conditions[condition]),
@@ -86,13 +89,16 @@ impl Core {
     }
 
     /// As in the live player: a task that has slept for the lock does not know whether others still
-    /// do, so its release is a system call too. Phase 2: woken.
+    /// do, so its release is a system call too.
     fn lock(&mut self, cpu: u32, task: TaskId, lock: usize) -> Flow {
-        let slept = *self.phase(task) == 2;
+        if self.workload.objects.locks[lock].inherits {
+            return self.lock_inheriting(cpu, task, lock);
+        }
+        let slept = *self.phase(task) == SLEPT;
         if self.acquire(cpu, task, lock, slept) {
             return Flow::Next;
         }
-        *self.phase(task) = 2;
+        *self.phase(task) = SLEPT;
         Flow::Sleep(State::Sleeping)
     }
 
@@ -109,8 +115,11 @@ impl Core {
         false
     }
 
-    pub(super) fn unlock(&mut self, cpu: u32, lock: usize) -> Flow {
+    pub(super) fn unlock(&mut self, cpu: u32, task: TaskId, lock: usize) -> Flow {
         let here = &mut self.workload.objects.locks[lock];
+        if here.inherits {
+            return self.unlock_inheriting(cpu, task, lock);
+        }
         here.taken = false;
         if std::mem::take(&mut here.wanted) {
             self.call_waiters(cpu, 1, |objects| &mut objects.locks[lock].waiters);
@@ -161,7 +170,7 @@ impl Core {
         if signal {
             self.wake_waiters(cpu, 1, |objects| &mut objects.conditions[condition]);
         }
-        self.unlock(cpu, lock);
+        self.unlock(cpu, task, lock);
         self.enqueue_waiter(cpu, task, |objects| &mut objects.conditions[condition])
     }
 

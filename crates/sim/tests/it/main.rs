@@ -12,6 +12,7 @@ mod errors;
 mod hostile;
 mod interface;
 mod kfuncs;
+mod lent_priorities;
 mod linux_examples;
 mod native;
 mod order;

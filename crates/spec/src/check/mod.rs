@@ -91,6 +91,7 @@ fn rules(workload: &Workload, cpus: u32) -> Checked {
     messages::check(workload)?;
     playable(workload, cpus)?;
     waits::check_locks(workload)?;
+    waits::check_mutexes(workload)?;
     waits::check_wakers(workload)?;
     check_ending(workload)?;
     headline::check_totals(workload)?;

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use model::{Step, Workload};
 
 use super::{Checked, every_step, fault};
+use crate::source::advice;
 
 /// What a task can wait for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +57,29 @@ fn nobody(path: &str, what: What, name: &str) -> Checked {
         What::Semaphore => (format!("nobody posts the semaphore '{name}'"), "semaphore_post"),
     };
     fault(path, message, format!("add a step {{ {step} = \"{name}\" }} to another task"))
+}
+
+/// A mutex has one table, and steps name it.
+pub fn check_mutexes(workload: &Workload) -> Checked {
+    let mut used = BTreeSet::new();
+    every_step(workload, &mut |_, _, step| {
+        used.extend(step.mutex());
+        Ok(())
+    })?;
+    let mut names = BTreeSet::new();
+    for (index, mutex) in workload.mutexes.iter().enumerate() {
+        let (path, name) = (format!("mutex[{index}].name"), mutex.name.as_str());
+        if !names.insert(name) {
+            let message = format!("a second mutex named '{name}'");
+            return fault(path, message, "write its protocol in one [[mutex]]");
+        }
+        if !used.contains(name) {
+            let hint = advice(name, used.iter().copied())
+                .unwrap_or_else(|| format!("add {{ lock = \"{name}\" }}, or delete the table"));
+            return fault(path, format!("no step takes the mutex '{name}'"), hint);
+        }
+    }
+    Ok(())
 }
 
 /// The mutexes that a task holds.

@@ -23,7 +23,7 @@ mod task;
 use std::collections::BTreeSet;
 
 use jsonc_parser::common::Ranged;
-use model::{ControlGroup, PolicyClass, Step, TaskGroup, Workload};
+use model::{ControlGroup, Mutex, PolicyClass, Protocol, Step, TaskGroup, Workload};
 
 use super::workload::ResolvedWorkload;
 use super::{SpecError, check};
@@ -70,6 +70,8 @@ const BUFFER_BYTES: u64 = 4 << 20;
 struct Global {
     duration_us: Option<u64>,
     policy: PolicyClass,
+    /// Whether mutexes inherit priorities.
+    inherits: bool,
     /// The size of each task's buffer for `mem` and `iorun`.
     buffer_bytes: u64,
     /// Whether `iorun` writes to files instead of `/dev/null`.
@@ -81,6 +83,7 @@ impl Default for Global {
         Global {
             duration_us: None,
             policy: PolicyClass::Other,
+            inherits: false,
             buffer_bytes: BUFFER_BYTES,
             writes_files: false,
         }
@@ -119,6 +122,7 @@ pub fn load(asset: &Asset, cpus: u32) -> Result<ResolvedWorkload, SpecError> {
         about: "rt-app file".into(),
         duration_us: global.duration_us,
         control_groups: groups_of(&tasks),
+        mutexes: if global.inherits { mutexes_of(&tasks) } else { Vec::new() },
         tasks,
         ..Workload::default()
     };
@@ -151,6 +155,20 @@ fn groups_of(tasks: &[TaskGroup]) -> Vec<ControlGroup> {
     names.into_iter().map(|name| ControlGroup { name, ..ControlGroup::default() }).collect()
 }
 
+/// All mutexes, each once, with priority inheritance.
+fn mutexes_of(tasks: &[TaskGroup]) -> Vec<Mutex> {
+    fn named<'a>(steps: &'a [Step], names: &mut BTreeSet<&'a str>) {
+        for step in steps {
+            names.extend(step.mutex());
+            named(step.inner(), names);
+        }
+    }
+    let mut names = BTreeSet::new();
+    tasks.iter().for_each(|task| named(&task.steps, &mut names));
+    let inherits = |name: &str| Mutex { name: name.into(), protocol: Protocol::Inherit };
+    names.into_iter().map(inherits).collect()
+}
+
 fn global(fields: &mut Fields, notes: &mut Vec<String>) -> Result<Global, SpecError> {
     let duration_us = match fields.integer("duration")? {
         None | Some((..=0, _)) => None,
@@ -159,10 +177,7 @@ fn global(fields: &mut Fields, notes: &mut Vec<String>) -> Result<Global, SpecEr
     let policy = fields.text("default_policy")?;
     let policy =
         policy.map_or(Ok(PolicyClass::Other), |(name, at)| scheduling::class(fields, name, at))?;
-    if let Some((true, at)) = fields.boolean("pi_enabled")? {
-        let hint = "set it to false: mutexes have no priority inheritance here";
-        return Err(fields.error_at(at, "'pi_enabled' is not supported").hint(hint));
-    }
+    let inherits = fields.boolean("pi_enabled")?.is_some_and(|(inherits, _)| inherits);
     let buffer_bytes = fields.unsigned("mem_buffer_size")?.unwrap_or(BUFFER_BYTES);
     let writes_files = device(fields, notes)?;
     let mut ignored = Vec::new();
@@ -174,7 +189,7 @@ fn global(fields: &mut Fields, notes: &mut Vec<String>) -> Result<Global, SpecEr
         notes.push(format!("{}: ignored in 'global': {}", fields.file(), ignored.join(", ")));
     }
     fields.finish()?;
-    Ok(Global { duration_us, policy, buffer_bytes, writes_files })
+    Ok(Global { duration_us, policy, inherits, buffer_bytes, writes_files })
 }
 
 /// Whether `iorun` writes to a file. Nobody's own file is written to, and no device except

@@ -53,8 +53,6 @@ fn unknown_keys() {
 fn what_nothing_here_has() {
     bad_events("\"run\": 5,\n  \"taskgroup\": \"/a/..\"", expect!["w.json:3:16: 'a/..' cannot be a group's name; use letters, digits and _ - . in names, and / between them; a letter or digit first"]);
     bad_events("\"util_min\": 512, \"run\": 5", expect!["w.json:2:15: 'util_min' is not supported; delete it, or write 0 for no clamp: no scheduler here reads it"]);
-    bad("{\"global\": {\"pi_enabled\": true, \"duration\": 1}, \"tasks\": {\"t\": {\"run\": 1}}}",
-        expect!["w.json:1:27: 'pi_enabled' is not supported; set it to false: mutexes have no priority inheritance here"]);
     bad("{\"global\": {\"io_device\": \"/dev/sda\"}, \"tasks\": {\"t\": {\"iorun\": 1}}}",
         expect![[r#"w.json:1:26: 'iorun' does not write to the device '/dev/sda'; write "/dev/null", or a file's name for a file of each task's own"#]]);
     bad("{\"global\": {\"mem_buffer_size\": 0}, \"tasks\": {\"t\": {\"loop\": 1,\n \"mem\": 1}}}", expect!["w.json:2:2: 0 is out of range for buffer bytes; write 1 … 1073741824"]);

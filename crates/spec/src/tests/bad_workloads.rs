@@ -227,6 +227,20 @@ fn interrupts() {
 }
 
 #[test]
+fn mutexes() {
+    let table = |lines: &str| {
+        format!("{lines}[[task]]\nname = \"t\"\nrepeat = 1\nsteps = [{{ lock = \"mm\" }}, {{ run_us = 1 }}, {{ unlock = \"mm\" }}]\n")
+    };
+    let one = "[[mutex]]\nname = \"mm\"\nprotocol = \"inherit\"\n";
+    assert!(toml(&table(one)).is_ok());
+    bad(&table(&one.replace("inherit", "inherits")), expect!["w.toml:3:12: unknown value 'inherits'; did you mean 'inherit'?"]);
+    bad(&table(&one.repeat(2)), expect!["w.toml:5:1: a second mutex named 'mm'; write its protocol in one [[mutex]]"]);
+    bad(&table(&one.replace("mm", "mn")), expect!["w.toml:2:1: no step takes the mutex 'mn'; did you mean 'mm'?"]);
+    bad(&table(&one.replace("mm", "other")), expect!["w.toml:2:1: no step takes the mutex 'other'; known are 'mm'"]);
+    bad(&table(&one.replace("name = \"mm\"\n", "")), expect!["w.toml:1:1: the field 'name' is missing; add a line 'name = …'"]);
+}
+
+#[test]
 fn control_groups() {
     let group = |lines: &str| {
         format!(

@@ -2,7 +2,7 @@
 //! What rt-app and its `workgen` accept, and what becomes of it.
 
 use model::workload::Timer;
-use model::{Policy, PolicyClass, Step, TaskGroup};
+use model::{Policy, PolicyClass, Protocol, Step, TaskGroup};
 use proptest::prelude::*;
 
 use super::json;
@@ -127,6 +127,18 @@ fn a_phase_changes_the_policy_until_another_does() {
     let [one, two, three, four, five] = [1, 2, 3, 4, 5].map(Step::RunUs);
     let other = policy(PolicyClass::Other);
     assert_eq!(played, [one, change(fifo), two, three, change(other), four, change(sliced), five]);
+}
+
+#[test]
+fn pi_enabled_makes_all_mutexes_inherit() {
+    let resolved = json(
+        r#"{"global": {"duration": 1, "pi_enabled": true}, "tasks": {"t": {
+             "lock": "m", "run": 1, "unlock": "m", "sync": {"ref": "c", "mutex": "n"}}}}"#,
+    );
+    let mutexes = resolved.unwrap().workload.mutexes;
+    let names: Vec<&str> = mutexes.iter().map(|mutex| &*mutex.name).collect();
+    assert_eq!(names, ["m", "n"]);
+    assert!(mutexes.iter().all(|mutex| mutex.protocol == Protocol::Inherit));
 }
 
 #[test]

@@ -4,7 +4,9 @@
 
 use crate::tape::TapeOp;
 use crate::workload::barrier_users;
-use crate::{Channel, ControlGroup, Policy, SchedulerChoice, Seed, TaskGroup, Trial, Workload};
+use crate::{
+    Channel, ControlGroup, Policy, Protocol, SchedulerChoice, Seed, TaskGroup, Trial, Workload,
+};
 
 use crate::play::control_groups::{self, GroupNode};
 use crate::play::interrupts::{self, InterruptSource};
@@ -22,7 +24,8 @@ pub struct Script {
     /// When tasks are told to stop, after the common start.
     pub duration_ns: Option<u64>,
     pub channels: Vec<Pipes>,
-    pub locks: usize,
+    /// The protocol of each mutex.
+    pub locks: Vec<Protocol>,
     /// How many conditions there are, those of `suspend` included.
     pub conditions: usize,
     pub semaphores: usize,
@@ -149,7 +152,7 @@ impl Script {
             groups,
             duration_ns: duration_ns(workload)?,
             channels: pipes(&workload.channels)?,
-            locks: names.locks.len(),
+            locks: names.locks.iter().map(|name| protocol(workload, name)).collect(),
             conditions: names.conditions(),
             semaphores: tapes.semaphores,
             barriers,
@@ -290,6 +293,11 @@ impl Group {
         }
         groups
     }
+}
+
+fn protocol(workload: &Workload, mutex: &str) -> Protocol {
+    let table = workload.mutexes.iter().find(|table| table.name == mutex);
+    table.map_or_else(Protocol::default, |table| table.protocol)
 }
 
 fn duration_ns(workload: &Workload) -> Result<Option<u64>, Refusal> {

@@ -39,7 +39,7 @@ fn names_become_numbers_and_barriers_know_their_tasks() {
     .unwrap();
     assert_eq!(script.barriers, vec![5]);
     assert_eq!((script.groups.len(), script.tasks(), script.finite_tasks()), (2, 5, 2));
-    assert_eq!((script.locks, script.groups[1].first_task), (1, 3));
+    assert_eq!((script.locks.len(), script.groups[1].first_task), (1, 3));
     assert_eq!(script.duration_ns, Some(5_000));
 }
 

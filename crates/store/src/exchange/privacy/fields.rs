@@ -159,6 +159,7 @@ pub const KINDS: &[Kind] = &[
             "contestant.scheduler.settings.*.*",
             "workload.parameters.#",
             "workload.channel.name",
+            "workload.mutex.name",
             "steps.lock",
             "steps.unlock",
             "steps.wait.condition",
