@@ -124,10 +124,14 @@ fn meeting() -> impl Strategy<Value = (Vec<Value>, Vec<Value>)> {
 }
 
 fn workload() -> impl Strategy<Value = Value> {
-    (vec(group("a"), 1..2), vec(group("b"), 0..2), meeting()).prop_map(
-        |(first, second, (groups, channels))| {
+    let protocol = prop_oneof![Just("none"), Just("inherit")];
+    (vec(group("a"), 1..2), vec(group("b"), 0..2), meeting(), protocol).prop_map(
+        |(first, second, (groups, channels), protocol)| {
             let tasks: Vec<Value> = first.into_iter().chain(second).chain(groups).collect();
-            json!({"name": "w", "channel": channels, "task": tasks})
+            let locks = tasks.iter().any(|task| task["steps"][0] == json!({"lock": "l"}));
+            let mutex = locks.then(|| json!({"name": "l", "protocol": protocol}));
+            let mutexes: Vec<Value> = mutex.into_iter().collect();
+            json!({"name": "w", "channel": channels, "mutex": mutexes, "task": tasks})
         },
     )
 }

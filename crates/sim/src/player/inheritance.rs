@@ -45,6 +45,9 @@ impl Core {
     /// The holder gives its priority back before it wakes the next one.
     pub(super) fn unlock_inheriting(&mut self, cpu: u32, task: TaskId, lock: usize) -> Flow {
         let here = &mut self.workload.objects.locks[lock];
+        if here.holder != Some(task) {
+            return Flow::Next;
+        }
         here.holder = None;
         if std::mem::take(&mut here.wanted) {
             self.machine.charge(cpu, self.machine.costs.syscall_ns);

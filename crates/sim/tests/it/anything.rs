@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::common::reference::{Fifo, Vtime};
 use crate::common::{Tracer, trial};
 use model::trace::What;
-use model::{Channel, Costs, Record, Seed, Trial};
+use model::{Channel, Costs, Mutex, Protocol, Record, Seed, Trial};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sim::Ops;
@@ -21,6 +21,10 @@ fn policy() -> impl Strategy<Value = Value> {
     ]
 }
 
+fn mutex() -> impl Strategy<Value = &'static str> {
+    prop_oneof![Just("l"), Just("m")]
+}
+
 fn step() -> impl Strategy<Value = Value> {
     prop_oneof![
         4 => (1..2_000u64).prop_map(|us| json!({"run_us": us})),
@@ -30,8 +34,8 @@ fn step() -> impl Strategy<Value = Value> {
             json!({"timer": {"period_us": period, "relative": relative, "skip": skip,
                              "name": format!("{period} {relative} {skip}")}})
         }),
-        1 => Just(json!({"lock": "l"})),
-        1 => Just(json!({"unlock": "l"})),
+        2 => mutex().prop_map(|mutex| json!({"lock": mutex})),
+        2 => mutex().prop_map(|mutex| json!({"unlock": mutex})),
         1 => Just(json!({"wait": {"condition": "c", "lock": "l"}})),
         1 => Just(json!({"broadcast": "c"})),
         1 => Just(json!({"semaphore_post": "s"})),
@@ -71,12 +75,16 @@ fn workload() -> impl Strategy<Value = Value> {
 
 fn any_trial() -> impl Strategy<Value = Trial> {
     let shape = prop_oneof![Just((1, 1, 1)), Just((4, 2, 1)), Just((8, 2, 4)), Just((70, 1, 7))];
-    (workload(), shape, any::<u64>(), any::<bool>()).prop_map(|(tasks, shape, seed, free)| {
+    let protocol = prop_oneof![Just(Protocol::None), Just(Protocol::Inherit)];
+    let chance = (any::<u64>(), any::<bool>(), protocol);
+    (workload(), shape, chance).prop_map(|(tasks, shape, (seed, free, protocol))| {
         let mut trial = trial(shape.0, 30, tasks);
         (trial.machine.smt, trial.machine.llcs) = (shape.1, shape.2);
         trial.machine.costs = if free { Costs::FREE } else { Costs::default() };
         trial.machine.hz = 250;
         trial.seed = Seed(seed);
+        let mutex = |name: &str| Mutex { name: name.into(), protocol };
+        trial.workload.mutexes = ["l", "m"].map(mutex).into();
         trial.workload.channels.push(Channel { name: "p".into(), count: 2 });
         trial
     })
