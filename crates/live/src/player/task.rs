@@ -86,8 +86,7 @@ impl<'a> Task<'a> {
         &self.run.groups[self.group]
     }
 
-    /// The thread's number in the kernel. It is asked for at the first use, as a C library does in a
-    /// new thread, because few tasks need it.
+    /// The thread's number in the kernel. Few tasks need it, so it is asked for at its first use.
     pub fn thread(&self) -> u32 {
         // SAFETY: no arguments.
         *self.thread.get_or_init(|| unsafe { libc::gettid() as u32 })

@@ -273,6 +273,7 @@ pub const KINDS: &[Kind] = &[
             "contestant.scheduler.sha256",
             "contestant.scheduler.policy.class",
             "workload.task.policy.class",
+            "workload.mutex.protocol",
             "workload.recording.sha256",
             "steps",
             "steps.policy.class",
