@@ -146,6 +146,7 @@ fn file_formats_are_those_of_the_types() {
                 "Timer",
                 "Channel",
                 "Mutex",
+                "InterruptLoad",
                 "Program",
                 "Total",
             ][..],

@@ -7,10 +7,10 @@
 //! ```
 //!
 //! Read in this order: [`script`] resolves a workload; [`op`] is the table of steps, [`tapes`] what
-//! the tasks of a recording do; [`limits`] and
-//! [`policy`] are the ranges of numbers, with the error of all of these; [`timer`] counts releases
-//! and deadlines, [`frames`] frames and stutters; [`control_groups`] is
-//! the tree of control groups, [`interrupts`] the sources of interrupts; [`sums`] puts the groups' numbers together.
+//! the tasks of a recording do; [`limits`] and [`policy`] are the ranges of numbers, with the error
+//! of all of these; [`timer`] counts releases and deadlines, [`frames`] frames and stutters;
+//! [`control_groups`] is the tree of control groups, [`interrupts`] the sources of interrupts;
+//! [`sums`] puts the groups' numbers together.
 //! What is not here: clocks, threads, costs, files, and the limits of single backends
 //! (`spec::capability`).
 

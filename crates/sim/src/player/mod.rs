@@ -9,8 +9,8 @@
 //! trial.
 
 mod group_steps;
-mod interrupts;
 mod inheritance;
+mod interrupts;
 pub(crate) mod lifecycle;
 pub(crate) mod main_task;
 pub(crate) mod objects;
