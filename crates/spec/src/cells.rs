@@ -9,7 +9,7 @@ use model::{Machine, Workload};
 
 use super::expression::Names;
 use super::source::Places;
-use super::{SpecError, mentions, workload};
+use super::{SpecError, commands, mentions, workload};
 use crate::assets::{self, Asset, Kind};
 
 /// More cells than this are a mistake.
@@ -21,6 +21,8 @@ pub struct Choice {
     name: String,
     /// The folder that a path is relative to.
     base: PathBuf,
+    /// The workload that no file has.
+    given: Option<Asset>,
     values: BTreeMap<String, Vec<i64>>,
     /// The machines that it is for; empty: all.
     machines: Vec<String>,
@@ -88,7 +90,8 @@ pub fn from_table(
     match table.get(NAME) {
         Some(toml::Value::String(name)) => {
             let origin = places.error(&path, "");
-            Ok(Choice { name: name.clone(), base: base.to_owned(), values, machines, origin })
+            let (name, base) = (name.clone(), base.to_owned());
+            Ok(Choice { name, base, given: None, values, machines, origin })
         }
         _ => Err(places.error(&path, "the workload has no name").hint("add name = \"…\"")),
     }
@@ -131,8 +134,21 @@ pub fn from_option(text: &str) -> Result<Choice, SpecError> {
         })?;
         values.insert(name, numbers);
     }
-    let (name, machines) = (name.into(), Vec::new());
-    Ok(Choice { name, base: PathBuf::new(), values, machines, origin })
+    let (name, base, machines) = (name.into(), PathBuf::new(), Vec::new());
+    Ok(Choice { name, base, given: None, values, machines, origin })
+}
+
+/// `--command 'make -j8'`.
+pub fn from_command(command: &str, prepare: &[String]) -> Result<Choice, SpecError> {
+    let asset = commands::asset(command, prepare)?;
+    Ok(Choice {
+        name: asset.stem.clone(),
+        base: PathBuf::new(),
+        origin: SpecError::new(asset.label.clone(), ""),
+        given: Some(asset),
+        values: BTreeMap::new(),
+        machines: Vec::new(),
+    })
 }
 
 #[derive(Debug, Default)]
@@ -154,8 +170,11 @@ pub fn all(
 ) -> Result<Cells, SpecError> {
     let mut cells = Cells::default();
     for choice in choices {
-        let asset = assets::find(Kind::Workload, &choice.name, &choice.base)
-            .map_err(|error| unknown_workload(choice, error))?;
+        let asset = match &choice.given {
+            Some(asset) => asset.clone(),
+            None => assets::find(Kind::Workload, &choice.name, &choice.base)
+                .map_err(|error| unknown_workload(choice, error))?,
+        };
         declared(choice, &asset, machines)?;
         known_machines(choice, machines)?;
         for given in grid(choice)? {

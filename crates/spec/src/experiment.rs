@@ -13,7 +13,7 @@ use super::live::{self, Admitted};
 use super::source::{Document, Places, advice, unknown_name};
 use super::{Host, Overrides, SpecError, contestant, contestants, machine};
 use crate::assets::{self, Kind};
-use crate::{capability, mentions, plan};
+use crate::{capability, commands, mentions, plan};
 
 const BLOCKS: u32 = 10;
 /// The default time limit of a trial.
@@ -118,8 +118,9 @@ fn resolve(
     let choices = choices(&file, base, places, over)?;
     let mut notes = Vec::new();
     let Cells { workloads, scaled, on: cells_on } = cells::all(&choices, &machines, &mut notes)?;
-    let timeout_s =
-        over.timeout_s.or(file.timeout_s).unwrap_or_else(|| default_timeout_s(&workloads));
+    let of_commands = (!over.commands.is_empty()).then_some(commands::TIMEOUT_S);
+    let chosen = over.timeout_s.or(of_commands).or(file.timeout_s);
+    let timeout_s = chosen.unwrap_or_else(|| default_timeout_s(&workloads));
     let timeout_s = range(places, "timeout_s", timeout_s, TIMEOUT_S_MAX)?;
     let blocks = over.blocks.or(file.blocks).unwrap_or(BLOCKS);
     let trials_per_boot = over.trials_per_boot.or(file.trials_per_boot).unwrap_or(1);
@@ -224,6 +225,9 @@ fn backends(file: &ExperimentFile, over: &Overrides) -> Result<Vec<Backend>, Spe
     if over.on.iter().enumerate().any(twice) {
         return Err(SpecError::new("--on", "the same backend twice").hint("name each once"));
     }
+    if !over.commands.is_empty() {
+        return commands::backends(&over.on);
+    }
     let chosen = [&over.on, &file.on].into_iter().find(|list| !list.is_empty());
     Ok(chosen.cloned().unwrap_or_else(|| vec![Backend::default()]))
 }
@@ -318,6 +322,10 @@ fn choices(
     places: &Places,
     over: &Overrides,
 ) -> Result<Vec<Choice>, SpecError> {
+    if !over.commands.is_empty() {
+        let of = |command: &String| cells::from_command(command, &over.prepare);
+        return over.commands.iter().map(of).collect();
+    }
     if !over.workloads.is_empty() {
         return over.workloads.iter().map(|text| cells::from_option(text)).collect();
     }
@@ -364,7 +372,7 @@ fn trace(
     let from_file = file.trace.iter().enumerate().map(|(at, text)| (format!("trace[{at}]"), text));
     let from_options = over.trace.iter().map(|text| (String::new(), text));
     // The command line may have replaced the workloads that the file would trace.
-    let replaced = !over.workloads.is_empty();
+    let replaced = !(over.workloads.is_empty() && over.commands.is_empty());
     for (path, text) in from_file.chain(from_options) {
         let cells: Vec<String> =
             workloads.iter().filter(|cell| matches(text, cell)).map(Workload::cell).collect();

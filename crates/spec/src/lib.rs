@@ -23,6 +23,7 @@ pub mod capability;
 pub mod care;
 pub mod cells;
 pub mod check;
+pub mod commands;
 pub mod contestant;
 pub mod contestants;
 pub mod experiment;
@@ -142,6 +143,12 @@ pub struct Overrides {
     /// Use this workload instead of the experiment's: NAME, FILE, 'NAME parameter=value'
     #[arg(long = "workload", value_name = "WORKLOAD")]
     pub workloads: Vec<String>,
+    /// Measure how long this command of the shell takes here, instead of workloads: 'make -j8'
+    #[arg(long = "command", value_name = "COMMAND", conflicts_with = "workloads")]
+    pub commands: Vec<String>,
+    /// Run this command of the shell before each trial, unmeasured: 'make clean'
+    #[arg(long, value_name = "COMMAND", requires = "commands", conflicts_with = "workloads")]
+    pub prepare: Vec<String>,
     /// Use this machine instead of the experiment's: NAME, FILE, or sim:NAME for the simulator
     /// alone
     #[arg(long = "machine", value_name = "MACHINE")]

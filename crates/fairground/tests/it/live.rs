@@ -41,6 +41,34 @@ fn an_experiment_ends_with_a_table_a_store_and_a_report() {
 }
 
 #[test]
+fn a_command_needs_no_workload() {
+    let bench = Bench::new();
+    let run = |more: &[&str]| {
+        let words = ["run", "--scheduler", "policy:other", "--exploratory", "--blocks", "2"];
+        bench.run(&[&words[..], more].concat())
+    };
+    let told = stdout(
+        &run(&["--command", "cat made && sleep 0.01", "--prepare", "echo 7 >made"]).success(),
+    );
+    assert!(told.contains("cat_made____sleep_0.01 on here (live)"), "{told}");
+    let records = bench.records("fairground.db");
+    let took_ns = |record: &model::Record| record.measured.value("completion_ns", "program");
+    assert_eq!(records.len(), 2);
+    assert!(records.iter().all(|record| took_ns(record).is_some_and(|ns| ns > 1e7)));
+    let failed = stderr(&run(&["--command", "no-such-program"]).code(1));
+    assert!(failed.contains("exit code 127") && failed.contains("no-such-program"), "{failed}");
+    for (more, said) in [
+        (&["--command", "true", "--on", "sim"][..], "leave --on out, or write --on live"),
+        (&["--command", " "], "an empty command; write e.g. 'make -j8'"),
+        (&["--command", "true", "--workload", "hackbench"], "cannot be used with"),
+        (&["--prepare", "true", "--workload", "hackbench"], "cannot be used with"),
+    ] {
+        let refused = stderr(&run(more).code(2));
+        assert!(refused.contains(said), "{more:?}: {refused}");
+    }
+}
+
+#[test]
 fn what_cannot_be_measured_is_missing_with_a_reason() {
     let bench = Bench::new();
     race(&bench, "--blocks 1 --no-probes").success();
