@@ -271,7 +271,8 @@ pub fn the_ended_count(arms: &Arms) {
 pub fn interrupts_take_the_same_time(arms: &Arms) {
     for record in arms {
         let arm = record.trial.backend.word();
-        assert_eq!(record.provenance.notes, [""; 0], "{arm}");
+        let notes = &record.provenance.notes;
+        assert!(notes.iter().all(|note| !note.contains("interrupts")), "{arm}: {notes:?}");
         let response = record.measured.histogram("response_time_ns", "worker").expect("a timer");
         let median_ns = response.quantile(0.5).expect("jobs");
         let cpu_ns = record.measured.value("cpu_time_ns", "worker").expect("it is measured");
