@@ -2,7 +2,7 @@
 /*
  * The work of a workload's interrupts.
  *
- * The program hangs on `cpu-clock` events, whose timer calls it in the context of a hard interrupt.
+ * The program is attached to `cpu-clock` events. Their timer calls it in hard-interrupt context.
  * It keeps the CPU for as many nanoseconds as its event's cookie says.
  */
 #include "vmlinux.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The interrupts of a workload: `cpu-clock` events of the kernel, on each of which
-//! `interrupts.bpf.c` works. The kernel ends them with this process, however it ends.
+//! The interrupts of a workload. The kernel's `cpu-clock` events run `interrupts.bpf.c`, and the
+//! kernel closes them when this process ends, even if it is killed.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};

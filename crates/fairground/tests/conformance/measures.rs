@@ -96,7 +96,7 @@ name = "sleeper"
 steps = [{ sleep_us = 10000 }]
 "#;
 
-/// Jobs of 7 ms on a CPU of which interrupts take 300 of 1000 µs.
+/// A task runs jobs of 7 ms while interrupts take 300 µs of each 1000 µs of its CPU.
 const INTERRUPTED: &str = r#"
 name = "interrupted"
 duration_us = 400000

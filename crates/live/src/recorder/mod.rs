@@ -64,7 +64,8 @@ struct Window {
     lost: [u64; 2],
 }
 
-/// How much more than the window is kept, so that forgetting is rare: one part of so many.
+/// The oldest events are dropped only when they exceed the window by one `SLACK`th of its length,
+/// because dropping copies all events.
 const SLACK: u64 = 4;
 
 impl Window {

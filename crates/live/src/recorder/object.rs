@@ -121,8 +121,8 @@ impl Kept {
         self.events.push(event);
     }
 
-    /// Forgets what was before an instant, except what is known of the tasks that are there then,
-    /// and who runs.
+    /// Drops the events before an instant. The facts about tasks that are alive then stay, and so
+    /// does which task runs on each CPU.
     pub fn forget_before(&mut self, time_ns: u64) {
         let (mut known, mut running) = (BTreeMap::new(), BTreeMap::new());
         let mut before: Vec<&RawEvent> =

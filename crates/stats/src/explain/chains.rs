@@ -14,7 +14,7 @@ use super::{Chosen, Wait};
 
 /// The most links of a chain.
 const LINKS: usize = 5;
-/// Sleeps of which less than this part was waiting for CPUs have another cause.
+/// A sleep is explained by waits for CPUs only if these took at least one `PART`th of it.
 const PART: u64 = 4;
 
 /// A task on the way to a wake-up, from its own wake-up to the next one's.

@@ -245,9 +245,9 @@ pub struct About {
 /// Which waits are told.
 #[derive(Clone, Debug, Default)]
 pub struct Chosen {
-    /// So many of each group.
+    /// The number of waits told of each group.
     pub of_each: usize,
-    /// So many of all, instead.
+    /// The number of waits told of all groups together; it replaces `of_each`.
     pub worst: Option<usize>,
     /// Only those of a task: its name, its number, or its group.
     pub task: Option<String>,
