@@ -102,7 +102,7 @@ test-all:
 	PATH="$${CARGO_HOME:-$$HOME/.cargo}/bin:$$PATH" FAIRGROUND_TESTS=all RUST_TEST_THREADS=$(TEST_THREADS) \
 	scripts/test.sh $(CARGO_FLAGS) --workspace --test it --test book --no-fail-fast \
 		-- full::
-	FAIRGROUND_TESTS=all RUST_TEST_THREADS=$(TEST_THREADS) scripts/test.sh $(CARGO_FLAGS) -p fairground \
+	FAIRGROUND_TESTS=all RUST_TEST_THREADS=$(TEST_THREADS) scripts/test.sh $(CARGO_FLAGS) --workspace \
 		--test conformance --test oracles --no-fail-fast
 
 # The book: tutorial, how-tos, method, reference. Reading it needs no network.

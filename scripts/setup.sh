@@ -185,12 +185,13 @@ for crate in $crates; do
         CARGO_PROFILE_DEV_DEBUG=0 cargo install --locked --quiet --debug \
             --no-default-features --features search mdbook
         ;;
-    cargo-cyclonedx) # its work is small
+    cargo-cyclonedx | cargo-deb) # their work is small
         CARGO_PROFILE_DEV_DEBUG=0 cargo install --locked --quiet --debug "$crate"
         ;;
-    *)
+    *) # its work is in the kernel
         clang=$(basename -a /usr/bin/clang-[0-9]* | grep -x 'clang-[0-9]*' | sort -V | tail -n 1)
-        BPF_CLANG="${BPF_CLANG:-${clang:-clang}}" cargo install --locked --quiet "$crate"
+        CARGO_PROFILE_DEV_DEBUG=0 BPF_CLANG="${BPF_CLANG:-${clang:-clang}}" \
+            cargo install --locked --quiet --debug "$crate"
         ;;
     esac
 done

@@ -7,6 +7,8 @@ use std::time::Duration;
 use anyhow::Result;
 use model::control_group::NO_GROUP_CALLBACKS;
 use model::{Design, Record, SchedulerChoice};
+use report::stall::where_left;
+use report::units;
 use stats::sample_size::power::BLOCKS_MAX;
 use stats::view::consensus::{Contribution, definitions};
 use stats::{Comparison, Options};
@@ -17,6 +19,8 @@ use crate::{command_line, times, ui};
 
 /// How many misbehaving trials are listed one by one.
 const LISTED: usize = 10;
+/// How many lines are shown of what a scheduler has printed.
+const PRINTED: usize = 3;
 
 /// Compares records with the baseline that the last session's experiment names, or with another.
 pub fn compare(
@@ -100,9 +104,36 @@ pub fn misbehaviours(records: &[Record]) -> Vec<String> {
     for record in bad.iter().take(LISTED) {
         let (word, reason) = (record.outcome.word(), ui::first_line(record.outcome.reason()));
         lines.push(format!("  {word}: {}: {reason}", ui::label(&record.trial)));
+        lines.extend(where_left(&record.outcome).map(|place| format!("    {place}")));
     }
     if bad.len() > LISTED {
         lines.push(format!("  and {} more", bad.len() - LISTED));
+    }
+    lines
+}
+
+/// What schedulers have printed by `bpf_printk`: of each contestant how many lines there are in all
+/// trials, and the first lines of its first trial that has some; or all lines of all trials.
+pub fn printed(records: &[Record], all: bool) -> Vec<String> {
+    let mut by_contestant: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
+    for record in records.iter().filter(|record| !record.provenance.printed.is_empty()) {
+        by_contestant.entry(&record.trial.contestant.name).or_default().push(record);
+    }
+    let mut lines = Vec::new();
+    for (name, records) in by_contestant {
+        let counts = records.iter().map(|record| record.provenance.printed.len());
+        let count: usize = counts.sum();
+        let hint = if all || count <= PRINTED { "" } else { "; `--printed` shows all" };
+        lines.push(format!("bpf_printk of {name}: {}{hint}", units::count(count as u64, "line")));
+        let shown = if all { &records[..] } else { &records[..1] };
+        for record in shown {
+            let most = if all { usize::MAX } else { PRINTED };
+            if all {
+                lines.push(format!("  {}", ui::label(&record.trial)));
+            }
+            let said = record.provenance.printed.iter().take(most);
+            lines.extend(said.map(|line| format!("    {line}")));
+        }
     }
     lines
 }

@@ -11,8 +11,8 @@
 //! [`recordings`] and [`comparison`] are what the reading verbs share, [`leaving`] says what files
 //! for others may tell. [`claims`] tests what others have published, [`advice`] finds the scheduler
 //! for a user, [`abilities`] what this machine can do. [`build_progress`], [`command_line`],
-//! [`exit`], [`output`], [`times`] and [`ui`] are small things that many verbs need.
-//! Other tools' files, and files for other people, are in `store::exchange`.
+//! [`exit`], [`output`], [`test_cases`], [`times`] and [`ui`] are small things that many verbs
+//! need. Other tools' files, and files for other people, are in `store::exchange`.
 
 pub mod abilities;
 pub mod advice;
@@ -31,6 +31,7 @@ pub mod recordings;
 pub mod records;
 pub mod selected;
 pub mod size;
+pub mod test_cases;
 pub mod times;
 pub mod today;
 pub mod ui;

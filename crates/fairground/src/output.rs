@@ -22,6 +22,14 @@ pub enum Format {
     Json,
 }
 
+/// The same for what a service of continuous integration shows as tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TestFormat {
+    #[default]
+    Table,
+    Junit,
+}
+
 /// Whether to colour standard output: only on a terminal, and never with `NO_COLOR`.
 pub fn colour() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
@@ -69,8 +77,27 @@ impl Write for Terminal {
     }
 }
 
-/// Writes text to standard output. What it has of strangers is escaped, as in all that goes out.
+/// Writes text for a reader to standard output, folded where their terminal is narrow.
 pub fn print(text: &str) -> Result<()> {
+    match columns() {
+        Some(width) => print_exact(&report::terminal::folded(text, width)),
+        None => print_exact(text),
+    }
+}
+
+/// The width to keep to: what `COLUMNS` says, or that of the terminal; none where there is none.
+fn columns() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let seen = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into());
+    said.or_else(seen).filter(|width| *width >= NARROWEST)
+}
+
+/// Nobody reads a terminal that is narrower, and some say 0.
+const NARROWEST: usize = 20;
+
+/// Writes text for a program to standard output as it is. What it has of strangers is escaped, as
+/// in all that goes out.
+pub fn print_exact(text: &str) -> Result<()> {
     let own: &[&str] = if colour() { report::terminal::STYLES } else { &[] };
     Stdout.write_all(text::escaped_but(text, own).as_bytes())?;
     Ok(Stdout.flush()?)
@@ -109,7 +136,7 @@ pub fn tell_once(text: &str) {
 
 /// Writes a value as indented JSON to standard output.
 pub fn print_json<T: Serialize>(value: &T) -> Result<()> {
-    print(&(serde_json::to_string_pretty(value)? + "\n"))
+    print_exact(&(serde_json::to_string_pretty(value)? + "\n"))
 }
 
 /// A file to write to, or standard output when none is named.

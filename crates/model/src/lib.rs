@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Read in this order: [`experiment`] asks a question, [`contestant`] (with its [`knob`]s of
-//! some [`value_type`], filled from [`cpu_facts`]),
+//! some [`value_type`], which [`value_text`] shows, filled from [`cpu_facts`]),
 //! [`workload`] and [`machine`] say what is compared, under which workload, on which machine;
 //! [`trial`] is one answerable question as a value; [`record`] is its answer, made of [`metric`]s
 //! (each with its [`measure_key`]), [`histogram`]s, [`series`] and a [`trace`]. [`seed`] is the
@@ -46,6 +46,7 @@ pub mod text;
 pub mod trace;
 pub mod trial;
 mod usual;
+pub mod value_text;
 pub mod value_type;
 pub mod workload;
 

@@ -215,6 +215,9 @@ pub struct Provenance {
     /// The first lines that the scheduler printed with `bpf_printk`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<String>,
+    /// Of a traced trial: the scheduler's global variables at its end, as `name = value`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<String>,
 }
 
 /// The name of the scheduler's object among the programs of [`Provenance`].

@@ -188,29 +188,6 @@ impl ValueType {
             _ => format!("a number ({name})"),
         }
     }
-
-    /// Bytes as a person writes them: a value of a simple type, or the number of values.
-    pub fn words(&self, bytes: &[u8]) -> String {
-        let mut wide = [0; 8];
-        let length = bytes.len().min(8);
-        wide[..length].copy_from_slice(&bytes[..length]);
-        let unsigned = u64::from_le_bytes(wide);
-        let unused_bits = 64 - 8 * length.max(1) as u32;
-        match &self.kind {
-            ValueKind::Bool => (unsigned != 0).to_string(),
-            ValueKind::Signed | ValueKind::Named { is_signed: true, .. } => {
-                (((unsigned << unused_bits) as i64) >> unused_bits).to_string()
-            }
-            ValueKind::Unsigned | ValueKind::Named { .. } => unsigned.to_string(),
-            ValueKind::Text => {
-                let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-                format!("\"{}\"", String::from_utf8_lossy(&bytes[..end]))
-            }
-            ValueKind::List { length, .. } => format!("{length} values"),
-            ValueKind::Members(members) => format!("{} members", members.len()),
-            ValueKind::Opaque => "…".into(),
-        }
-    }
 }
 
 /// A value in a message, where text is told from what it would mean without quotation marks.

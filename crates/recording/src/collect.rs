@@ -122,7 +122,15 @@ impl<'a> Collector<'a> {
                 let parent = parent.and_then(|parent| self.task(parent));
                 let child = self.fresh(child);
                 if let Some(parent) = parent {
+                    let tasks = &mut self.recording.tasks;
+                    let group = tasks[parent.0 as usize].control_group.clone();
+                    tasks[child.0 as usize].control_group = group;
                     self.push(moment, What::Fork { parent, child });
+                }
+            }
+            Scheduling::Attach(task, path) => {
+                if let Some(task) = self.task(task) {
+                    self.recording.tasks[task.0 as usize].control_group = path.to_owned();
                 }
             }
             Scheduling::Exit(task) => self.by_task(moment, task, |task| What::Exit { task }),
@@ -312,7 +320,13 @@ impl<'a> Collector<'a> {
 
     fn add_unstated(&mut self) {
         let has_wakes = self.seen.has_wakes;
+        let has_groups = self.recording.tasks.iter().any(|task| !task.control_group.is_empty());
+        let has_settings = !self.recording.control_groups.is_empty();
         let mut say = |text: &str| self.recording.untold.push(text.into());
+        if has_groups && !has_settings {
+            say("the trace tells which control groups tasks were moved to, and no weights and \
+                 quotas: all groups have the usual weight; `fairground record` keeps them");
+        }
         if !has_wakes {
             say("no wake-up is in the trace, so no task waits for another one: a sleep ends when \
                  its task runs again; trace sched_waking too");

@@ -65,6 +65,8 @@ pub enum Scheduling<'a> {
         child: Named<'a>,
     },
     Exit(Named<'a>),
+    /// A task is in this control group from now on; its path, empty for the root.
+    Attach(Named<'a>, &'a str),
     /// An interrupt's work begins.
     Enter(Context),
     Leave,

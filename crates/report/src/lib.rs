@@ -10,11 +10,12 @@
 //! comparison, `table` writes one table in each form, [`answer`] states the result in sentences,
 //! `advice` states a recommendation, [`agreement`] states how near the simulator is to a
 //! kernel, [`explain`] states why tasks waited, [`replication`] states which published findings
-//! hold, and [`switching`] states how to switch to a scheduler.
+//! hold, [`stall`] states where a stalled task was left, and [`switching`] states how to switch to
+//! a scheduler.
 //!
 //! The forms: [`html`] has one module per section of the page (`…_section`), [`terminal`] one per
 //! kind of text (`…_text`), [`markdown`], [`effects_markdown`], [`replay_markdown`] and
-//! [`advice_markdown`] write tables for documents.
+//! [`advice_markdown`] write tables for documents, [`junit`] writes results as tests.
 //!
 //! What is not here: any statistic. A report shows what `stats` found and decides nothing.
 
@@ -27,6 +28,7 @@ mod cells;
 pub mod effects_markdown;
 pub mod explain;
 pub mod html;
+pub mod junit;
 mod leaders;
 pub mod markdown;
 mod reading;
@@ -34,6 +36,7 @@ pub mod replay_markdown;
 pub mod replication;
 pub mod sentence;
 pub mod separation;
+pub mod stall;
 pub mod switching;
 mod table;
 pub mod terminal;

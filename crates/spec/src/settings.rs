@@ -18,7 +18,7 @@
 //! args = { cpu_id = "= cpu" }
 //! ```
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use model::knob::{CALLS, MAPS, OPS, PROGRAMS, START};
 use model::{KnobValue, Knobs, Start};
@@ -72,17 +72,9 @@ const OF_OTHERS: [&str; 8] =
 /// # Errors
 /// It cannot be read, or is no side file.
 pub fn beside(file: &Path) -> Result<Option<Settings>, SpecError> {
-    let name = file.to_string_lossy();
-    let path = match name.strip_suffix(".bpf.c") {
-        Some(stem) => format!("{stem}.toml"),
-        // A folder has it inside, with the folder's name.
-        None => match file.file_name() {
-            Some(own) if file.is_dir() => format!("{name}/{}.toml", own.to_string_lossy()),
-            _ => return Ok(None),
-        },
-    };
-    match files::text(Path::new(&path), files::DEFINITION) {
-        Ok(text) => match read(&path, &text)? {
+    let Some(path) = place_beside(file) else { return Ok(None) };
+    match files::text(&path, files::DEFINITION) {
+        Ok(text) => match read(&path.to_string_lossy(), &text)? {
             Some(found) if !found.arguments.is_empty() => {
                 let why = "a scheduler's file is no program and takes no arguments";
                 Err(found.places.error("arguments", why).hint("set its [knobs]"))
@@ -90,8 +82,19 @@ pub fn beside(file: &Path) -> Result<Option<Settings>, SpecError> {
             found => Ok(found),
         },
         Err(fault) if fault.is_absence() => Ok(None),
-        Err(fault) => Err(SpecError::new(path, fault.to_string())),
+        Err(fault) => Err(SpecError::new(path.to_string_lossy(), fault.to_string())),
     }
+}
+
+/// Where the side file of a scheduler's file or folder would be.
+pub fn place_beside(file: &Path) -> Option<PathBuf> {
+    let name = file.to_string_lossy();
+    if let Some(stem) = name.strip_suffix(".bpf.c") {
+        return Some(format!("{stem}.toml").into());
+    }
+    // A folder has it inside, with the folder's name.
+    let own = file.file_name().filter(|_| file.is_dir())?;
+    Some(file.join(own).with_added_extension("toml"))
 }
 
 /// The side file that comes with Fairground for a scheduler of today.

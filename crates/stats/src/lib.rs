@@ -41,7 +41,7 @@ pub use compare::{Options, compare};
 pub use decide::recommend::{Recommendation, recommend};
 pub use model::{Aim, MeasureKey, Statistic, Watched};
 pub use number::interval::Interval;
-pub use records::columns::headlines;
+pub use records::columns::{USUAL_MAX, headlines, usual};
 pub use records::pairing::SeedCounts;
 pub use view::agreement::{
     Agreement, Aspect, Figure, Sign, Tally, Tolerance, Within, agreement, counterparts,

@@ -59,6 +59,9 @@ pub struct Variable {
     pub name: String,
     pub place: SymbolRange,
     pub ty: ValueType,
+    /// The scheduler itself cannot change it (`.rodata`).
+    #[serde(default)]
+    pub is_constant: bool,
 }
 
 /// A program of the type `syscall`: user space calls it, with one structure or without any.
@@ -166,7 +169,8 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
     let knobs = globals.iter().filter(|global| global.is_knob());
     let variable = |global: &Global| {
         let (name, ty) = (global.name.clone(), global.ty.clone());
-        Some(Variable { place: *symbols.get(&name)?, name, ty })
+        let is_constant = global.section.starts_with(".rodata");
+        Some(Variable { place: *symbols.get(&name)?, name, ty, is_constant })
     };
     let is_ops = |name: &&str| is_of_sched_ext(&btf, name);
     let tables = TABLES.iter().flat_map(|section| of_section(&globals, section)).filter(is_ops);

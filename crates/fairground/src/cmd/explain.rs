@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use model::{Backend, Outcome, Record, Seed};
 use recording::as_trace::as_trace;
+use report::stall::where_left;
 use serde_json::json;
 use stats::explain::{self, Chosen, Explanation, Interrupt, explain};
 use store::{Filter, Store};
@@ -209,6 +210,9 @@ fn show(args: &Args, record: &Record) -> Result<()> {
         if record.outcome.is_ok() {
             return Err(bad_input("the trial left no events to explain"));
         }
+        if format == Format::Table {
+            output::print(&variables(record))?;
+        }
         return Ok(());
     };
     args.check(&explanation)?;
@@ -216,7 +220,8 @@ fn show(args: &Args, record: &Record) -> Result<()> {
     let title = format!("{}, trial {id}", label(record));
     match format {
         Format::Table => {
-            output::print(&report::explain::text(&title, &explanation, output::colour()))
+            output::print(&report::explain::text(&title, &explanation, output::colour()))?;
+            output::print(&variables(record))
         }
         Format::Json => output::print_json(&json!({
             "trial": id,
@@ -226,6 +231,7 @@ fn show(args: &Args, record: &Record) -> Result<()> {
             "backend": record.trial.backend,
             "outcome": record.outcome,
             "printed": record.provenance.printed,
+            "variables": record.provenance.variables,
             "explanation": explanation,
         })),
     }
@@ -234,23 +240,32 @@ fn show(args: &Args, record: &Record) -> Result<()> {
 /// What the scheduler printed, and where each task waited when the scheduler was ejected.
 fn left_behind(record: &Record) -> String {
     let dumped = match &record.outcome {
-        Outcome::Ejected { dump, .. } => dump.lines().collect(),
+        Outcome::Ejected { dump, .. } => dump.lines().collect::<Vec<&str>>(),
         _ => Vec::new(),
     };
     let printed: Vec<&str> = record.provenance.printed.iter().map(String::as_str).collect();
-    let mut text = String::new();
-    for (title, lines) in [("When it was ejected", dumped), ("bpf_printk", printed)] {
-        let Some(more) = (!lines.is_empty()).then(|| lines.len().saturating_sub(SHOWN)) else {
-            continue;
-        };
-        text += &format!("{title}\n");
-        lines.iter().take(SHOWN).for_each(|line| text += &format!("  {line}\n"));
-        if more > 0 {
-            text += &format!("  and {more} more lines\n");
-        }
-        text.push('\n');
+    let place = where_left(&record.outcome).map(|place| format!("{place}.\n\n"));
+    let dumped = titled("When it was ejected", &dumped);
+    place.unwrap_or_default() + &dumped + &titled("bpf_printk", &printed)
+}
+
+/// The scheduler's variables at the trial's end.
+fn variables(record: &Record) -> String {
+    let variables: Vec<&str> = record.provenance.variables.iter().map(String::as_str).collect();
+    titled("Its variables at the end", &variables)
+}
+
+/// The first of these lines below a title; empty if there are none.
+fn titled(title: &str, lines: &[&str]) -> String {
+    if lines.is_empty() {
+        return String::new();
     }
-    text
+    let mut text = format!("{title}\n");
+    lines.iter().take(SHOWN).for_each(|line| text += &format!("  {line}\n"));
+    if lines.len() > SHOWN {
+        text += &format!("  and {} more lines\n", lines.len() - SHOWN);
+    }
+    text + "\n"
 }
 
 /// `vtime in wake_under_hogs hogs=3 on uniprocessor (sim)`.

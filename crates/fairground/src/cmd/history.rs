@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use clap::ValueEnum;
 use model::Record;
+use report::junit::{self, Case, CaseResult};
 use serde::Serialize;
 use stats::decide::gate::{Gate, gate};
 use stats::records::merge::name_processors_if_several;
@@ -19,7 +21,7 @@ use store::Session;
 use crate::cmd::check::verified::{Growth, growths};
 use crate::exit::{self, bad_input};
 use crate::leaving::{self, LeavingOptions};
-use crate::output::{self, Format};
+use crate::output;
 use crate::records::Selection;
 use crate::selected::StoreRecords;
 use crate::times;
@@ -43,9 +45,18 @@ pub struct Args {
     /// Fail too if the verifier looks at this many percent more instructions of a scheduler
     #[arg(long, value_name = "PERCENT", requires = "gate", value_parser = times::percent)]
     verified: Option<f64>,
-    /// How to print it: table or json
+    /// How to print it: table, json, or with --gate junit, where each number is a test
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
-    format: Format,
+    format: GateFormat,
+}
+
+/// How to print a history or a gate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum GateFormat {
+    #[default]
+    Table,
+    Json,
+    Junit,
 }
 
 /// Shows the history, or the gate, and fails if the newest session is worse.
@@ -53,6 +64,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let margin = args.margin;
     if !margin.is_finite() || margin < 0.0 {
         return Err(bad_input(format!("--margin {margin}: write percent, 0 or more")));
+    }
+    if args.format == GateFormat::Junit && !args.gate {
+        return Err(bad_input("--format junit: a history has no tests; add --gate"));
     }
     let is_worse = if args.gate { show_gate(&args)? } else { show_history(&args)? };
     Ok(if is_worse { ExitCode::from(exit::MISBEHAVED) } else { ExitCode::SUCCESS })
@@ -69,8 +83,10 @@ fn show_history(args: &Args) -> Result<bool> {
     }
     let history = changes(&campaigns, args.margin);
     match args.format {
-        Format::Json => output::print_json(&history)?,
-        Format::Table => output::print(&report::terminal::history_text::history(&history))?,
+        GateFormat::Json => output::print_json(&history)?,
+        GateFormat::Table | GateFormat::Junit => {
+            output::print(&report::terminal::history_text::history(&history))?;
+        }
     }
     Ok(history.has_regressed())
 }
@@ -113,8 +129,11 @@ fn show_gate(args: &Args) -> Result<bool> {
     }
     let grown: Vec<&Growth> = growths.iter().filter(|growth| growth.percent() > most).collect();
     match args.format {
-        Format::Json => output::print_json(&GateWithGrowths { gate: &gate, verified: &growths })?,
-        Format::Table => {
+        GateFormat::Json => {
+            output::print_json(&GateWithGrowths { gate: &gate, verified: &growths })?;
+        }
+        GateFormat::Junit => output::print_exact(&gate_as_tests(&name, &gate, &growths, most))?,
+        GateFormat::Table => {
             output::print(&report::terminal::gate_text::gate(&gate))?;
             if !growths.is_empty() {
                 output::print(&growth_text(&growths, grown.len(), most))?;
@@ -131,6 +150,20 @@ struct GateWithGrowths<'a> {
     gate: &'a Gate,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     verified: &'a [Growth],
+}
+
+/// A test for each number of the gate, and for each scheduler that a kernel has verified.
+fn gate_as_tests(name: &str, gate: &Gate, growths: &[Growth], most: f64) -> String {
+    let mut cases = junit::gate(gate);
+    cases.extend(growths.iter().map(|growth| Case {
+        class: "verified instructions".into(),
+        name: growth.place(),
+        result: match growth.percent() > most {
+            true => CaseResult::Failed(growth.words()),
+            false => CaseResult::Passed,
+        },
+    }));
+    junit::junit(name, &cases)
 }
 
 /// What the verifier has looked at, below what the gate says.

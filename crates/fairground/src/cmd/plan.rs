@@ -46,7 +46,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 
 fn print(trials: &[Trial]) -> Result<()> {
     for trial in trials {
-        output::print(&(serde_json::to_string(trial)? + "\n"))?;
+        output::print_exact(&(serde_json::to_string(trial)? + "\n"))?;
     }
     Ok(())
 }

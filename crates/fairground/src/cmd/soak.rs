@@ -6,13 +6,15 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use model::{Backend, Outcome, Record, SchedulerChoice, Seed};
+use report::junit::{Case, CaseResult};
 use stats::view::survival;
 
 use super::measured;
 use crate::execution::locations::data_folder;
 use crate::measure::{Campaign, RunOptions};
+use crate::output::TestFormat;
 use crate::planned_experiment::{ExperimentOptions, PlannedExperiment};
-use crate::{exit, output, ui};
+use crate::{exit, output, test_cases, ui};
 use spec::Overrides;
 
 /// The experiment whose workloads are the stress.
@@ -33,6 +35,9 @@ pub struct Args {
     /// simulator: finds updates of shared memory that are lost, and what becomes of them
     #[arg(long)]
     races: bool,
+    /// How to print it: table, or junit, where each trial is a test
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
+    format: TestFormat,
 }
 
 /// Runs the experiment under every scheduler of the project, or under those of `--scheduler`, on
@@ -61,7 +66,7 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
         let Some(selection) = measured(campaign)? else { return Ok(exit::interrupted()) };
         records.extend(selection.with_traces()?.records);
     }
-    show(&records, again)
+    show(&records, again, args.format)
 }
 
 /// Callbacks interleave in the simulator alone.
@@ -125,8 +130,11 @@ fn judge(records: &[Record]) -> Vec<Judged<'_>> {
 }
 
 /// `races`: the seed that has drawn how callbacks interleave.
-fn show(records: &[Record], races: Option<Seed>) -> Result<ExitCode> {
+fn show(records: &[Record], races: Option<Seed>, format: TestFormat) -> Result<ExitCode> {
     let judged = judge(records);
+    if format == TestFormat::Junit {
+        return show_as_tests(&judged);
+    }
     output::print(&output::table(&rows(&judged)))?;
     let mut faults = Vec::new();
     for Judged { record, faults: found, .. } in &judged {
@@ -152,6 +160,20 @@ fn show(records: &[Record], races: Option<Seed>) -> Result<ExitCode> {
         ))?;
     }
     Ok(ExitCode::from(exit::MISBEHAVED))
+}
+
+fn show_as_tests(judged: &[Judged]) -> Result<ExitCode> {
+    let case = |one: &Judged| {
+        let result = match one.faults.is_empty() {
+            true => CaseResult::Passed,
+            false => CaseResult::Failed(one.faults.join("\n")),
+        };
+        test_cases::case(one.record, result)
+    };
+    let cases: Vec<Case> = judged.iter().map(case).collect();
+    output::print_exact(&report::junit::junit(EXPERIMENT, &cases))?;
+    let misbehaved = judged.iter().any(|one| !one.faults.is_empty());
+    Ok(if misbehaved { ExitCode::from(exit::MISBEHAVED) } else { ExitCode::SUCCESS })
 }
 
 /// Where a record was made: its kernel, machine and cell.

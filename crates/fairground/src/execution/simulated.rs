@@ -94,7 +94,8 @@ fn rough_bytes(record: &Record) -> usize {
     let buckets: usize = histograms.iter().map(|histogram| histogram.buckets.iter().count()).sum();
     let points: usize = series.iter().map(|series| series.values.len()).sum();
     let lists = histograms.len() + series.len() + metrics.len() + record.provenance.printed.len();
-    let printed: usize = record.provenance.printed.iter().map(String::len).sum();
+    let texts = record.provenance.printed.iter().chain(&record.provenance.variables);
+    let printed: usize = texts.map(String::len).sum();
     let events = record.trace.as_ref().map_or(0, |trace| trace.events.len() + trace.tasks.len());
     lists * METRIC + 16 * (buckets + points) + printed + events * EVENT
 }

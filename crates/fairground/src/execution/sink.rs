@@ -120,6 +120,7 @@ fn refuse_faulty(mut record: Record) -> Record {
         scheduler_after: Default::default(),
         notes: Vec::new(),
         printed: Vec::new(),
+        variables: Vec::new(),
         ..record.provenance
     };
     Record::without_measurement(record.trial, Outcome::Failed { reason }, provenance)

@@ -81,7 +81,8 @@ fn groups_get_the_shares_that_the_kernels_own_scheduler_gives() {
     let home = fairground::execution::locations::data_folder().expect("a home");
     let examples = vm::kernels::pull_examples(&home, &mut |note| println!("{note}"));
     let examples = need!(examples.map_err(|error| format!("no examples of the kernel: {error}")));
-    let found = group_shares::compare(&group_shares::files(&examples), &kernel);
+    let files = group_shares::files(&examples);
+    let found = group_shares::compare(&files, &kernel, is_blessing());
     // The last digits depend on when the guest's timers fire, and so on how it was built.
     if is_blessing() {
         publish("group shares", &kernel, &found);

@@ -24,6 +24,7 @@ mod interrupts;
 mod live;
 mod one_meaning;
 mod privacy;
+mod quick_turns;
 mod races;
 mod recommend;
 mod record;

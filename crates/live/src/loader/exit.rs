@@ -6,12 +6,12 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Mutex;
 
-use libbpf_rs::{MapCore, MapFlags, Object};
+use libbpf_rs::Object;
 
 use compile::variables::Global;
 use model::{Member, ValueKind};
 
-use super::variable::is_section;
+use super::variable::section;
 
 /// `SCX_EXIT_UNREG`.
 const UNREGISTERED: u64 = 64;
@@ -67,8 +67,8 @@ impl ExitVariables {
 
     /// Reads the exit information; `None` while the scheduler runs.
     pub fn read(&self, object: &Object) -> Option<ExitInfo> {
-        let section = section(object, &self.structure.section)?;
-        let bytes = section.get(self.structure.offset..)?;
+        let own = section(object, &self.structure.section)?;
+        let bytes = own.get(self.structure.offset..)?;
         let field = |name: &str| {
             let member = self.members.iter().find(|member| member.name == name)?;
             bytes.get(member.offset..member.offset + member.ty.size)
@@ -78,15 +78,9 @@ impl ExitVariables {
             kind,
             reason: until_zero(field("reason").unwrap_or_default()),
             message: until_zero(field("msg").unwrap_or_default()),
-            dump: until_zero(&self::section(object, &self.dump_section).unwrap_or_default()),
+            dump: until_zero(&section(object, &self.dump_section).unwrap_or_default()),
         })
     }
-}
-
-/// The bytes of a section's map.
-fn section(object: &Object, name: &str) -> Option<Vec<u8>> {
-    let map = object.maps().find(|map| is_section(&map.name().to_string_lossy(), name))?;
-    map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()?
 }
 
 fn until_zero(bytes: &[u8]) -> String {

@@ -68,6 +68,8 @@ pub struct LoadedScheduler {
     object: Object,
     ops_name: String,
     notes: Vec<String>,
+    /// The global variables that it can change.
+    variables: Vec<Global>,
     place: Option<ExitVariables>,
     kernel_log: KernelLog,
     printed: Option<Printed>,
@@ -91,7 +93,8 @@ pub fn load(compiled: &Compiled, values: &Knobs) -> Result<LoadedScheduler, Load
     kernel::check()?;
     let listener = Listener::new();
     let fitted = fitted(compiled, values, KernelBtf::read, &listener)?;
-    let Open { object, mut notes, place, calls, .. } = fitted;
+    let Open { object, mut notes, mut variables, place, calls, .. } = fitted;
+    variables.retain(|global| global.is_knob() && !global.section.starts_with(".rodata"));
     let object = object.load().map_err(|error| LoadError {
         notes: notes.clone(),
         ..log::load_error(&error.to_string(), &listener.text())
@@ -105,6 +108,7 @@ pub fn load(compiled: &Compiled, values: &Knobs) -> Result<LoadedScheduler, Load
         object,
         ops_name: String::new(),
         notes,
+        variables,
         place,
         kernel_log: KernelLog::open(),
         printed,
@@ -333,6 +337,20 @@ impl LoadedScheduler {
     /// Notes about flags and callbacks that this kernel lacks, and about what it has verified.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// The global variables that it can change, as `name = value`.
+    pub fn variables(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let sections: BTreeSet<&str> = self.variables.iter().map(|one| &*one.section).collect();
+        for name in sections {
+            let Some(bytes) = variable::section(&self.object, name) else { continue };
+            for global in self.variables.iter().filter(|global| global.section == name) {
+                let own = bytes.get(global.offset..global.offset + global.ty.size);
+                found.extend(own.map(|own| format!("{} = {}", global.name, global.ty.whole(own))));
+            }
+        }
+        found
     }
 
     /// The buffer with the scheduler's output, to be read after it was unloaded.

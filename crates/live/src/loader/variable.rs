@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The global variables of an object that is not loaded yet.
+//! The global variables of an object, before and after it is loaded.
 
 use compile::variables::Global;
-use libbpf_rs::OpenObject;
+use libbpf_rs::{MapCore, MapFlags, Object, OpenObject};
 
 /// libbpf puts the object's name before the common sections' names.
 pub fn is_section(map: &str, section: &str) -> bool {
     map == section || (map.ends_with(section) && section.matches('.').count() == 1)
+}
+
+/// The bytes of a section's map, once the object is loaded.
+pub fn section(object: &Object, name: &str) -> Option<Vec<u8>> {
+    let map = object.maps().find(|map| is_section(&map.name().to_string_lossy(), name))?;
+    map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()?
 }
 
 /// Overwrites a variable's initial value in an object that is not loaded yet.

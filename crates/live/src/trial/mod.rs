@@ -99,6 +99,9 @@ fn answer(
         provenance.scheduler_after = active().into();
     }
     let verdict = under_test.verify_after(&provenance.scheduler_after);
+    if trial.trace {
+        provenance.variables = under_test.variables();
+    }
     under_test.stop();
     provenance.printed = under_test.printed();
     match verdict {

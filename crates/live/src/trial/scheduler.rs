@@ -230,6 +230,14 @@ impl UnderTest {
         measured.sort();
     }
 
+    /// Its global variables now, if it is a file's.
+    pub fn variables(&self) -> Vec<String> {
+        match &self.kind {
+            LoadedFrom::File(loaded) => loaded.variables(),
+            LoadedFrom::Builtin | LoadedFrom::Program(_) => Vec::new(),
+        }
+    }
+
     /// Its output of `bpf_printk`; empty until it was stopped.
     pub fn printed(&mut self) -> Vec<String> {
         std::mem::take(&mut self.printed)

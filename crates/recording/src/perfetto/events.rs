@@ -59,12 +59,24 @@ fn what_of(field: Field<'_>) -> Result<Option<Scheduling<'_>>, String> {
         // Timers of the processor, of the kernel's two lists, and of its own tick.
         553 | 557 | 559 => Scheduling::Enter(Context::Timer),
         25 | 37 | 554 | 558 | 560 => Scheduling::Leave,
+        67 => attach(field.message()?)?,
         // `task_newtask`: a fork seen from its child.
         235 => Scheduling::Fork { parent: None, child: named([2, 1, 0])? },
         238 => Scheduling::Exit(named([1, 2, 4])?),
         239 => Scheduling::Fork { parent: Some(named([1, 2, 0])?), child: named([3, 4, 0])? },
         _ => return Ok(None),
     }))
+}
+
+/// A task is in another control group. Kernels before 4.20 tell the last name of its path only.
+fn attach(event: Message<'_>) -> Result<Scheduling<'_>, String> {
+    let [root, name, path] = event.last([1, 5, 7])?;
+    let path = if path.is_there() { path.name()? } else { name.name()? };
+    // Another root is a hierarchy of cgroup v1, which may have other controllers.
+    if root.number()? != 0 {
+        return Ok(Scheduling::Other);
+    }
+    Ok(Scheduling::Attach(named(event, [4, 3, 0])?, path.trim_start_matches('/')))
 }
 
 /// The thread whose name, number and priority have these numbers.

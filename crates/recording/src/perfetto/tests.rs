@@ -73,6 +73,21 @@ fn whats(trace: &[u8]) -> Vec<What> {
 }
 
 #[test]
+fn a_task_that_was_attached_to_a_control_group_is_in_it() {
+    let attach =
+        |tid: u64, fields: &str| event(5, tid, &format!("67:{{ 3:{tid} 4:one {fields} }}"));
+    let attached = [
+        attach(7, "1:0 5:old 7:/user.slice/game"),
+        attach(8, "1:0 5:old"),
+        attach(9, "1:3 7:/of_v1"),
+        switch(11, 9),
+    ];
+    let recording = read(&attached.concat()).expect("a trace");
+    let groups: Vec<_> = recording.tasks.iter().map(|task| &*task.control_group).collect();
+    assert_eq!(groups, ["user.slice/game", "old", ""]);
+}
+
+#[test]
 fn a_new_task_is_a_fork_where_the_kernel_tells_no_fork() {
     let new = event(10, 7, "235:{ 1:9 2:new }");
     let fork = event(11, 7, "239:{ 2:7 3:new 4:9 }");

@@ -21,6 +21,7 @@ pub fn parse<'a>(name: &str, arguments: &'a str) -> Result<Scheduling<'a>, Strin
         "sched_wakeup" => Scheduling::Wakeup(task(arguments).ok_or_else(|| lacks("the task"))?),
         "sched_process_fork" => fork(arguments).ok_or_else(|| lacks("a task"))?,
         "sched_process_exit" => Scheduling::Exit(task(arguments).ok_or_else(|| lacks("the task"))?),
+        "cgroup_attach_task" => attach(arguments).ok_or_else(|| lacks("the task or its group"))?,
         "hrtimer_expire_entry" | "timer_expire_entry" | "local_timer_entry" => {
             Scheduling::Enter(Context::Timer)
         }
@@ -32,6 +33,21 @@ pub fn parse<'a>(name: &str, arguments: &'a str) -> Result<Scheduling<'a>, Strin
         | "softirq_exit"
         | "irq_handler_exit" => Scheduling::Leave,
         _ => Scheduling::Other,
+    })
+}
+
+/// `dst_root=0 dst_id=41 dst_level=2 dst_path=/user.slice/game pid=12 comm=bash`. Another root than
+/// 0 is a hierarchy of cgroup v1, which may have other controllers.
+fn attach(arguments: &str) -> Option<Scheduling<'_>> {
+    let (root, rest) = arguments.trim_start().strip_prefix("dst_root=")?.split_once(' ')?;
+    let (_, rest) = rest.split_once("dst_path=")?;
+    let (rest, comm) = rest.split_once(" comm=")?;
+    let (path, tid) = rest.rsplit_once(" pid=")?;
+    let task = Named { comm, tid: tid.trim_end().parse().ok()?, prio: None };
+    Some(if root == "0" {
+        Scheduling::Attach(task, path.strip_prefix('/')?)
+    } else {
+        Scheduling::Other
     })
 }
 

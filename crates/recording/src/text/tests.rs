@@ -150,3 +150,30 @@ fn no_damage_is_a_panic() {
         }
     }
 }
+
+#[test]
+fn tasks_are_in_the_control_groups_that_they_were_attached_to() {
+    let line = |us: u32, event: &str| format!("  sh-7     [000] d..2.   17.{us:06}: {event}\n");
+    let attached = |root: u32, path: &str, task: &str| {
+        format!("cgroup_attach_task: dst_root={root} dst_id=41 dst_level=2 dst_path={path} {task}")
+    };
+    let text = [
+        line(1, &attached(0, "/user.slice/a game pid=3", "pid=7 comm=sh")),
+        line(2, &attached(4, "/of v1", "pid=7 comm=sh")),
+        line(3, "sched_process_fork: comm=sh pid=7 child_comm=sh child_pid=8"),
+        line(4, &attached(0, "/", "pid=9 comm=make pid=1")),
+        line(
+            5,
+            "sched_switch: prev_comm=sh prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=sh \
+             next_pid=8 next_prio=120",
+        ),
+    ];
+    let recording = read(&text.concat()).expect("a trace");
+    let tasks = recording.tasks.iter();
+    let groups: Vec<_> = tasks.map(|task| (task.tid, task.control_group.as_str())).collect();
+    let game = "user.slice/a game pid=3";
+    assert_eq!(groups, [(7, game), (8, game), (9, "")]);
+    assert!(recording.untold.iter().any(|said| said.contains("no weights")), "{recording:?}");
+    let cut = line(1, "cgroup_attach_task: dst_root=0 dst_id=41");
+    assert!(read(&cut).unwrap_err().to_string().contains("the task or its group is missing"));
+}

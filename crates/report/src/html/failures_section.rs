@@ -9,6 +9,7 @@ use model::{Outcome, Record};
 use super::detail_level::DetailLevel;
 use super::markup::{NO_BREAK, heads, joined};
 use crate::explain;
+use crate::stall::where_left;
 
 /// Contestant, cell, outcome and reason of trials that failed alike.
 type FailureKey<'a> = (&'a str, String, &'a str, &'a str);
@@ -84,7 +85,10 @@ fn row(
                 (reason)
                 br;
                 small { (joined(records.iter().map(link), " ")) }
-                @if let Some(record) = records.first() { (sentence(record)) }
+                @if let Some(record) = records.first() {
+                    (sentence(record))
+                    @if let Some(place) = where_left(&record.outcome) { p { (place) "." } }
+                }
                 @for dump in dumps.iter().take(detail.dumps) { (dump) }
                 @if more > 0 { small { (more) " more dumps are left out." } }
             }

@@ -2,7 +2,7 @@
 //! The result of a gate as text: the verdict first, then every line.
 
 use stats::Verdict;
-use stats::decide::gate::{Gate, Line};
+use stats::decide::gate::{Broken, Gate, Line};
 
 use super::layout::hanging;
 use crate::units;
@@ -10,22 +10,38 @@ use crate::units;
 /// The verdict in a sentence, the changes, and what could not be compared.
 pub fn gate(gate: &Gate) -> String {
     let mut text = format!("{}\n", verdict(gate));
-    for broken in &gate.broken {
-        let ((failed, all), outcome) = (broken.failed, &broken.outcome);
-        let (name, cell) = (&broken.contestant, &broken.cell);
-        text += &format!("  broken  {name}, {cell}: {failed} of {all} trials, {outcome}\n");
-    }
-    let mut lines: Vec<&Line> = gate.lines.iter().collect();
-    lines.sort_by_key(|line| line.change);
-    let width = lines.iter().map(|line| line.change.words().len()).max().unwrap_or(0);
-    for line in lines {
-        text += &format!("  {:width$}  {}\n", line.change.words(), numbers(line));
-    }
+    gate.broken.iter().for_each(|one| text += &format!("  broken  {}\n", broken(one)));
+    text += &table(gate.lines.iter().collect());
     gate.one_sided.iter().for_each(|place| text += &format!("  cannot be compared: {place}\n"));
     gate.other_objects
         .iter()
         .for_each(|said| text += &hanging(&format!("note: {said}"), "  ", "    "));
     text
+}
+
+/// What has changed since the last run, for somebody who looks at every run.
+pub fn changes(gate: &Gate) -> String {
+    let is_change = |line: &&Line| matches!(line.change, Verdict::Worse | Verdict::Better);
+    let changed: Vec<&Line> = gate.lines.iter().filter(is_change).collect();
+    let (count, all, percent) = (changed.len(), gate.lines.len(), gate.margin_percent);
+    let mut text =
+        format!("since the last run: {count} of {all} numbers changed by more than {percent} %\n");
+    gate.broken.iter().for_each(|one| text += &format!("  broken  {}\n", broken(one)));
+    text + &table(changed)
+}
+
+fn table(mut lines: Vec<&Line>) -> String {
+    lines.sort_by_key(|line| line.change);
+    let width = lines.iter().map(|line| line.change.words().len()).max().unwrap_or(0);
+    let row = |one: &Line| format!("  {:width$}  {}\n", one.change.words(), line(one));
+    lines.into_iter().map(row).collect()
+}
+
+/// A contestant whose trials do not end well any more.
+pub fn broken(broken: &Broken) -> String {
+    let ((failed, all), outcome) = (broken.failed, &broken.outcome);
+    let (name, cell) = (&broken.contestant, &broken.cell);
+    format!("{name}, {cell}: {failed} of {all} trials, {outcome}")
 }
 
 fn verdict(gate: &Gate) -> String {
@@ -45,7 +61,8 @@ fn verdict(gate: &Gate) -> String {
     )
 }
 
-fn numbers(line: &Line) -> String {
+/// A number before and now.
+pub fn line(line: &Line) -> String {
     let number = |value: Option<f64>| match value {
         Some(value) => units::number(value, line.unit),
         None => "–".into(),
@@ -70,9 +87,8 @@ fn numbers(line: &Line) -> String {
 mod tests {
     use super::*;
     use model::metric::{Direction, Unit};
-    use stats::decide::gate::Broken;
 
-    fn line(change: Verdict, percent: f64) -> Line {
+    fn changed(change: Verdict, percent: f64) -> Line {
         Line {
             cell: "messaging on one (sim)".into(),
             contestant: "mine".into(),
@@ -94,9 +110,9 @@ mod tests {
         let gate = Gate {
             margin_percent: 1.0,
             lines: vec![
-                line(Verdict::Equal, 0.0),
-                line(Verdict::Worse, 3.0),
-                Line { now: None, percent: None, ..line(Verdict::NotMeasured, 0.0) },
+                changed(Verdict::Equal, 0.0),
+                changed(Verdict::Worse, 3.0),
+                Line { now: None, percent: None, ..changed(Verdict::NotMeasured, 0.0) },
             ],
             broken: vec![Broken {
                 cell: "frames on one (sim)".into(),
@@ -117,5 +133,11 @@ regressed: 1 of 3 numbers worse and 0 better by more than 1 %, 1 broken, 1 witho
   note: mine has another object
 ";
         assert_eq!(super::gate(&gate), expected);
+        let expected = "\
+since the last run: 1 of 3 numbers changed by more than 1 %
+  broken  mine, frames on one (sim): 2 of 8 trials, ejected: stalled
+  worse  mine  1.00 ms → 1.03 ms, +3.0 %, n 8  completion, messaging on one (sim)
+";
+        assert_eq!(changes(&gate), expected);
     }
 }

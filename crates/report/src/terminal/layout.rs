@@ -83,3 +83,67 @@ pub(crate) fn hanging(text: &str, first: &str, indent: &str) -> String {
     }
     format!("{lines}{}\n", line.trim_end())
 }
+
+/// The same lines on a narrower terminal: what is wider is broken between words and goes on
+/// indented. Colours stay, and take no room.
+pub fn folded(text: &str, width: usize) -> String {
+    text.split_inclusive('\n').map(|line| folded_line(line, width)).collect()
+}
+
+fn folded_line(line: &str, width: usize) -> String {
+    let content = line.trim_start_matches(' ');
+    // Whoever copies a command needs it on one line.
+    let is_command = ["fairground ", "sudo "].iter().any(|word| content.starts_with(word));
+    if columns(line.trim_end()) <= width || is_command {
+        return line.to_owned();
+    }
+    let indent = (line.len() - content.len() + 2).min(width / 2);
+    let (mut text, mut at) = (String::new(), 0);
+    for word in content.split_inclusive(' ').collect::<Vec<_>>() {
+        if at == 0 {
+            at = line.len() - content.len();
+            text += &" ".repeat(at);
+        } else if word.trim() != "" && at + columns(word.trim_end()) > width {
+            text.truncate(text.trim_end_matches(' ').len());
+            text += &format!("\n{}", " ".repeat(indent));
+            at = indent;
+        }
+        text += word;
+        at += columns(word);
+    }
+    text
+}
+
+/// The columns that a text takes: its characters without the colours.
+fn columns(text: &str) -> usize {
+    let mut plain = text.to_owned();
+    STYLES.iter().for_each(|style| plain = plain.replace(style, ""));
+    plain.trim_end_matches('\n').chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_terminal_gets_broken_lines() {
+        let text = "\
+a short line
+    eevdf    6/6   463 ms [438, 503]   ↑ +111 %   \x1b[31mworse\x1b[0m
+- messaging on one: vtime; last eevdf
+  fairground run quick --on sim --blocks 6
+";
+        let expected = "\
+a short line
+    eevdf    6/6   463 ms
+      [438, 503]   ↑ +111 %
+      \x1b[31mworse\x1b[0m
+- messaging on one: vtime;
+  last eevdf
+  fairground run quick --on sim --blocks 6
+";
+        assert_eq!(folded(text, 28), expected);
+        assert_eq!(folded(text, 200), text);
+        assert_eq!(folded("", 28), "");
+    }
+}

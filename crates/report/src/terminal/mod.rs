@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::Clock;
-use model::measure_key::Statistic;
-use model::metric::ALL;
+use model::{Clock, MeasureKey};
 use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, OutcomeCount, Row};
 
@@ -22,7 +20,7 @@ pub mod history_text;
 pub(crate) mod layout;
 pub mod recommendation_text;
 
-pub use layout::{COLUMNS, STYLES};
+pub use layout::{COLUMNS, STYLES, folded};
 
 /// Characters of a contestant's name that are shown.
 const NAME: usize = 20;
@@ -74,9 +72,6 @@ pub(crate) fn bad_outcomes(cell: &Cell, place: &str, paint: Paint) -> String {
     bad.map(line).collect()
 }
 
-/// The most measures that are shown of a workload without headlines.
-const USUAL_ROWS: usize = 6;
-
 fn cell_table(cell: &Cell, baseline: &str, paint: Paint) -> String {
     let clock = if cell.clock == Clock::Virtual { "virtual clock" } else { "real clock" };
     let mut text = format!("{}, {clock}\n", paint.bold(&fit(&cell.label(), COLUMNS - 16)));
@@ -99,21 +94,15 @@ fn cell_table(cell: &Cell, baseline: &str, paint: Paint) -> String {
     text + &bad_outcomes(cell, "", paint) + "\n"
 }
 
-/// What is shown of a workload without headlines, such as rt-app's: the first measures that can be
-/// better or worse, those of all tasks together first, and of distributions the 99th percentile.
+/// What is shown of a workload without headlines: the first measures that can be better or worse.
 fn usual_rows(cell: &Cell) -> Vec<&Row> {
-    let judged = |row: &&Row| {
-        row.judges()
-            && row.is_measured()
-            && matches!(row.measure.statistic, None | Some(Statistic::P99))
-    };
-    let mut rows: Vec<&Row> = cell.rows.iter().filter(judged).collect();
-    rows.sort_by_key(|row| row.measure.group != ALL);
-    if rows.is_empty() {
-        rows = cell.rows.iter().collect();
+    let judged = cell.rows.iter().filter(|row| row.judges() && row.is_measured());
+    let chosen = stats::usual(judged.map(|row| row.measure.clone()).collect());
+    if chosen.is_empty() {
+        return cell.rows.iter().take(stats::USUAL_MAX).collect();
     }
-    rows.truncate(USUAL_ROWS);
-    rows
+    let row = |measure: &MeasureKey| cell.rows.iter().find(|row| row.measure == *measure);
+    chosen.iter().filter_map(row).collect()
 }
 
 fn row_table(row: &Row, baseline: &str, paint: Paint) -> String {

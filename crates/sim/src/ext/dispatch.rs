@@ -172,16 +172,15 @@ impl Core {
         let mut at = self.ext.queues.first(queue);
         while at != NONE {
             let task = TaskId(at);
-            if self.machine.task(task).cpu == cpu {
+            let is_here = self.machine.task(task).cpu == cpu;
+            if is_here || self.may_move(task, cpu, false) {
+                self.ext.queues.queues[queue as usize].is_taken_from = true;
                 self.trace_taken(task);
                 self.take_out(task);
-                self.move_here(cpu, task, flags);
-                return true;
-            }
-            if self.may_move(task, cpu, false) {
-                self.trace_taken(task);
-                self.take_out(task);
-                self.move_remote(task, cpu, flags);
+                match is_here {
+                    true => self.move_here(cpu, task, flags),
+                    false => self.move_remote(task, cpu, flags),
+                }
                 return true;
             }
             at = self.ext.queues.next(at);

@@ -7,6 +7,9 @@ use crate::core::kernel::ExitInfo;
 use crate::core::{Core, NO_TASK, TaskId};
 use crate::flags::*;
 
+/// What a dump says of a queue from which no callback has ever taken a task.
+const NEVER_TAKEN: &str = " (nothing was ever taken from it)";
+
 /// What a user reads about a scheduler that uses what the simulator lacks.
 pub(crate) fn lacking(what: &str) -> String {
     format!("use the vm backend: the simulator does not model {what}")
@@ -102,7 +105,11 @@ impl Core {
             self.machine.now.saturating_sub(self.machine.task(task).runnable_at) / 1_000_000;
         let place = match self.ext.queues.queue_of(task.0) {
             NO_TASK => "with the scheduler".to_owned(),
-            queue => format!("dsq={:#x}", self.ext.queues.queues[queue as usize].id),
+            queue => {
+                let queue = &self.ext.queues.queues[queue as usize];
+                let untouched = if queue.is_taken_from { "" } else { NEVER_TAKEN };
+                format!("dsq={:#x}{untouched}", queue.id)
+            }
         };
         let (slice_us, vtime) = (self.slice(task) / 1_000, self.dsq_vtime(task));
         let name = self.name(task);

@@ -189,6 +189,8 @@ impl Core {
         if let Some(vtime) = vtime {
             self.set_dsq_vtime(task, vtime);
         }
+        let source = self.ext.queues.queue_of(task.0);
+        self.ext.queues.queues[source as usize].is_taken_from = true;
         self.trace_taken(task);
         self.take_out(task);
         self.take_custody(task);

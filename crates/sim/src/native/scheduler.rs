@@ -6,8 +6,8 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use compile::native::Native;
 use compile::native::interface::{Flag, OPS_FLAGS, Support, first_refused};
+use compile::native::{Native, Variable};
 use model::{Call, CpuFacts, Knobs, Seed, When, Words};
 
 use super::abi::{MAX_LOOPS, SharedState};
@@ -100,6 +100,18 @@ impl<const RACES: bool> NativeScheduler<RACES> {
         // SAFETY: ours, and no callback runs.
         let notes = unsafe { &(*self.simulator).notes };
         notes.clone()
+    }
+
+    /// The global variables that it can change, as `name = value`.
+    pub fn variables(&self, native: &Native) -> Vec<String> {
+        let changing = native.facts.variables.iter().filter(|variable| !variable.is_constant);
+        let words = |variable: &Variable| {
+            let place = self.loaded.at(variable.place);
+            // SAFETY: the place is a variable of this size, and no callback runs.
+            let bytes = unsafe { std::slice::from_raw_parts(place, variable.ty.size) };
+            format!("{} = {}", variable.name, variable.ty.whole(bytes))
+        };
+        changing.map(words).collect()
     }
 
     /// Makes user space's calls of programs that are due; the result of the first that fails, or 0.

@@ -52,6 +52,9 @@ fn run_as<const RACES: bool>(trial: &Trial, native: &Native, host: Host) -> Reco
         record.outcome = interleaved::told(record.outcome, &scheduler.said_of(native, &races));
     }
     record.provenance.printed = scheduler.notes();
+    if trial.trace {
+        record.provenance.variables = scheduler.variables(native);
+    }
     record.provenance.notes.extend(left_out(native, scheduler.settings()));
     record
 }
@@ -93,6 +96,7 @@ struct Answer {
     before: Shared<ActiveScheduler>,
     after: Shared<ActiveScheduler>,
     printed: Vec<String>,
+    variables: Vec<String>,
     notes: Vec<String>,
 }
 
@@ -107,6 +111,7 @@ impl Answer {
             before: provenance.scheduler_before,
             after: provenance.scheduler_after,
             printed: provenance.printed,
+            variables: provenance.variables,
             notes: provenance.notes,
         }
     }
@@ -116,7 +121,8 @@ impl Answer {
         (record.measured, record.trace) = (self.measured, self.trace);
         let provenance = &mut record.provenance;
         (provenance.scheduler_before, provenance.scheduler_after) = (self.before, self.after);
-        (provenance.printed, provenance.notes) = (self.printed, self.notes);
+        (provenance.printed, provenance.variables) = (self.printed, self.variables);
+        provenance.notes = self.notes;
         record
     }
 }

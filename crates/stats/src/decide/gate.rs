@@ -2,7 +2,8 @@
 //! The gate: is a session worse than the one before?
 //!
 //! Both sets of records are of the same contestants in the same cells. The gate looks at the
-//! headline measures that have a better direction.
+//! headline measures that have a better direction; of a workload without headlines at those that
+//! tables show.
 //!
 //! - Under a virtual clock a number is exact, and a seed is a parameter, not noise. Numbers are
 //!   compared by seed. They have changed if the median change lies beyond the margin and nearly all
@@ -31,7 +32,7 @@ use crate::number::quantile::median_interval;
 use crate::rank::holm::{ALPHA, adjust};
 use crate::rank::rank_sum;
 use crate::rank::rank_sum::rank_sum;
-use crate::records::columns::{Column, Columns, cells, columns, contestants, headlines};
+use crate::records::columns::{Column, Columns, cells, columns, contestants, headlines, usual};
 use crate::records::pairing::by_seed;
 
 /// One measure of one contestant in one cell, before and now.
@@ -169,7 +170,7 @@ fn look(gate: &mut Gate, label: &str, before: &[&Record], now: &[&Record]) {
             continue;
         }
         gate.broken.extend(broken(label, name, before, now));
-        for measure in headlines(now).into_iter().filter(MeasureKey::judges) {
+        for measure in guarded(now, &today) {
             let sides = (
                 column(&then, &measure, name).unwrap_or(&absent),
                 column(&today, &measure, name).unwrap_or(&absent),
@@ -178,6 +179,16 @@ fn look(gate: &mut Gate, label: &str, before: &[&Record], now: &[&Record]) {
             gate.lines.push(line(&place, sides, clock, gate.margin_percent));
         }
     }
+}
+
+/// The measures that the gate looks at: the headlines that judge, or without headlines what tables
+/// show of such a workload.
+fn guarded(records: &[&Record], columns: &Columns) -> Vec<MeasureKey> {
+    let headlines = headlines(records);
+    if headlines.is_empty() {
+        return usual(columns.keys().filter(|measure| measure.judges()).cloned().collect());
+    }
+    headlines.into_iter().filter(MeasureKey::judges).collect()
 }
 
 fn column<'a>(columns: &'a Columns, measure: &MeasureKey, name: &str) -> Option<&'a Column> {

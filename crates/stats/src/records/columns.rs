@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::metric::ALL;
 use model::{
     Backend, Clock, Histogram, MeasureKey, Measured, Metric, Name, Record, Seed, Statistic,
 };
@@ -69,6 +70,18 @@ pub fn headlines(records: &[&Record]) -> Vec<MeasureKey> {
         }
     }
     headlines
+}
+
+/// The most measures that are shown of a workload without headlines.
+pub const USUAL_MAX: usize = 6;
+
+/// What is shown of a workload without headlines, such as rt-app's, of these measures: those of all
+/// tasks together first, and of distributions the 99th percentile.
+pub fn usual(mut measures: Vec<MeasureKey>) -> Vec<MeasureKey> {
+    measures.retain(|measure| matches!(measure.statistic, None | Some(Statistic::P99)));
+    measures.sort_by_key(|measure| measure.group != ALL);
+    measures.truncate(USUAL_MAX);
+    measures
 }
 
 /// The names of the contestants that the records are of, sorted.

@@ -11,11 +11,13 @@ use std::sync::atomic::Ordering;
 use anyhow::Result;
 use compile::Source;
 use model::{Backend, Outcome, Record, Seed};
+use report::junit::{Case, CaseResult};
 use vm::installed;
 use vm::kernels::{self, Kernel};
 
 use crate::execution::locations::data_folder;
 use crate::execution::{self, Settings, interrupt, objects};
+use crate::output::TestFormat;
 use crate::planned_experiment::{self, host_cpus};
 use crate::{claims, exit, output, today, ui};
 use spec::assets::{self, Kind};
@@ -35,12 +37,29 @@ pub struct Args {
     /// how many instructions each has verified
     #[arg(long, value_name = "VERSION", conflicts_with = "no_boot")]
     kernel: Vec<String>,
+    /// How to print it: table, or junit, where each finding is a test
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
+    format: TestFormat,
 }
+
+/// In place of a name: no kernel was asked.
+const SKIPPED: &str = "skipped";
 
 struct Checked {
     kind: &'static str,
     name: String,
     result: Result<String, String>,
+}
+
+impl Checked {
+    fn as_case(&self) -> Case {
+        let result = match &self.result {
+            Ok(why) if self.name == SKIPPED => CaseResult::Skipped(why.clone()),
+            Ok(_) => CaseResult::Passed,
+            Err(why) => CaseResult::Failed(why.clone()),
+        };
+        Case { class: self.kind.into(), name: self.name.clone(), result }
+    }
 }
 
 /// Checks every file, compiles every scheduler, and runs each once: in the simulator, and on a real
@@ -74,7 +93,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if stop.load(Ordering::SeqCst) {
         return Err(exit::Interrupted.into());
     }
-    output::print(&(table(&findings) + &matrix))?;
+    match args.format {
+        TestFormat::Table => output::print(&(table(&findings) + &matrix))?,
+        TestFormat::Junit => {
+            let cases: Vec<Case> = findings.iter().map(Checked::as_case).collect();
+            output::print_exact(&report::junit::junit("check", &cases))?;
+        }
+    }
     let misbehaved = findings.iter().any(|finding| finding.result.is_err());
     Ok(if wrong_input {
         ExitCode::from(exit::BAD_INPUT)
@@ -232,7 +257,7 @@ fn load_all(sources: &[Source], kernels: &[Kernel], findings: &mut Vec<Checked>)
     };
     let skipped = |why: &str| Checked {
         kind: "boot",
-        name: "skipped".into(),
+        name: SKIPPED.into(),
         result: Ok(format!("{why}, so no verifier was asked")),
     };
     if kernels.is_empty() {

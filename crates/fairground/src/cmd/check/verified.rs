@@ -66,10 +66,15 @@ impl Growth {
         (self.now as f64 / self.before as f64 - 1.0) * 100.0
     }
 
+    /// `mine on 7.3.4`.
+    pub fn place(&self) -> String {
+        format!("{} on {}", self.contestant, self.kernel)
+    }
+
     /// `mine on 7.3.4: 37 → 80, +116.2 %`.
     pub fn words(&self) -> String {
-        let Growth { contestant, kernel, before, now } = self;
-        format!("{contestant} on {kernel}: {before} → {now}, {:+.1} %", self.percent())
+        let Growth { before, now, .. } = self;
+        format!("{}: {before} → {now}, {:+.1} %", self.place(), self.percent())
     }
 }
 

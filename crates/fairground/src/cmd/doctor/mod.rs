@@ -69,7 +69,7 @@ fn abilities(offline: bool, format: Format) -> Result<ExitCode> {
 fn completions(shell: Shell) -> Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut crate::cmd::command(), "fairground", &mut script);
-    output::print(&String::from_utf8(script)?)?;
+    output::print_exact(&String::from_utf8(script)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -82,7 +82,7 @@ fn manual(folder: Option<PathBuf>) -> Result<ExitCode> {
         None => {
             let mut page = Vec::new();
             Man::new(command).render(&mut page)?;
-            output::print(&String::from_utf8(page)?)?;
+            output::print_exact(&String::from_utf8(page)?)?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -68,7 +68,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         }
         KernelAction::Examples => {
             let folder = kernels::pull_examples(&home, &mut |note| output::tell(note))?;
-            output::print(&format!("{}\n", folder.display()))?;
+            output::print_exact(&format!("{}\n", folder.display()))?;
         }
         KernelAction::Boots { remove } => output::print(&boots(&home, remove)?)?,
         KernelAction::Emulator(args) => return emulator::run(&home, args),

@@ -35,7 +35,7 @@ pub(super) fn run(file: &Path, args: &Args) -> Result<ExitCode> {
     chunk.trials.retain(|trial| !done.contains(&trial.id()));
     let mut keep_one = |record: &Record| match &mut out {
         Some(out) => out.append(record),
-        None => output::print(&records_file::line(record)?),
+        None => output::print_exact(&records_file::line(record)?),
     };
     let mut keep = |new: &[Record]| new.iter().try_for_each(&mut keep_one);
     let complete = execute(&chunk, earlier, args, &mut keep)?;

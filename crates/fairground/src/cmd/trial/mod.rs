@@ -58,7 +58,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let Some(record) = execution::record_of(trial, &settings, &mut output::notes)? else {
         return Ok(exit::interrupted());
     };
-    output::print(&(serde_json::to_string(&record)? + "\n"))?;
+    output::print_exact(&(serde_json::to_string(&record)? + "\n"))?;
     Ok(exit::of_records(&[record]))
 }
 

@@ -89,7 +89,7 @@ impl Bench {
         let program = std::env::var_os("FAIRGROUND_UNDER_TEST").unwrap_or_else(own);
         let mut command = std::process::Command::new(program);
         command.current_dir(self.folder.path()).args(arguments);
-        command.env("NO_COLOR", "1").env("COLUMNS", "80").env_remove("RUST_BACKTRACE");
+        command.env("NO_COLOR", "1").env_remove("COLUMNS").env_remove("RUST_BACKTRACE");
         command
     }
 

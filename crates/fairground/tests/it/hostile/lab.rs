@@ -2,12 +2,13 @@
 //! Machines that lack something: the lab fails, and no scheduler is blamed.
 
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{SigHandler, Signal, kill};
 use nix::unistd::Pid;
 
 use crate::common::{Bench, project, stderr};
@@ -171,6 +172,16 @@ fn interrupted(bench: &Bench, words: &[&str], output: impl Into<Stdio>) -> (Opti
     std::fs::create_dir_all(&temporary).expect("a folder");
     let mut command = bench.process(words);
     command.env("TMPDIR", &temporary).stdin(Stdio::piped()).stdout(output).stderr(Stdio::null());
+    // Below `nohup`, or in the background of a shell's script, these are ignored.
+    let usual = || {
+        for signal in [Signal::SIGINT, Signal::SIGHUP] {
+            // SAFETY: no handler is installed.
+            unsafe { nix::sys::signal::signal(signal, SigHandler::SigDfl)? };
+        }
+        Ok(())
+    };
+    // SAFETY: it is async-signal-safe.
+    unsafe { command.pre_exec(usual) };
     let mut child = command.spawn().expect("it starts");
     sleep(Duration::from_millis(1500));
     assert_eq!(child.try_wait().expect("a child"), None, "{words:?} waits");

@@ -45,6 +45,8 @@ pub struct Queue {
     pub shown: *const ShownQueue,
     pub len: u32,
     pub lock: super::queues::SharedLock,
+    /// Whether a callback has ever taken a task from it.
+    pub is_taken_from: bool,
     head: u32,
     tail: u32,
     root: u32,
@@ -107,6 +109,7 @@ impl Queues {
             shown: &raw const *shown,
             len: 0,
             lock: Default::default(),
+            is_taken_from: false,
             head: NONE,
             tail: NONE,
             root: NONE,

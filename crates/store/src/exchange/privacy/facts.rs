@@ -2,7 +2,7 @@
 //! Facts of a machine that leave only if its owner says so: identities of boots, the kernel's
 //! command line, names of other tasks, what a live kernel printed.
 
-use model::{Clock, Outcome, Record, trial};
+use model::{Clock, Outcome, Provenance, Record, trial};
 
 use super::Cleaner;
 
@@ -62,9 +62,11 @@ impl Cleaner {
     }
 
     fn without_live_facts(&mut self, record: &mut Record) {
-        if !record.provenance.printed.is_empty() {
-            self.left_out.insert("what was printed on the live kernel");
-            record.provenance.printed.clear();
+        let Provenance { printed, variables, .. } = &mut record.provenance;
+        if !printed.is_empty() || !variables.is_empty() {
+            self.left_out.insert("what was printed on the live kernel, and variables there");
+            printed.clear();
+            variables.clear();
         }
         if let Outcome::Ejected { dump, reason } = &mut record.outcome {
             if !dump.is_empty() {

@@ -246,10 +246,10 @@ pub const KINDS: &[Kind] = &[
         fields: &["provenance.notes", "provenance.probes", "provenance.probe_cost.#"],
     },
     Kind {
-        what: "what schedulers printed",
+        what: "what schedulers printed, and their variables",
         why: "a scheduler's author reads it",
         rule: Told,
-        fields: &["provenance.printed"],
+        fields: &["provenance.printed", "provenance.variables"],
     },
     Kind {
         what: "who contributed it first",

@@ -10,10 +10,13 @@ use fleet::slurm::SlurmOptions;
 use model::Record;
 use stats::Comparison;
 
+mod watch;
+
 use super::measured;
 use crate::measure::{Blocks, Campaign, Comparing, JudgedBy, RunOptions};
+use crate::output::TestFormat;
 use crate::planned_experiment::{ExperimentOptions, PlannedExperiment};
-use crate::{command_line, comparison, exit, output, times};
+use crate::{command_line, comparison, exit, output, test_cases, times};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -41,21 +44,46 @@ pub struct Args {
     /// Run no A/A trials before measurements in real time
     #[arg(long, conflicts_with = "effect")]
     no_aa: bool,
+    /// Run again whenever one of your files is saved, and say what has changed since the last run
+    #[arg(long, conflicts_with_all = ["resume", "fleet", "format"])]
+    watch: bool,
+    /// Show every line that schedulers have printed by bpf_printk, not only the first ones
+    #[arg(long)]
+    printed: bool,
+    /// How to print it: table, or junit, where each trial is a test
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
+    format: TestFormat,
 }
 
 /// Runs the experiment and prints how its contestants compare.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let planned = args.experiment.plan()?;
-    let Some(selection) = measured(args.campaign(planned))? else {
-        return Ok(exit::interrupted());
-    };
-    let measured = selection.open()?;
-    print_table(&measured.compare(None)?, &measured.records)?;
-    tell_the_rest(&args.execution.store, &measured.records);
-    Ok(exit::of_records(&measured.records))
+    if args.watch {
+        return watch::run(&args);
+    }
+    let records = args.measure_and_show(args.experiment.plan()?)?;
+    Ok(records.map_or_else(exit::interrupted, |records| exit::of_records(&records)))
 }
 
 impl Args {
+    /// The records; `None` when the user has interrupted the measurement.
+    fn measure_and_show(&self, planned: PlannedExperiment) -> Result<Option<Vec<Record>>> {
+        let Some(selection) = measured(self.campaign(planned))? else { return Ok(None) };
+        let measured = selection.open()?;
+        match self.format {
+            TestFormat::Table => print_table(&measured.compare(None)?, &measured.records)?,
+            TestFormat::Junit => {
+                let name = &measured.records[0].trial.experiment;
+                output::print_exact(&report::junit::junit(
+                    name,
+                    &test_cases::trials(&measured.records),
+                ))?;
+            }
+        }
+        comparison::printed(&measured.records, self.printed).iter().for_each(output::tell);
+        tell_the_rest(&self.execution.store, &measured.records);
+        Ok(Some(measured.records))
+    }
+
     fn campaign(&self, planned: PlannedExperiment) -> Campaign {
         let blocks = match (self.budget, self.until) {
             (Some(time), _) => Blocks::Budget { time, limits: None },
