@@ -78,25 +78,28 @@ race: build
 	echo "The report is in $(REPORT): open it in a browser, it needs no network."; \
 	exit $$status
 
+# What `make test` runs. The program is built with its tests: alone it is built with other features of
+# its dependencies, so that everything is built twice.
+TESTS := --workspace --lib --bins --examples --test it --test memory --test stopped --test stranger \
+	--test fork_isolation --test tidy --test book
+
 # What a contribution must pass: format, lints, licences, style, the program, the book, a browser, and
 # one boot of each kind. Tests below a module `full` are those of `make test-all`.
 test:
 	@scripts/setup.sh build vm test
 	cargo fmt --all --check
 	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
-	cargo build $(CARGO_FLAGS)
+	cargo test $(CARGO_FLAGS) $(TESTS) --no-run
 	$(FAIRGROUND) kernel pull
 	examples=$$($(FAIRGROUND) kernel examples) && \
 	FAIRGROUND_LINUX=$$examples FAIRGROUND_TESTS=all RUST_TEST_THREADS=$(TEST_THREADS) \
-	scripts/test.sh $(CARGO_FLAGS) --workspace --lib --bins --examples \
-		--test it --test memory --test stopped --test stranger --test fork_isolation --test tidy --test book \
-		--no-fail-fast -- --skip full::
+	scripts/test.sh $(CARGO_FLAGS) $(TESTS) --no-fail-fast -- --skip full::
 
 # The rest: patched kernels, originals, several CPUs in virtual time, Slurm, packages, soak, fuzz.
 test-all:
 	@scripts/setup.sh build vm test docs packages kernels emulator slurm full
 	@scripts/sources.sh bzip2 || echo "without these sources the test that builds them is skipped"
-	cargo build $(CARGO_FLAGS)
+	cargo test $(CARGO_FLAGS) --workspace --test it --test book --test conformance --test oracles --no-run
 	$(FAIRGROUND) kernel pull
 	$(FAIRGROUND) kernel emulator build
 	PATH="$${CARGO_HOME:-$$HOME/.cargo}/bin:$$PATH" FAIRGROUND_TESTS=all RUST_TEST_THREADS=$(TEST_THREADS) \
