@@ -86,7 +86,7 @@ fn a_tape_changes_its_tasks_nice_value() {
     };
     let (mut always, mut never) = (|| true, || {});
     let mut options = options(&mut always, &mut never);
-    options.periodic = Periodic::new(9, 100_000_000, &mut look);
+    options.periodic = Periodic::new(199, 2_000_000_000, &mut look);
     let text = "task 1 maker\nr1000 n17 f1 u100000000\ntask 2 made\nw0 n18 u100000000\n";
     play_tapes(None, 1, text, options);
     assert!(seen.contains(&17) && seen.contains(&18), "{seen:?}");
