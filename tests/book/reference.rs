@@ -140,6 +140,7 @@ fn file_formats_are_those_of_the_types() {
                 "Workload",
                 "TaskGroup",
                 "ControlGroup",
+                "TaskSession",
                 "Policy",
                 "Step",
                 "Recorded",

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::usual::{is_usual, usual};
+use crate::usual::{is_default, is_usual, usual};
 
 /// The machine that `live` trials have: the one that they run on.
 pub const HERE: &str = "here";
@@ -60,6 +60,10 @@ pub struct Machine {
     /// ms of each second for other tasks (the fair server of each CPU).
     #[serde(default = "default_rt_runtime_us", skip_serializing_if = "is_default_rt_runtime_us")]
     pub rt_runtime_us: i64,
+    /// Whether each session of tasks is a group of its own (`CONFIG_SCHED_AUTOGROUP` and
+    /// `kernel.sched_autogroup_enabled`), as on Debian.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub autogroup: bool,
     /// The length of a round of several CPUs under the virtual clock of the VM, ns. They see each
     /// other's memory up to this much early or late.
     #[serde(default = "usual::<QUANTUM_NS>", skip_serializing_if = "is_usual::<QUANTUM_NS>")]
@@ -95,6 +99,7 @@ impl Default for Machine {
             capacity: Vec::new(),
             hz: HZ,
             rt_runtime_us: default_rt_runtime_us(),
+            autogroup: false,
             quantum_ns: QUANTUM_NS,
             pause_ns: PAUSE_NS,
             costs: Costs::default(),

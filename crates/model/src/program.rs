@@ -29,6 +29,9 @@ pub struct Program {
     /// The control group that it starts in, with all that it starts; empty: the workload's own.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group: String,
+    /// The session that it starts in, with all that it starts; empty: none of the workload's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub session: String,
     /// Whether it and its preparation work in an empty folder of their own, which is deleted after
     /// the trial.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::contestant::Policy;
 use crate::control_group::ControlGroup;
 use crate::interrupt_load::InterruptLoad;
+use crate::mutex::Mutex;
 use crate::program::Program;
 use crate::tape::Recorded;
+use crate::task_session::TaskSession;
 use crate::usual::{is_default, usual};
 
 /// A resolved workload.
@@ -38,6 +40,9 @@ pub struct Workload {
     /// Groups of tasks that share a weight and limits.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "group")]
     pub control_groups: Vec<ControlGroup>,
+    /// Sessions, which the kernel's autogroup gives equal parts of the CPUs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "session")]
+    pub sessions: Vec<TaskSession>,
     /// Interrupts that take time from the CPUs while the workload runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "interrupt")]
     pub interrupts: Vec<InterruptLoad>,
@@ -104,6 +109,10 @@ pub struct TaskGroup {
     /// of the task that forks them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group: String,
+    /// The session that the tasks are in; empty: none of the workload's. Forked tasks are in that of
+    /// the task that forks them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub session: String,
     /// A template: its tasks start only by `fork` steps.
     #[serde(default, skip_serializing_if = "is_default")]
     pub template: bool,
@@ -123,6 +132,7 @@ impl TaskGroup {
             policy: None,
             affinity: Vec::new(),
             group: String::new(),
+            session: String::new(),
             template: false,
             steps,
         }
@@ -350,30 +360,6 @@ pub struct Channel {
     pub name: String,
     /// How many members (pipes).
     pub count: u32,
-}
-
-/// A mutex. One without a table has the protocol `none`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Mutex {
-    /// Its name in `lock`, `unlock`, `wait` and `sync`.
-    pub name: String,
-    /// `none`, or `inherit` (priority inheritance): while tasks wait for the mutex, its holder has
-    /// at least the priority of the first of them. Real-time tasks are first, in the order of their
-    /// priorities, then the others, in order of arrival. A release gives it to the first.
-    #[serde(default)]
-    pub protocol: Protocol,
-}
-
-/// What the holder of a mutex gets from those that wait for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Protocol {
-    /// Nothing.
-    #[default]
-    None,
-    /// Their priority.
-    Inherit,
 }
 
 /// Task groups that are also measured together under one name: four networks' servers as `servers`.

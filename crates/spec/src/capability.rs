@@ -156,6 +156,7 @@ fn fields(backend: Backend, machine: &Machine) -> Vec<&'static str> {
         ("capacity", kernels && !machine.capacity.is_empty()),
         ("hz", kernels && machine.hz != usual.hz),
         ("rt_runtime_us", shape && machine.rt_runtime_us != usual.rt_runtime_us),
+        ("autogroup", shape && machine.autogroup != usual.autogroup),
     ];
     all.into_iter().filter(|(_, is_ignored)| *is_ignored).map(|(name, _)| name).collect()
 }

@@ -9,8 +9,8 @@
 //! Read in this order: [`script`] resolves a workload; [`op`] is the table of steps, [`tapes`] what
 //! the tasks of a recording do; [`limits`] and [`policy`] are the ranges of numbers, with the error
 //! of all of these; [`timer`] counts releases and deadlines, [`frames`] frames and stutters;
-//! [`control_groups`] is the tree of control groups, [`interrupts`] the sources of interrupts;
-//! [`sums`] puts the groups' numbers together.
+//! [`control_groups`] is the tree of control groups, [`sessions`] says who starts which tasks,
+//! [`interrupts`] has the sources of interrupts; [`sums`] puts the groups' numbers together.
 //! What is not here: clocks, threads, costs, files, and the limits of single backends
 //! (`spec::capability`).
 
@@ -22,6 +22,7 @@ mod names;
 pub mod op;
 pub mod policy;
 pub mod script;
+pub mod sessions;
 pub mod sums;
 pub mod tapes;
 pub mod timer;

@@ -206,6 +206,7 @@ impl Task<'_> {
             policy: self.policy,
             affinity: self.cpus.clone(),
             group: self.group.clone().unwrap_or_default(),
+            session: String::new(),
             template,
             steps: assembled.steps,
         };

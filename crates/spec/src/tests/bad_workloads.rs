@@ -241,6 +241,19 @@ fn mutexes() {
 }
 
 #[test]
+fn sessions() {
+    let session = |lines: &str, task: &str| {
+        format!("duration_us = 1000\n[[session]]\n{lines}\n[[task]]\nname = \"t\"\n{task}\nsteps = [{{ run_us = 1 }}]\n")
+    };
+    bad(&session("name = \"a\"", "session = \"b\""), expect!["w.toml:6:1: there is no session 'b'; there are a"]);
+    bad(&session("name = \"a/b\"", ""), expect!["w.toml:3:1: 'a/b' cannot be a session's name; use letters, digits and _ - . in names; a letter or digit first"]);
+    bad(&session("name = \"a\"\n[[session]]\nname = \"a\"", ""), expect!["w.toml:5:1: a second session named 'a'; give each session its own name"]);
+    bad(&session("name = \"a\"\nnice = 20", ""), expect!["w.toml:4:1: 20 is no nice value; write -20 … 19"]);
+    bad(&session(&(0..64).map(|number| format!("name = \"s{number}\"\n")).collect::<Vec<_>>().join("[[session]]\n"), ""), expect!["w.toml:2:3: 64 sessions are too many; at most 63"]);
+    bad("duration_us = 1000\n[program]\ncommand = [\"true\"]\nparser = \"none\"\nsession = \"a\"\n", expect!["w.toml:5:1: there is no session 'a'; add a [[session]] with name = \"a\""]);
+}
+
+#[test]
 fn control_groups() {
     let group = |lines: &str| {
         format!(

@@ -5,7 +5,8 @@
 use crate::tape::TapeOp;
 use crate::workload::barrier_users;
 use crate::{
-    Channel, ControlGroup, Policy, Protocol, SchedulerChoice, Seed, TaskGroup, Trial, Workload,
+    Channel, ControlGroup, Policy, Protocol, SchedulerChoice, Seed, TaskGroup, TaskSession, Trial,
+    Workload,
 };
 
 use crate::play::control_groups::{self, GroupNode};
@@ -14,7 +15,7 @@ use crate::play::limits::{self, ROUNDS_MAX};
 use crate::play::names::{Names, Timers};
 use crate::play::op::Resolver;
 use crate::play::tapes::{self, Tapes};
-use crate::play::{Op, PROGRAM, Refusal, TimerPlan, policy};
+use crate::play::{Op, PROGRAM, Refusal, TimerPlan, policy, sessions};
 
 /// A resolved workload.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,10 +42,13 @@ pub struct Script {
     pub control_groups: Vec<GroupNode>,
     /// Changes of control groups, each with the group's number.
     pub group_changes: Vec<(usize, ControlGroup)>,
+    pub sessions: Vec<TaskSession>,
     /// What interrupts the CPUs.
     pub interrupts: Vec<InterruptSource>,
     /// The control group that the program starts in; none: the workload's own.
     pub program_group: Option<usize>,
+    /// The session that the program starts in.
+    pub program_session: Option<usize>,
     /// The tapes of a recording; see [`Tapes::ops`].
     pub tapes: Vec<Vec<TapeOp>>,
     /// Whether another task makes a tape's, while it plays.
@@ -85,6 +89,8 @@ pub struct Group {
     pub affinity: Vec<u32>,
     /// The control group that its tasks start in; none: the workload's own.
     pub control_group: Option<usize>,
+    /// The session that they start in; none: none of the workload's.
+    pub session: Option<usize>,
     /// What its tasks do; not empty.
     pub ops: Vec<Op>,
     pub timers: Vec<TimerPlan>,
@@ -127,14 +133,16 @@ impl Script {
         let tasks: Vec<&TaskGroup> =
             workload.tasks.iter().filter(|group| is_played(group)).collect();
         let control_groups = control_groups::tree(workload, setting.cpus)?;
+        sessions::check(workload)?;
         let mut names = Names::new(&tasks, &workload.channels, control_groups);
         let mut groups: Vec<Group> = Vec::with_capacity(tasks.len());
         let mut tapes = 0;
         for (index, group) in
             workload.tasks.iter().enumerate().filter(|(_, group)| is_played(group))
         {
-            let mut resolved = resolve_group(group, &mut names, setting)
-                .map_err(|refusal| refusal.inside(format_args!("task[{index}]")))?;
+            let inside = |refusal: Refusal| refusal.inside(format_args!("task[{index}]"));
+            let mut resolved = resolve_group(group, &mut names, setting).map_err(inside)?;
+            resolved.session = sessions::number(workload, &group.session).map_err(inside)?;
             resolved.first_task =
                 groups.last().map_or(0, |last| last.first_task + last.starts_ns.len());
             resolved.first_tape = tapes;
@@ -161,8 +169,10 @@ impl Script {
             affinities: names.affinities,
             control_groups: names.control_groups,
             group_changes: names.group_changes,
+            sessions: workload.sessions.clone(),
             interrupts: interrupts::sources(workload, setting.cpus)?,
             program_group,
+            program_session: sessions::of_program(workload)?,
             tapes: tapes.ops,
             made: tapes.made,
             mailboxes: tapes.mailboxes,
@@ -341,6 +351,7 @@ fn resolve_group(group: &TaskGroup, names: &mut Names, setting: Setting) -> Resu
         policy: own,
         affinity: group.affinity.clone(),
         control_group,
+        session: None,
         timers,
         first_task: 0,
         first_tape: 0,

@@ -22,7 +22,8 @@ pub enum Rule {
     Arguments,
     /// A description: only those that come with Fairground.
     About,
-    /// The path of a control group: each name of it becomes an anonymous one, and the tree stays.
+    /// The path of a control group, or a session: each name of it becomes an anonymous one, and the
+    /// tree stays.
     Tree,
     /// The name of a group: of a recording an anonymous one.
     Group,
@@ -89,14 +90,17 @@ pub const KINDS: &[Kind] = &[
         ],
     },
     Kind {
-        what: "names of control groups",
+        what: "names of control groups and sessions",
         why: "tasks belong to them; they are called c1, c2, …",
         rule: Tree,
         fields: &[
             "workload.group.name",
             "workload.task.group",
+            "workload.session.name",
+            "workload.task.session",
             "steps.group",
             "workload.program.group",
+            "workload.program.session",
             "steps.set_group.name",
             "steps.make_group",
             "steps.remove_group",
