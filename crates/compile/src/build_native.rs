@@ -14,6 +14,7 @@ const SHIM: &str = "native/shim";
 
 /// Structures of vmlinux.h that the simulator replaces by what it maintains of them.
 const REPLACED: &[&str] = &[
+    "autogroup",
     "mm_struct",
     "pid",
     "rq",
@@ -35,7 +36,8 @@ pub fn add_headers(clang: &Path, tree: &Path) -> Result {
     copy_tree(Path::new(SHIM), &native)?;
     fs::copy(tree.join("bpf/bpf_helpers.h"), native.join("bpf/libbpf_helpers.h"))?;
     let ours = fs::read_to_string(native.join("fairground/task_struct.h"))?;
-    let vmlinux = with_replaced(&fs::read_to_string(tree.join("vmlinux.h"))?, &ours)?;
+    let vmlinux = with_autogroup(&fs::read_to_string(tree.join("vmlinux.h"))?)?;
+    let vmlinux = with_replaced(&vmlinux, &ours)?;
     fs::write(native.join("vmlinux.h"), vmlinux)?;
     for name in make::LOOPING {
         let text = fs::read_to_string(tree.join(name))?;
@@ -47,6 +49,21 @@ pub fn add_headers(clang: &Path, tree: &Path) -> Result {
     let enums = constants(&fs::read_to_string(tree.join("scx/enums.autogen.bpf.h"))?, &known)?;
     fs::write(native.join("fairground/enums.h"), enums)?;
     trampolines(clang, tree)
+}
+
+/// Adds what kernels without `CONFIG_SCHED_AUTOGROUP` lack, of which some headers were made.
+fn with_autogroup(vmlinux: &str) -> Result<String> {
+    let mut text = vmlinux.to_owned();
+    if structure(&text, "autogroup").is_some() {
+        return Ok(text);
+    }
+    let group = structure(&text, "task_group").ok_or("vmlinux.h has no struct task_group")?;
+    let members = group.trim_end_matches("};\n");
+    let more = format!(
+        "struct autogroup {{\n\tint nice;\n}};\n\n{members}\tstruct autogroup *autogroup;\n}};\n"
+    );
+    text = text.replacen(group, &more, 1);
+    Ok(text)
 }
 
 /// Exchanges structures by their namesakes.

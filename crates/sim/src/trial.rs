@@ -149,11 +149,15 @@ fn provenance(trial: &Trial, ops: &str) -> Provenance {
         sched_ext_enable_seq: u64::from(!ops.is_empty()),
         fair: String::new(),
     };
-    let facts = [("HZ", trial.machine.hz.to_string()), ("sched_ext", "7.x, simulated".to_owned())];
+    let mut facts =
+        vec![("HZ", trial.machine.hz.to_string()), ("sched_ext", "7.x, simulated".to_owned())];
+    if trial.machine.autogroup {
+        facts.push(("autogroup", "1".into()));
+    }
     Provenance {
         fairground: env!("CARGO_PKG_VERSION").into(),
         kernel_release: "simulated".into(),
-        kernel_facts: facts.map(|(name, value)| (name.to_owned(), value)).into_iter().collect(),
+        kernel_facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         accelerator: "none".into(),
         cpu_model: "simulated".into(),
         cpus: trial.machine.cpus,

@@ -33,8 +33,9 @@ pub fn placed(text: &str, headers: &Path) -> String {
             types.get_or_insert_with(|| [read("vmlinux.h"), read("native/vmlinux.h")]);
         let lines = body.matches('\n').count();
         let body = match (of_structure(kernel, name), of_structure(model, name)) {
-            (Some(kernel), Some(model)) => with_places(name, body, &kernel, &model),
-            _ => nowhere(body),
+            // The model has structures that the kernel of some headers lacks.
+            (kernel, Some(model)) => with_places(name, body, &kernel.unwrap_or_default(), &model),
+            (_, None) => nowhere(body),
         };
         let _ = write!(done, "{before}{body}{}", "\n".repeat(lines));
         rest = after;

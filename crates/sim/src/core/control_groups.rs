@@ -145,10 +145,11 @@ impl MachineState {
     pub(crate) fn write_group(&mut self, id: TaskId, group: u32) {
         let at = self.arena.layout;
         let places = self.groups[group as usize].places;
-        let task = self.task_mut(id);
-        task.control_group = group;
+        self.task_mut(id).control_group = group;
+        let task_group = self.group_of_session(id).unwrap_or(places.task_group);
+        let task = self.task(id);
         put(task.memory, at.cgroups, places.css_set);
-        put(task.memory, at.sched_task_group, places.task_group);
+        put(task.memory, at.sched_task_group, task_group);
     }
 
     /// The CPUs of a group, an index into `Core::masks`: its own, else those of its parent.

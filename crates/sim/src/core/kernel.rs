@@ -40,6 +40,7 @@ impl Core {
         let workload = WorkloadState::new(trial)?;
         let mut machine = MachineState::new(trial, layout);
         machine.make_groups(workload.control_groups());
+        machine.make_sessions(workload.sessions());
         let mut core = Core {
             ext: ExtState::new(&machine.topology),
             recorder: Recorder::new(workload.groups().len(), trial.trace),

@@ -11,6 +11,7 @@ use super::deadline;
 use super::events::Events;
 use super::mask::CpuMask;
 use super::memory::{Arena, TaskLayout};
+use super::sessions::SessionPlaces;
 use super::speed::Speeds;
 use super::task::{Class, Stat, Task, TaskId};
 use super::topology::Topology;
@@ -29,6 +30,10 @@ pub struct MachineState {
     pub(crate) arena: Arena,
     /// The control groups, by number.
     pub(crate) groups: Vec<Group>,
+    /// The sessions of tasks, by number; 0: those of none.
+    pub(super) sessions: Vec<SessionPlaces>,
+    /// Whether sessions are groups.
+    pub(super) autogroup: bool,
     /// Whether ordinary tasks have asked for sched_ext (`SCX_OPS_SWITCH_PARTIAL`).
     pub(crate) switches_partially: bool,
     /// The sets of CPUs that tasks are allowed to use; number 0 contains all CPUs.
@@ -107,6 +112,8 @@ impl MachineState {
             stats: Vec::new(),
             arena: Arena::new(layout),
             groups: Vec::new(),
+            sessions: Vec::new(),
+            autogroup: trial.machine.autogroup,
             switches_partially: false,
             masks: vec![CpuMask::from_cpus(topology.cpus, 0..topology.cpus)],
             costs: costs(trial),

@@ -122,7 +122,7 @@ task_layout! {
     thread_node = "thread_node" [[*const u8; 2]],
     // Points to `own_pid`.
     thread_pid = "thread_pid" [*const u8],
-    own_signal = "fairground_signal" [[u64; 7]],
+    own_signal = "fairground_signal" [[u64; 8]],
     own_pid = "fairground_pid" [[u64; 3]],
     real_parent = "real_parent" [*const u8],
     parent = "parent" [*const u8],
@@ -170,6 +170,8 @@ pub struct SharedObjects {
     pub make_group: u64,
     /// And the one that removes it.
     pub remove_group: u64,
+    /// The function that makes a session of tasks.
+    pub make_session: u64,
     pub cred: u64,
     pub pid_namespace: u64,
     /// `struct sched_class` of deadline, real-time, sched_ext and idle tasks.
@@ -181,6 +183,7 @@ impl SharedObjects {
     const NONE: SharedObjects = SharedObjects {
         make_group: 0,
         remove_group: 0,
+        make_session: 0,
         cred: 0,
         pid_namespace: 0,
         classes: [0; 4],
@@ -192,6 +195,7 @@ impl SharedObjects {
             match name {
                 "make_group" => found.make_group = address,
                 "remove_group" => found.remove_group = address,
+                "make_session" => found.make_session = address,
                 "cred" => found.cred = address,
                 "pid_namespace" => found.pid_namespace = address,
                 "dl" => found.classes[0] = address,

@@ -28,6 +28,7 @@ pub mod memory;
 mod process;
 pub(crate) mod rt;
 pub(crate) mod schedule;
+mod sessions;
 mod speed;
 pub(crate) mod task;
 pub(crate) mod task_struct;

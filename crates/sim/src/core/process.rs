@@ -11,6 +11,7 @@ const THREAD_HEAD: u32 = 8;
 /// And how many pointers to `struct pid` there are; that of the thread is not among them.
 const PIDS: u32 = 24;
 const PID_TYPES: u32 = 4;
+const AUTOGROUP: u32 = 56;
 /// Of `prev` in `list_head`; `next` comes first.
 const PREV: u32 = 8;
 /// Of `numbers[0].nr` and `numbers[0].ns` in `struct pid`.
@@ -43,6 +44,13 @@ pub(super) fn join(block: *mut u8, leader: *mut u8, pid: i32, at: &TaskLayout) {
     link(last, node);
     link(node, head);
     count(signal, 1);
+}
+
+/// The process is in a session.
+pub(super) fn enter_session(block: *mut u8, autogroup: u64, at: &TaskLayout) {
+    if at.objects.make_session != 0 {
+        put(get::<*mut u8>(block, at.signal), AUTOGROUP, autogroup);
+    }
 }
 
 /// A thread that has ended leaves its process (`__exit_signal`).

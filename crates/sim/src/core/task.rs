@@ -111,6 +111,8 @@ pub struct Task {
     pub group: u32,
     /// The number of its control group.
     pub control_group: u32,
+    /// The number of its session; 0: none of the workload's.
+    pub session: u32,
     /// The CPUs that it has asked for: an index into `Core::masks`.
     pub asked_mask: u32,
 }
@@ -209,6 +211,7 @@ impl Task {
             exiting: false,
             group: u32::MAX,
             control_group: 0,
+            session: 0,
             asked_mask: 0,
         }
     }

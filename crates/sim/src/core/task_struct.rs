@@ -13,7 +13,8 @@ use super::task::{
 use super::{Core, TaskId, process};
 use crate::flags::{DSQ_INVALID, PF_IDLE, PF_KTHREAD, SLICE_DFL};
 
-/// Fairground's own: the main task, the one that makes the others, and one that plays no part.
+/// Fairground's own: the main task, the one that makes the others, and one that plays no part; and
+/// the same for each session.
 const OWN_TASKS: usize = 3;
 
 impl MachineState {
@@ -57,10 +58,12 @@ impl MachineState {
             None if new.flags & PF_IDLE == 0 => self.own_group(),
             None => ROOT,
         };
-        self.write_group(id, group);
         put(block, at.real_cred, at.objects.cred);
         put(block, at.cred, at.objects.cred);
         process::join(block, leader, new.pid, &at);
+        let session = new.parent.map_or(0, |parent| self.tasks[parent.0 as usize].session);
+        self.write_session(id, session);
+        self.write_group(id, group);
     }
 
     pub(crate) fn write_policy(&mut self, id: TaskId, policy: Policy) {
@@ -170,7 +173,8 @@ impl Core {
     /// are added.
     pub(crate) fn reserve_tasks(&mut self) {
         let starting = self.workload.starting_tasks();
-        let tasks = self.machine.topology.cpus as usize + OWN_TASKS + starting;
+        let own = OWN_TASKS * (1 + self.workload.sessions().len());
+        let tasks = self.machine.topology.cpus as usize + own + starting;
         reserve_room(&mut self.machine.tasks, tasks);
         reserve_room(&mut self.machine.stats, tasks);
         self.machine.events.reserve(tasks);

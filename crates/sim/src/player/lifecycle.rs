@@ -218,6 +218,8 @@ impl Core {
     /// (`sched_autogroup_exit_task`), which is a change like any other.
     fn leave_autogroup(&mut self, cpu: u32, task: TaskId) {
         let scope = self.begin_change(task, ENQ_MOVE);
+        let group = self.machine.task(task).control_group;
+        self.machine.write_group(task, group);
         self.end_change(task, scope);
         self.machine.resched(cpu);
     }

@@ -50,6 +50,7 @@ impl Core {
     /// number differs.
     pub(crate) fn start_main(&mut self) {
         let costs = std::mem::replace(&mut self.machine.costs, Costs::FREE);
+        self.make_leaders();
         if costs.thread_ns == 0 || self.workload.starting_tasks() > PASTS_MAX {
             self.create_all_at_gate();
             self.workload.main_work = MainWork::Starting;
@@ -71,7 +72,8 @@ impl Core {
                 self.schedule(cpu, Some(State::Sleeping));
             }
             MainWork::Joining => {
-                self.workload.main_work = MainWork::Starting;
+                let more = self.next_starter();
+                self.workload.main_work = if more { MainWork::Making } else { MainWork::Starting };
                 let until = self.machine.clock(cpu) + UNTIL_GONE_NS;
                 self.sleep_for_timer(cpu, self.workload.main, until);
                 self.schedule(cpu, Some(State::Sleeping));

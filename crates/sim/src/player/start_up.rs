@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How the workload's tasks come to the gate, as the live player brings them there: the main task
 //! starts a task, the starter; it sleeps for a while, as a shell would; then it makes one task
-//! after the other, and each has run and sleeps before the next one is made.
+//! after the other, and each has run and sleeps before the next one is made. Then a starter of each
+//! session makes the tasks of that session, in the process of the session.
 //!
 //! None of it is measured, but a scheduler sees all of it: the tasks' virtual times, the CPUs that
 //! they were on last, and what they inherited are what the common start begins with.
 
-use std::iter::repeat;
-
+use model::play::Script;
 use model::{Policy, PolicyClass};
 
 use super::group_steps::REFUSED_MOVE;
@@ -15,6 +15,7 @@ use super::progress::{Ending, Flow, Gate};
 use crate::core::events::EventKind;
 use crate::core::task::{NewTask, State};
 use crate::core::{Core, TaskId};
+use crate::flags::PF_FORKNOEXEC;
 
 /// How often the starter sleeps before it makes the first task, and how long.
 const SLEEPS: u32 = 32;
@@ -39,10 +40,10 @@ type Place = (usize, usize);
 enum Step {
     /// It sleeps; the number says how many times it has slept.
     Sleep(u32),
-    /// It makes this task; the time that this costs has passed.
-    Make(Place),
+    /// It makes this one of its tasks; the time that this costs has passed.
+    Make(usize),
     /// It waits until that one sleeps at the gate.
-    Await(Place),
+    Await(usize),
     /// It makes a task that plays no part, so that none that does is the newest.
     MakeExtra,
     /// It waits until that one has gone.
@@ -54,11 +55,18 @@ pub struct Starter {
     pub(super) task: Option<TaskId>,
     last: Option<TaskId>,
     step: Step,
+    /// The session whose tasks it makes; none: those of none.
+    session: Option<usize>,
+    /// The tasks that it makes, in order.
+    places: Vec<Place>,
 }
 
-impl Default for Starter {
-    fn default() -> Starter {
-        Starter { task: None, last: None, step: Step::Sleep(0) }
+impl Starter {
+    /// The one of a session, which has still to be made.
+    pub(super) fn new(script: &Script, session: Option<usize>) -> Starter {
+        let places = script.started_by(session);
+        let places = places.map(|(group, number)| (group, number as usize)).collect();
+        Starter { task: None, last: None, step: Step::Sleep(0), session, places }
     }
 }
 
@@ -66,14 +74,57 @@ impl Core {
     /// Makes all tasks where they wait for the common start, without a past. On a machine on which
     /// threads cost nothing to make, the way there has no length.
     pub(super) fn create_all_at_gate(&mut self) {
-        for group in 0..self.workload.script.groups.len() {
-            // One copy for all: thousands would take as long as making the tasks.
-            let name = self.workload.script.groups[group].name.clone();
-            for number in 0..self.workload.script.groups[group].starts_ns.len() {
-                if !self.workload.script.is_made(group, number as u32) {
-                    self.create_at_gate((group, number), &name);
+        loop {
+            // One copy of a name for all: thousands would take as long as making the tasks.
+            let mut last = (usize::MAX, String::new());
+            for place in std::mem::take(&mut self.workload.starter.places) {
+                if last.0 != place.0 {
+                    last = (place.0, self.workload.script.groups[place.0].name.clone());
                 }
+                self.create_at_gate(place, &last.1);
             }
+            if !self.next_starter() {
+                return;
+            }
+        }
+    }
+
+    /// Goes on to the next session; false after the last one.
+    pub(super) fn next_starter(&mut self) -> bool {
+        let next = self.workload.starter.session.map_or(0, |session| session + 1);
+        let is_there = next < self.workload.leaders.len();
+        if is_there {
+            self.workload.starter = Starter::new(&self.workload.script, Some(next));
+        }
+        is_there
+    }
+
+    /// Makes the processes of the sessions.
+    ///
+    /// DIVERGES: on a real kernel each has run: it has called `setsid`, and sleeps.
+    pub(super) fn make_leaders(&mut self) {
+        for number in 0..self.workload.script.sessions.len() {
+            let pid = self.take_pid();
+            // The main task forks it.
+            let idle = std::mem::replace(&mut self.machine.cpu_mut(0).curr, self.workload.main);
+            let leader = self.new_task(&NewTask {
+                pid,
+                tgid: pid,
+                comm: PROGRAM,
+                policy: Policy::default(),
+                mask: 0,
+                parent: Some(self.workload.main),
+                cpu: 0,
+                flags: PF_FORKNOEXEC,
+                group: u32::MAX,
+            });
+            self.machine.cpu_mut(0).curr = idle;
+            self.machine.task_mut(leader).state = State::Sleeping;
+            self.workload.progress[leader.0 as usize].group = u32::MAX;
+            self.machine.write_session(leader, number as u32 + 1);
+            let group = self.machine.task(leader).control_group;
+            self.machine.write_group(leader, group);
+            self.workload.leaders.push(leader);
         }
     }
 
@@ -102,7 +153,9 @@ impl Core {
 
     /// Makes the starter, on the main task's CPU, and wakes it.
     pub(super) fn make_starter(&mut self) {
-        let starter = self.make_thread(STARTER_PID, u32::MAX, PROGRAM, self.machine.this_cpu);
+        let session = self.workload.starter.session;
+        let pid = if session.is_none() { STARTER_PID } else { self.take_pid() };
+        let starter = self.make_thread(pid, u32::MAX, PROGRAM, self.machine.this_cpu);
         self.workload.starter.task = Some(starter);
         self.wake_new(starter);
     }
@@ -112,7 +165,8 @@ impl Core {
         // The fair class is above a scheduler that takes only tasks that ask for it.
         let above = Policy { class: PolicyClass::Fifo, priority: 1, ..fair };
         let policy = if self.machine.switches_partially { above } else { fair };
-        let task = self.clone_thread((policy, 0), pid, group, comm, cpu);
+        let process = self.workload.leader(self.workload.starter.session);
+        let task = self.clone_thread(process, (policy, 0), pid, group, comm, cpu);
         self.workload.starter.last = Some(task);
         task
     }
@@ -120,20 +174,20 @@ impl Core {
     /// A thread of the player with the policy and the set of CPUs of the one that makes it.
     fn clone_thread(
         &mut self,
+        process: TaskId,
         (policy, mask): (Policy, u32),
         pid: i32,
         group: u32,
         comm: &str,
         cpu: u32,
     ) -> TaskId {
-        let main = self.workload.main;
         let task = self.new_task(&NewTask {
             pid,
-            tgid: self.pid(main),
+            tgid: self.pid(process),
             comm,
             policy,
             mask,
-            parent: Some(main),
+            parent: Some(process),
             cpu,
             flags: 0,
             group,
@@ -144,17 +198,17 @@ impl Core {
 
     pub(super) fn run_starter(&mut self, cpu: u32, task: TaskId) {
         let flow = match self.workload.starter.step {
-            Step::Sleep(SLEEPS) => self.make_next(cpu, (0, 0)),
+            Step::Sleep(SLEEPS) => self.make_next(cpu, 0),
             Step::Sleep(times) => self.nap(cpu, task, SLEEP_NS, Step::Sleep(times + 1)),
-            Step::Make(place) => {
-                self.create_one(place);
-                self.nap(cpu, task, WAY_TO_GATE_NS, Step::Await(place))
+            Step::Make(number) => {
+                self.create_one(self.workload.starter.places[number]);
+                self.nap(cpu, task, WAY_TO_GATE_NS, Step::Await(number))
             }
-            Step::Await((group, number)) => {
+            Step::Await(number) => {
                 if self.last_is(cpu, State::Sleeping) {
-                    self.make_next(cpu, (group, number + 1))
+                    self.make_next(cpu, number + 1)
                 } else {
-                    self.nap(cpu, task, PAUSE_NS, Step::Await((group, number)))
+                    self.nap(cpu, task, PAUSE_NS, Step::Await(number))
                 }
             }
             Step::MakeExtra => {
@@ -190,15 +244,10 @@ impl Core {
     }
 
     /// The time passes that it costs to make the next task.
-    fn make_next(&mut self, cpu: u32, (group, number): Place) -> Flow {
-        let script = &self.workload.script;
-        let in_group = |group: usize, first: usize| {
-            let mut numbers = first..script.groups[group].starts_ns.len();
-            Some((group, numbers.find(|&number| !script.is_made(group, number as u32))?))
-        };
-        let mut rest = (group..script.groups.len()).zip(std::iter::once(number).chain(repeat(0)));
-        let place = rest.find_map(|(group, first)| in_group(group, first));
-        self.workload.starter.step = place.map_or(Step::MakeExtra, Step::Make);
+    fn make_next(&mut self, cpu: u32, number: usize) -> Flow {
+        let starter = &mut self.workload.starter;
+        let is_last = number >= starter.places.len();
+        starter.step = if is_last { Step::MakeExtra } else { Step::Make(number) };
         self.machine.charge(cpu, self.machine.costs.thread_ns);
         Flow::Again
     }
@@ -232,7 +281,8 @@ impl Core {
         let inherited = (self.machine.task(maker).policy, self.machine.task(maker).mask);
         let comm = self.workload.script.groups[self.group_of(maker)].name.clone();
         let pid = self.take_pid();
-        let task = self.clone_thread(inherited, pid, group as u32, &comm, cpu);
+        let process = self.workload.leader(self.workload.script.groups[group].session);
+        let task = self.clone_thread(process, inherited, pid, group as u32, &comm, cpu);
         let delay_ns = self.workload.script.groups[group].starts_ns[number as usize];
         self.begin_member(task, place, self.workload.start_ns + delay_ns);
         let play = &mut self.workload.progress[task.0 as usize];
@@ -251,7 +301,9 @@ impl Core {
     }
 
     fn create_extra(&mut self) {
-        let task = self.make_thread(EXTRA_PID, u32::MAX, PROGRAM, self.machine.this_cpu);
+        let is_first = self.workload.starter.session.is_none();
+        let pid = if is_first { EXTRA_PID } else { self.take_pid() };
+        let task = self.make_thread(pid, u32::MAX, PROGRAM, self.machine.this_cpu);
         self.workload.progress[task.0 as usize].ending = Ending::TidyUp;
         self.machine.task_mut(task).work_left = self.machine.costs.thread_start_ns;
         self.wake_new(task);

@@ -5,7 +5,7 @@
 
 use model::play::control_groups::GroupNode;
 use model::play::{Group, Script, Setting};
-use model::{Seed, Trial};
+use model::{Seed, TaskSession, Trial};
 
 use super::objects::Objects;
 use super::progress::{Ending, Progress};
@@ -38,6 +38,8 @@ pub struct WorkloadState {
     /// The task that starts and ends the trial.
     pub(super) main: TaskId,
     pub(super) main_work: MainWork,
+    /// The processes of the sessions, by number.
+    pub(super) leaders: Vec<TaskId>,
     /// The tasks that it has yet to wake, the next one last.
     pub(super) at_gate: Vec<TaskId>,
     /// Whether the time is over before it has woken all.
@@ -70,9 +72,10 @@ impl WorkloadState {
             progress: Vec::new(),
             main: TaskId(NO_TASK),
             main_work: MainWork::default(),
+            leaders: Vec::new(),
             at_gate: Vec::new(),
             is_late: false,
-            starter: Starter::default(),
+            starter: Starter::new(&script, None),
             start_ns: 0,
             next_pid: FIRST_PID,
             live_finite: 0,
@@ -86,6 +89,15 @@ impl WorkloadState {
 
     pub(crate) fn control_groups(&self) -> &[GroupNode] {
         &self.script.control_groups
+    }
+
+    pub(crate) fn sessions(&self) -> &[TaskSession] {
+        &self.script.sessions
+    }
+
+    /// The task whose process the tasks of a session are threads of.
+    pub(super) fn leader(&self, session: Option<usize>) -> TaskId {
+        session.map_or(self.main, |number| self.leaders[number])
     }
 
     pub(crate) fn groups(&self) -> &[Group] {

@@ -19,6 +19,7 @@ mod order;
 mod rarer_members;
 mod realtime;
 mod series;
+mod sessions;
 mod speed;
 mod start_up;
 mod steps;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What all tasks of the model share: the tree of the cgroups, the superuser's credentials, the
- * first namespace, and the scheduling classes, whose addresses alone are of use.
+ * What all tasks of the model share: the tree of the cgroups, the sessions, the superuser's
+ * credentials, the first namespace, and the scheduling classes, whose addresses alone are of use.
  *
  * The cgroups are those of the workload below the root, on which only the controllers `cpu` and
  * `cpuset` act. Their numbers are in the order of a walk that visits parents before their children;
@@ -88,6 +88,37 @@ static void fairground_remove_group(u32 number)
 	fairground_groups[number].is_there = false;
 }
 
+#define FAIRGROUND_SESSIONS 64
+
+/* A session, and the group that its tasks are in where autogroup is on. */
+struct fairground_session {
+	struct autogroup autogroup;
+	struct task_group task_group;
+};
+
+static struct fairground_session fairground_sessions[FAIRGROUND_SESSIONS];
+
+struct fairground_session_places {
+	struct autogroup *autogroup;
+	struct task_group *task_group;
+};
+
+/* Number 0 is `autogroup_default`, whose group is the root. No other group has a cgroup. */
+static struct fairground_session_places fairground_make_session(u32 number, s32 nice, u64 shares)
+{
+	struct fairground_session *session = &fairground_sessions[number];
+	struct task_group *root = &fairground_groups[0].task_group, *own = root;
+
+	if (number) {
+		own = &session->task_group;
+		*own = (struct task_group){
+			.shares = shares, .parent = root, .autogroup = &session->autogroup,
+		};
+	}
+	session->autogroup = (struct autogroup){ .tg = own, .id = number, .nice = nice };
+	return (struct fairground_session_places){ &session->autogroup, own };
+}
+
 const struct cred fairground_cred;
 /* The number of the first namespace, `PROC_PID_INIT_INO`. */
 struct pid_namespace init_pid_ns = { .ns = { .inum = 0xeffffffcU } };
@@ -99,7 +130,10 @@ const struct sched_class idle_sched_class;
 
 struct cgroup *scx_bpf_task_cgroup___new(struct task_struct *p)
 {
-	return p->sched_task_group->css.cgroup;
+	struct cgroup *cgrp = p->sched_task_group->css.cgroup;
+
+	/* The group of a session has none (`tg_cgrp`). */
+	return cgrp ?: &fairground_root;
 }
 
 u32 scx_bpf_cgroup_nr_cpus(struct cgroup *cgrp)

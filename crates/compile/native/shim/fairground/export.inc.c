@@ -61,6 +61,7 @@ AT(signal_struct, live, 0);
 AT(signal_struct, nr_threads, 4);
 AT(signal_struct, thread_head, 8);
 AT(signal_struct, pids, 24);
+AT(signal_struct, autogroup, 56);
 AT(pid, numbers, 8);
 AT(list_head, prev, 8);
 _Static_assert(sizeof(struct bpf_iter_scx_dsq) >= 48, "the iterator holds the simulator's");
@@ -127,7 +128,8 @@ static const struct fairground_named calls[] = {
 /* What tasks point to. */
 static const struct fairground_named objects[] = {
 	{ "make_group", (u64)&fairground_make_group },
-	{ "remove_group", (u64)&fairground_remove_group }, { "cred", (u64)&fairground_cred },
+	{ "remove_group", (u64)&fairground_remove_group },
+	{ "make_session", (u64)&fairground_make_session }, { "cred", (u64)&fairground_cred },
 	{ "pid_namespace", (u64)&init_pid_ns }, { "dl", (u64)&dl_sched_class },
 	{ "rt", (u64)&rt_sched_class }, { "ext", (u64)&ext_sched_class },
 	{ "idle", (u64)&idle_sched_class }, {}

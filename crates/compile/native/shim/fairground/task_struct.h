@@ -44,6 +44,13 @@ struct sched_info {
 	unsigned long long last_queued;
 };
 
+/* A session of tasks, as `CONFIG_SCHED_AUTOGROUP` keeps it. */
+struct autogroup {
+	struct task_group *tg;
+	unsigned long id;
+	int nice;
+};
+
 /* A process, as far as its threads are concerned. */
 struct signal_struct {
 	atomic_t live;
@@ -51,6 +58,7 @@ struct signal_struct {
 	struct list_head thread_head;
 	/* By `enum pid_type`: of the process, its group and its session alike. */
 	struct pid *pids[4];
+	struct autogroup *autogroup;
 };
 
 struct pid {
@@ -121,6 +129,6 @@ struct task_struct {
 	char comm[16];
 	cpumask_t cpus_mask;
 	/* What `signal` of the leader, and `thread_pid`, point to. */
-	u64 fairground_signal[7];
+	u64 fairground_signal[8];
 	u64 fairground_pid[3];
 };
