@@ -29,6 +29,11 @@
 #include "include/throttle.h"
 #ifndef WITHOUT_GROUPS
 #include "include/group_ops.h"
+#else
+/* Without groups, sessions have none either. */
+static inline void follow_session(const struct task_struct *p, struct group_member *member)
+{
+}
 #endif
 #include "include/scan.h"
 

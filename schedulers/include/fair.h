@@ -110,9 +110,13 @@ static inline u64 fair_time(const struct task_struct *p, const struct fair_task 
 	return virtual_time_at(fair_inverse_weight(p, task), real_ns);
 }
 
+/* Puts a task into the group of its session. `sessions.h` has it. */
+static inline void follow_session(const struct task_struct *p, struct group_member *member);
+
 /* Counts a runnable task in its group. */
 static inline void count_in_group(const struct task_struct *p, struct fair_task *task)
 {
+	follow_session(p, &task->member);
 	if (has_groups)
 		join_group(&task->member, weight_at(p, WEIGHT_INDEX(p, task)));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the kernel tells of control groups.
+ * What the kernel tells of control groups, and what it does not tell of sessions.
  *
  * Schedulers that have groups name these callbacks in their tables. Linux 6.12 to 6.16 tell no
  * quota, and those to 6.18 not which group is idle.
@@ -8,6 +8,7 @@
 #ifndef FAIRGROUND_GROUP_OPS_H
 #define FAIRGROUND_GROUP_OPS_H
 
+#include "sessions.h"
 #include "throttle.h"
 
 /* The numbers of groups by the ids of their cgroups. */
@@ -30,18 +31,13 @@ static inline u32 number_of_cgroup(struct cgroup *cgrp)
 	return group_number(cgrp->kn->id);
 }
 
-/* Gives a group its weight, which its parent's load then has, too (`sched_group_set_shares`). */
+/* Gives a group the weight that follows from its `cpu.weight` (`cpu_weight_write_u64`). */
 static inline void set_group_weight(struct fair_group *group, u32 cgroup_weight)
 {
-	u64 before;
+	u32 weight = (cgroup_weight * GROUP_WEIGHT + USUAL_CGROUP_WEIGHT / 2) /
+		     USUAL_CGROUP_WEIGHT ?: 1;
 
-	group->weight = group->is_idle ? IDLE_WEIGHT :
-			(cgroup_weight * GROUP_WEIGHT + USUAL_CGROUP_WEIGHT / 2) /
-				USUAL_CGROUP_WEIGHT ?: 1;
-	if (!group->nr_running)
-		return;
-	before = __sync_lock_test_and_set(&group->counted, group->weight);
-	add_load(group->parent, (s64)group->weight - before, 0);
+	weigh_group(group, group->is_idle ? IDLE_WEIGHT : weight);
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(fair_cgroup_init, struct cgroup *cgrp,
@@ -53,23 +49,19 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(fair_cgroup_init, struct cgroup *cgrp,
 
 	if (!cgrp->level)
 		return 0;
-	bpf_for(number, 1, MAX_GROUPS) {
-		group = group_at(number);
-		if (group->is_used)
-			continue;
-		group->is_used = true;
-		group->parent = group_number(cgrp->self.parent->cgroup->kn->id);
-		group->is_idle = bpf_core_field_exists(args->sched_idle) && args->sched_idle;
-		set_group_weight(group, args->weight);
-		if (!has_groups && create_parked())
-			return -ENOMEM;
-		has_groups = true;
-		if (bpf_core_field_exists(args->bw_quota_us))
-			set_bandwidth(number, args->bw_period_us, args->bw_quota_us,
-				      args->bw_burst_us);
-		return bpf_map_update_elem(&group_numbers, &id, &number, BPF_ANY);
-	}
-	return 0;
+	number = take_group();
+	if (!number)
+		return 0;
+	group = group_at(number);
+	group->parent = group_number(cgrp->self.parent->cgroup->kn->id);
+	group->is_idle = bpf_core_field_exists(args->sched_idle) && args->sched_idle;
+	set_group_weight(group, args->weight);
+	if (create_parked())
+		return -ENOMEM;
+	has_groups = true;
+	if (bpf_core_field_exists(args->bw_quota_us))
+		set_bandwidth(number, args->bw_period_us, args->bw_quota_us, args->bw_burst_us);
+	return bpf_map_update_elem(&group_numbers, &id, &number, BPF_ANY);
 }
 
 void BPF_STRUCT_OPS_SLEEPABLE(fair_cgroup_exit, struct cgroup *cgrp)
@@ -82,7 +74,7 @@ void BPF_STRUCT_OPS_SLEEPABLE(fair_cgroup_exit, struct cgroup *cgrp)
 	bpf_map_delete_elem(&group_numbers, &id);
 	group_at(number)->quota_ns = 0;
 	group_at(number)->is_throttled = false;
-	group_at(number)->is_used = false;
+	group_at(number)->is_used = 0;
 }
 
 void BPF_STRUCT_OPS(fair_cgroup_move, struct task_struct *p, struct cgroup *from,
@@ -94,6 +86,7 @@ void BPF_STRUCT_OPS(fair_cgroup_move, struct task_struct *p, struct cgroup *from
 		return;
 	leave_group(&task->member);
 	task->member.group = number_of_cgroup(to);
+	task->member.session = 0;
 }
 
 void BPF_STRUCT_OPS(fair_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
@@ -132,6 +125,8 @@ static inline s32 make_grouped_task(struct task_struct *p, struct scx_init_task_
 
 	if (task && bpf_core_field_exists(args->cgroup) && args->cgroup)
 		task->member.group = number_of_cgroup(args->cgroup);
+	if (session_of(p))
+		has_groups = true;
 	return err;
 }
 

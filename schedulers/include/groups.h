@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control groups: the weight that a task has among the tasks of all groups.
+ * Control groups and sessions: the weight that a task has among the tasks of all groups.
  *
  * A group's weight is split among its runnable tasks and child groups by their weights. In Linux
  * each CPU has its part of a group's weight, the part of the group's load that is there
@@ -37,7 +37,10 @@
 struct fair_group {
 	u32 parent;
 	u32 weight;
-	bool is_used, is_idle;
+	u32 is_used;
+	bool is_idle;
+	/* The session whose group it is; 0: it is a control group. */
+	u64 session;
 	/* The number and the weights of its runnable tasks and of its child groups that have some. */
 	u64 nr_running, load;
 	/* Its weight in the load of its parent; 0 if none of its tasks is runnable. */
@@ -63,6 +66,8 @@ struct group_member {
 	u32 group;
 	u32 weight;
 	u64 parked_at;
+	/* The session that has brought the task there; 0: none. */
+	u64 session;
 };
 
 static inline struct fair_group *group_at(u32 number)
@@ -90,6 +95,18 @@ __noinline s32 add_load(u32 number, s64 weight, s64 nr)
 		number = group->parent;
 	}
 	return 0;
+}
+
+/* Gives a group a weight, which its parent's load then has, too (`sched_group_set_shares`). */
+static inline void weigh_group(struct fair_group *group, u32 weight)
+{
+	u64 before;
+
+	group->weight = weight;
+	if (!group->nr_running)
+		return;
+	before = __sync_lock_test_and_set(&group->counted, weight);
+	add_load(group->parent, (s64)weight - before, 0);
 }
 
 /* Counts a runnable task in its group with its present weight (`account_entity_enqueue`). */

@@ -183,12 +183,16 @@ static inline void set_bandwidth(u32 number, u64 period_us, u64 quota_us, u64 bu
 	group->has_begun = false;
 }
 
-/* Makes the queues of parked tasks, when the first group comes. */
+/* Makes the queues of parked tasks, when the first control group comes. */
 static inline s32 create_parked(void)
 {
+	static bool has_parked;
 	s32 err = 0;
 	u32 cpu;
 
+	if (has_parked)
+		return 0;
+	has_parked = true;
 	bpf_for(cpu, 0, nr_cpus)
 		err = err ?: scx_bpf_create_dsq(PARKED(cpu), -1);
 	return err;
