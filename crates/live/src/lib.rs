@@ -8,11 +8,13 @@
 //! Read in this order: [`trial`] runs a whole trial; [`player`] plays a workload's steps with
 //! threads and processes; [`program`] runs real programs, whose output `model::parsers` reads;
 //! [`loader`] and [`probes`] deal with the kernel; [`facts`] and [`context`] describe
-//! the machine, [`control_groups`] makes groups of tasks, and `interrupts` interrupts CPUs.
+//! the machine, [`control_groups`] makes groups of tasks, [`autogroup`] is the kernel's switch
+//! for groups of sessions, and `interrupts` interrupts CPUs.
 //! [`recorder`] measures nothing: it records what the machine's tasks do anyway.
 //!
 //! What is not here: virtual machines, statistics, the store, anything that prints.
 
+pub mod autogroup;
 pub mod control_groups;
 pub mod facts;
 mod interrupts;

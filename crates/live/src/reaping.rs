@@ -6,10 +6,12 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering::SeqCst};
 
+use model::play::sessions::SESSIONS_MAX;
+
 use crate::player::shared_memory::Shared;
 
-/// Places in the list. Two are in use at a time: forked tasks, and a real program.
-const GROUPS: usize = 8;
+/// Places in the list: of forked tasks, of a real program, and of each session.
+const GROUPS: usize = 8 + SESSIONS_MAX;
 
 static ALARM: AtomicI32 = AtomicI32::new(-1);
 static PROCESS_GROUPS: OnceLock<Shared<AtomicI32>> = OnceLock::new();

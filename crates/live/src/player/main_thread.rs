@@ -16,17 +16,19 @@ use model::Workload;
 use model::play::{Script, Setting};
 
 use crate::control_groups::ControlGroups;
-use crate::player::attributes::{self, Errno, rise_above};
+use crate::player::attributes::{self, rise_above};
 use crate::player::children::ProcessGroup;
 use crate::player::clock::{now_ns, timespec};
+use crate::player::faults::{PlayError, explain};
 use crate::player::fork_isolation::ForkIsolation;
 use crate::player::input_output::silence;
 use crate::player::periodic::Periodic;
 use crate::player::played::{self, Played};
-use crate::player::run_state::{Fault, RunState, TaskSlot};
-use crate::player::{BusyLoop, children, futex, memory, threads};
+use crate::player::run_state::{RunState, TaskSlot};
+use crate::player::sessions::Sessions;
+use crate::player::{BusyLoop, children, futex, memory, sessions, threads};
 use crate::probes::Probes;
-use crate::program::Running;
+use crate::program::{Held, Running};
 use crate::reaping;
 
 /// The interval at which a real program's output is read.
@@ -51,29 +53,14 @@ pub struct Options<'a> {
     pub periodic: Periodic<'a>,
 }
 
-/// Why a workload could not be played to its end.
-#[derive(Debug, thiserror::Error)]
-pub enum PlayError {
-    /// This machine or kernel cannot play it.
-    #[error("{0}")]
-    Unsupported(String),
-    /// The workload is at fault.
-    #[error("{0}")]
-    Failed(String),
-}
-
-impl PlayError {
-    fn system(what: &str) -> impl Fn(io::Error) -> PlayError {
-        move |error| PlayError::Failed(format!("{what}: {error}"))
-    }
-}
-
 /// Plays a workload to its end. The error says what could not be played, and why.
 pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> {
     let script = Script::new(workload, options.setting)
         .map_err(|refusal| PlayError::Failed(refusal.to_string()))?;
     memory::refuse_too_much(&script).map_err(PlayError::Unsupported)?;
-    memory::lighten_forks();
+    if script.sessions.is_empty() {
+        memory::lighten_forks();
+    }
     allow_interruption();
     attributes::follow_scheduler();
     let system = PlayError::system;
@@ -85,10 +72,17 @@ pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> 
     let forks = run.script.forks();
     let processes =
         forks.then(|| ProcessGroup::start(&run)).transpose().map_err(system("forking"))?;
-    let program = hold_program(workload, &options, &run)?;
+    let held = hold_for_session(workload, &options, &run)?;
+    if let Some(probes) = options.probes.filter(|_| !run.sessions.is_empty()) {
+        let _ = run.announcer.set(probes.announcer());
+    }
+    let sessions = Sessions::start(&run, held.as_ref())?;
+    let program = hold_program(workload, &options, &run, held)?;
     // In a process with other threads these may fork, too, and their children need every stack.
     let _isolation = is_only_thread().then(ForkIsolation::begin);
-    let threads = match threads::start_all(&run) {
+    let started = threads::start_all(&run, None)
+        .and_then(|threads| sessions.start_threads().map(|()| threads));
+    let threads = match started {
         Ok(threads) => threads,
         Err(error) => {
             abandon(&run);
@@ -97,7 +91,7 @@ pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> 
     };
     let above = rise_above().ok();
     let result = play_until_end(&run, program, threads, options);
-    drop(processes);
+    drop((sessions, processes));
     if let Some(previous) = &above {
         previous.restore();
     }
@@ -108,21 +102,39 @@ fn is_only_thread() -> bool {
     std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
 }
 
+/// The program that a session's process will start, if it is in a session.
+fn hold_for_session(
+    workload: &Workload,
+    options: &Options,
+    run: &RunState,
+) -> Result<Option<Held>, PlayError> {
+    let hold = |program: &model::Program| {
+        Held::new(&program.command, &options.setting.policy, options.folder)
+    };
+    let program = workload.program.as_ref().filter(|_| run.script.program_session.is_some());
+    program.map(hold).transpose().map_err(PlayError::system("starting the program"))
+}
+
 fn hold_program(
     workload: &Workload,
     options: &Options,
     run: &RunState,
+    mut own: Option<Held>,
 ) -> Result<Option<Running>, PlayError> {
-    let hold = |program: &model::Program| {
-        let held = Running::hold(&program.command, &options.setting.policy, options.folder)?;
+    let policy = &options.setting.policy;
+    let mut hold = |program: &model::Program| {
+        let held = match own.take() {
+            Some(own) => Running::of(own, sessions::program(run))?,
+            None => Running::hold(&program.command, policy, options.folder)?,
+        };
         if let Some(group) = run.script.program_group {
             let placed = run.group_files.place(group, held.pid());
             placed.map_err(io::Error::from_raw_os_error)?;
         }
         Ok::<_, io::Error>(held)
     };
-    let held = workload.program.as_ref().map(hold);
-    held.transpose().map_err(|error| PlayError::Failed(format!("starting the program: {error}")))
+    let held = workload.program.as_ref().map(&mut hold);
+    held.transpose().map_err(PlayError::system("starting the program"))
 }
 
 /// From the threads at the gate to the last one's end.
@@ -194,7 +206,7 @@ fn track(run: &RunState, probes: &Probes, program: Option<&Running>) -> Result<(
 /// The common start; how long it took, nanoseconds.
 fn start(run: &RunState, program: Option<&mut Running>, probes: Option<&Probes>) -> u64 {
     let control = run.control();
-    played::note_cpu_times(run);
+    played::note_cpu_times(run, None);
     if let Some(probes) = probes {
         probes.start();
     }
@@ -268,7 +280,8 @@ fn end_counting(run: &RunState) {
     let control = run.control();
     control.counting.store(0, SeqCst);
     control.end_ns.store(now_ns(), SeqCst);
-    played::sample_cpu_times(run);
+    played::sample_cpu_times(run, None);
+    sessions::sample_cpu_times(run);
     control.sampled_ns.store(now_ns(), SeqCst);
 }
 
@@ -283,7 +296,10 @@ fn dismiss(run: &RunState, threads: Vec<JoinHandle<()>>) {
         if alive == 0 {
             break;
         }
-        signal_all(run);
+        // Those of a process that was killed have not said that they leave.
+        if !signal_all(run) && !run.sessions.is_empty() {
+            break;
+        }
         futex::wait_until(&control.alive, alive, now_ns() + INSIST_NS);
     }
     for thread in threads {
@@ -303,13 +319,20 @@ fn abandon(run: &RunState) {
     signal_all(run);
 }
 
-fn signal_all(run: &RunState) {
+/// Whether one was there.
+fn signal_all(run: &RunState) -> bool {
     let is_left = |slot: &&TaskSlot| slot.is_there() && slot.gone.load(SeqCst) == 0;
-    for slot in run.slots.iter().filter(is_left) {
-        let tid = slot.tid.load(SeqCst);
-        // SAFETY: no pointers. A thread that has just left is not found, which is fine.
-        unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, libc::SIGUSR2) };
+    let mut is_one_left = false;
+    for session in run.script.starters() {
+        let process = sessions::process(run, session);
+        for slot in run.slots_of(session).filter(is_left) {
+            let tid = slot.tid.load(SeqCst);
+            // SAFETY: no pointers. A thread that has just left is not found, which is fine.
+            is_one_left |=
+                unsafe { libc::syscall(libc::SYS_tgkill, process, tid, libc::SIGUSR2) } == 0;
+        }
     }
+    is_one_left
 }
 
 /// Makes the signal interrupt system calls, and do nothing else.
@@ -350,41 +373,4 @@ fn still_running(run: &RunState, program: &Option<Running>) -> String {
     }
     running.extend(program.iter().map(|_| "the program".to_owned()));
     format!("still running: {}", running.join(", "))
-}
-
-/// A fault as text, with a remedy.
-fn explain(run: &RunState, fault: Fault, group: usize, errno: Errno) -> PlayError {
-    let group = run.script.groups.get(group).map_or("", |group| &group.name);
-    let why = io::Error::from_raw_os_error(errno);
-    let (what, help) = match fault {
-        Fault::Policy if errno == libc::EBUSY => {
-            ("its policy", "; SCHED_DEADLINE admits no more than the CPUs have time for")
-        }
-        Fault::Policy => ("its policy", "; real-time policies need root, deadline all CPUs"),
-        Fault::Nice => ("its nice value", "; raising it needs root"),
-        Fault::Affinity => ("its CPUs", "; does this machine have them?"),
-        Fault::Group if errno == libc::ENOENT => {
-            ("its control group", "; is it there? Steps make and remove absent groups")
-        }
-        Fault::Group if errno == libc::EEXIST => ("its control group", "; it was made before"),
-        Fault::Group if errno == libc::EBUSY => {
-            ("its control group", "; tasks or groups are in the one that is to be removed")
-        }
-        Fault::Group if errno == libc::EINVAL || errno == libc::EPERM => {
-            ("its control group", "; the scheduler may have refused the move")
-        }
-        Fault::Group => ("its control group", ""),
-        Fault::Mutex => ("taking a mutex", "; does this kernel have CONFIG_FUTEX_PI?"),
-        Fault::Message => ("sending or receiving a message", ""),
-        Fault::File => ("its own file", "; set TMPDIR to a file system with O_TMPFILE and space"),
-        Fault::Memory => ("writing to memory or /dev/null", "; is there so much memory?"),
-        Fault::Thread => ("making a thread", "; threads and memory are limited"),
-        Fault::Fork => ("forking", "; deadline tasks cannot, and processes are limited"),
-        Fault::Exec => ("starting a program", ""),
-    };
-    let text = format!("a task of `{group}` could not go on: {what}: {why}{help}");
-    match fault {
-        Fault::Policy | Fault::Nice | Fault::Affinity => PlayError::Unsupported(text),
-        _ => PlayError::Failed(text),
-    }
 }

@@ -12,8 +12,9 @@
 //!
 //! ```text
 //! attributes clock descriptors shared_memory mapping ─► stacks futex ─► call_costs ─► busy
+//!   ─► session_state
 //!   ─► run_state ─► task ─► input_output memory children ─► tapes ─► steps ─► threads
-//!   ─► main_thread
+//!   ─► sessions ─► main_thread
 //! ```
 //!
 //! [`periodic`] acts on the scheduler during the trial, e.g. reloads it. Nothing is allocated
@@ -27,6 +28,7 @@ pub mod busy;
 pub mod call_costs;
 pub mod children;
 pub mod clock;
+mod faults;
 pub mod fork_isolation;
 pub mod futex;
 pub mod input_output;
@@ -36,6 +38,8 @@ pub mod memory;
 pub mod periodic;
 mod played;
 pub mod run_state;
+mod session_state;
+mod sessions;
 pub mod shared_memory;
 pub mod steps;
 pub mod tapes;
@@ -45,6 +49,7 @@ mod tests;
 pub mod threads;
 
 pub use busy::BusyLoop;
-pub use main_thread::{Options, PlayError, play};
+pub use faults::PlayError;
+pub use main_thread::{Options, play};
 pub use periodic::Periodic;
 pub use played::{GroupPlayed, Played};

@@ -70,9 +70,10 @@ pub struct GroupPlayed {
 
 /// Reads the CPU clocks of all tasks, which sleep at the gate.
 ///
-/// They do not read them themselves, see [`RunState::cpu_ns_at_end`].
-pub fn note_cpu_times(run: &RunState) {
-    for slot in run.slots.iter().filter(|slot| slot.is_there()) {
+/// They do not read them themselves, see [`RunState::cpu_ns_at_end`]. Only a thread of their process
+/// can, so a session's process does this for its own.
+pub fn note_cpu_times(run: &RunState, session: Option<usize>) {
+    for slot in run.slots_of(session).filter(|slot| slot.is_there()) {
         let used = thread_cpu_ns(slot.tid.load(SeqCst));
         slot.cpu_before_ns.store(used.unwrap_or(0), SeqCst);
     }
@@ -80,12 +81,17 @@ pub fn note_cpu_times(run: &RunState) {
 
 /// Reads the CPU clocks of all tasks that have not ended by themselves: at the end of the trial,
 /// before they are told to stop.
-pub fn sample_cpu_times(run: &RunState) {
-    let plays = |slot: &&TaskSlot| slot.is_there() && slot.end_ns.load(SeqCst) == 0;
-    for slot in run.slots.iter().filter(plays) {
+pub fn sample_cpu_times(run: &RunState, session: Option<usize>) {
+    for slot in playing(run, session) {
         let used = thread_cpu_ns(slot.tid.load(SeqCst));
         slot.cpu_after_ns.store(used.unwrap_or(0), SeqCst);
     }
+}
+
+/// Those whose CPU clocks are read.
+pub fn playing(run: &RunState, session: Option<usize>) -> impl Iterator<Item = &TaskSlot> {
+    let plays = |slot: &&TaskSlot| slot.is_there() && slot.end_ns.load(SeqCst) == 0;
+    run.slots_of(session).filter(plays)
 }
 
 /// The CPU times of tasks that have ended by themselves, as the probes counted them.

@@ -17,6 +17,7 @@ use crate::player::busy::BusyLoop;
 use crate::player::clock::own_cpu_ns;
 use crate::player::futex::{Barrier, Condition, Lock, Patience, Semaphore};
 use crate::player::input_output;
+use crate::player::session_state::SessionState;
 use crate::player::shared_memory::{Shareable, Shared, SharedHistogram};
 use crate::player::threads::MadeThreads;
 use crate::probes::Announcer;
@@ -171,6 +172,8 @@ pub struct RunState {
     pub directory: CString,
     /// The process group of forked processes; 0: no task forks.
     pub children: AtomicI32,
+    /// By number: what a session's process is told, and answers.
+    pub sessions: Shared<SessionState>,
 }
 
 impl RunState {
@@ -207,6 +210,7 @@ impl RunState {
             bell: input_output::bell()?,
             directory: CString::new(directory.as_os_str().as_bytes())?,
             children: AtomicI32::new(0),
+            sessions: Shared::new(script.sessions.len())?,
             script,
         };
         if run.script.starting_tasks() < run.script.tasks() {
@@ -231,6 +235,12 @@ impl RunState {
     /// The places of a group's tasks, but for forked processes.
     pub fn slots(&self, group: &Group) -> &[TaskSlot] {
         &self.slots[group.first_task..group.first_task + group.starts_ns.len()]
+    }
+
+    /// The places of the tasks of a session; none: of those of none.
+    pub fn slots_of(&self, session: Option<usize>) -> impl Iterator<Item = &TaskSlot> {
+        let own = self.script.groups.iter().filter(move |group| group.session == session);
+        own.flat_map(|group| self.slots(group))
     }
 
     pub fn control(&self) -> &Control {

@@ -41,19 +41,19 @@ const PAUSE: Duration = Duration::from_micros(50);
 /// lag is 0). A lag of a microsecond decides which of many equal hogs has the first slice.
 const WAY_TO_GATE: Duration = Duration::from_micros(500);
 
-/// Starts all threads but those that tapes make, in the order of the groups; each sleeps at the
-/// gate.
+/// Starts all threads of a session but those that tapes make, in the order of the groups; each
+/// sleeps at the gate.
 ///
 /// A thread that has slept as often as a shell starts them, because tasks inherit what a scheduler
 /// thinks of the task that makes them. Ours has computed at real-time priority, for which Project C
 /// gives it the worst level of all (`sched_task_renew`) and does not let it climb (`boost_task`).
 /// There the new thread would be a real-time one, too.
-pub fn start_all(run: &Arc<RunState>) -> io::Result<Vec<JoinHandle<()>>> {
+pub fn start_all(run: &Arc<RunState>, session: Option<usize>) -> io::Result<Vec<JoinHandle<()>>> {
     let shared = run.clone();
     let shell = Builder::new().stack_size(STACK_BYTES).spawn(move || {
         attributes::become_plain();
         (0..SLEEPS).for_each(|_| thread::sleep(Duration::from_millis(1)));
-        (gettid(), start_one_by_one(&shared))
+        (gettid(), start_one_by_one(&shared, session))
     })?;
     let panicked = |_| io::Error::other("the thread that starts the tasks panicked");
     let (tid, threads) = shell.join().map_err(panicked)?;
@@ -68,20 +68,22 @@ pub fn start_all(run: &Arc<RunState>) -> io::Result<Vec<JoinHandle<()>>> {
 /// the scheduler decides, and the last one is preempted there: under CFS with 32 hogs that decided
 /// whether a waker began before the hogs or 60 ms later. The very last one plays no part; its debit
 /// as a new task is spent when the others wake up.
-fn start_one_by_one(run: &Arc<RunState>) -> io::Result<Vec<JoinHandle<()>>> {
+fn start_one_by_one(
+    run: &Arc<RunState>,
+    session: Option<usize>,
+) -> io::Result<Vec<JoinHandle<()>>> {
     let mut threads = Vec::with_capacity(run.script.starting_tasks());
-    for (group, plan) in run.script.groups.iter().enumerate() {
-        let numbers = 0..plan.starts_ns.len() as u32;
-        for number in numbers.filter(|&number| !run.script.is_made(group, number)) {
-            let shared = run.clone();
-            let builder = Builder::new().stack_size(STACK_BYTES);
-            match builder.spawn(move || thread_main(&shared, group, number)) {
-                Ok(thread) => threads.push(thread),
-                Err(error) => return Err(error),
-            }
-            let slot = &run.slots[plan.first_task + number as usize];
-            wait_until_asleep(run, slot, threads.len());
+    // Those of other sessions are there.
+    let before = run.control().ready.load(SeqCst) as usize;
+    for (group, number) in run.script.started_by(session) {
+        let shared = run.clone();
+        let builder = Builder::new().stack_size(STACK_BYTES);
+        match builder.spawn(move || thread_main(&shared, group, number)) {
+            Ok(thread) => threads.push(thread),
+            Err(error) => return Err(error),
         }
+        let slot = &run.slots[run.script.groups[group].first_task + number as usize];
+        wait_until_asleep(run, slot, before + threads.len());
     }
     let extra = Builder::new().stack_size(STACK_BYTES).spawn(gettid)?;
     if let Ok(tid) = extra.join() {

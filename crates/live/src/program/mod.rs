@@ -80,31 +80,67 @@ pub fn version(name: &str) -> Option<String> {
     (finished.code == 0).then(|| first.to_owned())
 }
 
-impl Running {
-    /// Forks a program's process, which waits for [`Running::release`] before `execve`. It works in
-    /// `folder`, or in the current one.
-    pub fn hold(command: &[String], policy: &Policy, folder: Option<&Path>) -> io::Result<Running> {
+/// A program without a process, and its pipes.
+pub struct Held {
+    image: Image,
+    policy: Policy,
+    gate: Pipe,
+    stdout: Pipe,
+    stderr: Pipe,
+}
+
+impl Held {
+    /// A program that will work in `folder`, or in the current one.
+    pub fn new(command: &[String], policy: &Policy, folder: Option<&Path>) -> io::Result<Held> {
         let name = command.first().map_or("", String::as_str);
         let absent = || io::Error::other(format!("`{name}` is not installed here"));
         // A relative path starts at the current folder, not at the program's.
         let path = std::path::absolute(find(name).ok_or_else(absent)?)?;
         let image = Image::new(&path, command, folder)?;
         let (gate, stdout, stderr) = (pipe()?, pipe()?, pipe()?);
+        Ok(Held { image, policy: *policy, gate, stdout, stderr })
+    }
+
+    /// In a new process: waits for [`Running::release`], then becomes the program. Does only what is
+    /// async-signal-safe.
+    pub fn become_it(&self) -> ! {
+        become_program(&self.image, &self.policy, &self.gate, &self.stdout, &self.stderr)
+    }
+
+    /// In a process that has nothing to do with it: the program begins when nobody has its gate.
+    pub fn leave(&self) {
+        for pipe in [&self.gate, &self.stdout, &self.stderr] {
+            // SAFETY: descriptors of this process, which it does not use.
+            unsafe { libc::close(pipe.write.as_raw_fd()) };
+        }
+    }
+}
+
+impl Running {
+    /// Forks a program's process, which waits for [`Running::release`] before `execve`. It works in
+    /// `folder`, or in the current one.
+    pub fn hold(command: &[String], policy: &Policy, folder: Option<&Path>) -> io::Result<Running> {
+        let held = Held::new(command, policy, folder)?;
         // SAFETY: the child does only what is async-signal-safe.
         let pid = unsafe { libc::fork() };
         if pid == 0 {
-            become_program(&image, policy, &gate, &stdout, &stderr);
+            held.become_it();
         }
         check(i64::from(pid)).map_err(io::Error::from_raw_os_error)?;
         // SAFETY: no pointers; the child does the same, so that neither can be too late.
         unsafe { libc::setpgid(pid, pid) };
+        Running::of(held, pid)
+    }
+
+    /// The program that a child of this process will become, which has a process group of its own.
+    pub fn of(held: Held, pid: libc::pid_t) -> io::Result<Running> {
         reaping::enter(pid);
         Ok(Running {
             pid,
-            gate: Some(gate.write),
+            gate: Some(held.gate.write),
             handle: open_handle(pid)?,
-            stdout: Capture::new(stdout)?,
-            stderr: Capture::new(stderr)?,
+            stdout: Capture::new(held.stdout)?,
+            stderr: Capture::new(held.stderr)?,
             start_ns: 0,
             end: None,
             stopped: false,

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use model::{Measured, Outcome, Program, Provenance, Record, SchedulerChoice, Trace, Trial};
 
+use crate::autogroup::Autogroup;
 use crate::control_groups::ControlGroups;
 use crate::facts::{Context, active, sched_ext};
 use crate::interrupts::Interrupts;
@@ -75,6 +76,7 @@ fn answer(
         Ok(groups) => groups,
         Err(reason) => return Outcome::Unsupported { reason }.into(),
     };
+    let _autogroup = Autogroup::set(trial, provenance, context.in_guest);
     let mut interrupts = match Interrupts::prepare(trial, provenance.cpus) {
         Ok(interrupts) => interrupts,
         Err(reason) => return Outcome::Unsupported { reason }.into(),

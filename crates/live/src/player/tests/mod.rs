@@ -12,6 +12,7 @@ use super::*;
 
 mod inherited_priority;
 mod rtapp_steps;
+mod sessions;
 mod tapes;
 
 fn try_play(workload: Value) -> Result<Played, PlayError> {
