@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use model::control_group::NO_GROUP_CALLBACKS;
+use model::task_session::NO_SESSIONS;
 use model::{Design, Record, SchedulerChoice};
 use report::stall::where_left;
 use report::units;
@@ -158,27 +159,44 @@ pub fn left_out(records: &[Record]) -> Vec<String> {
 
 /// A line about schedulers that disregard the control groups of their workloads.
 pub fn without_groups(records: &[Record]) -> Option<String> {
-    let names = disregarding_groups(records)?;
+    let names = noted(records, NO_GROUP_CALLBACKS)?;
     Some(format!(
         "control groups have no effect under: {names}, which have no callbacks for them; eevdf and \
          cfs have, and so has a kernel's own scheduler"
     ))
 }
 
-/// A sentence for who may leave a scheduler that has control groups.
-pub fn leaves_groups(records: &[Record]) -> Option<String> {
-    let names = disregarding_groups(records)?;
+/// A line about schedulers that disregard the sessions of their workloads.
+pub fn without_sessions(records: &[Record]) -> Option<String> {
+    let names = noted(records, NO_SESSIONS)?;
     Some(format!(
-        "The load has control groups, and these disregard them: {names}. Leaving EEVDF for one of \
-         them means leaving the groups' weights and quotas."
+        "autogroup has no effect under: {names}, which do not look at sessions; eevdf and cfs do, \
+         and so does a kernel's own scheduler"
     ))
 }
 
-/// The names of the contestants that disregard control groups of their workloads, if there are any.
-fn disregarding_groups(records: &[Record]) -> Option<String> {
-    let is_noted = |record: &&Record| {
-        record.provenance.notes.iter().any(|note| note.starts_with(NO_GROUP_CALLBACKS))
-    };
+/// A sentence for who may leave a scheduler that has control groups, or groups of sessions.
+pub fn leaves_groups(records: &[Record]) -> Option<String> {
+    let groups = noted(records, NO_GROUP_CALLBACKS).map(|names| {
+        format!(
+            "The load has control groups, and these disregard them: {names}. Leaving EEVDF for one \
+             of them means leaving the groups' weights and quotas."
+        )
+    });
+    let sessions = noted(records, NO_SESSIONS).map(|names| {
+        format!(
+            "The load has sessions, and these disregard them: {names}. Leaving EEVDF for one of \
+             them means leaving autogroup, which gives each session the same part of the CPUs."
+        )
+    });
+    let all: Vec<String> = groups.into_iter().chain(sessions).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+/// The names of the contestants with a note that begins like this, if there are any.
+fn noted(records: &[Record], begin: &str) -> Option<String> {
+    let is_noted =
+        |record: &&Record| record.provenance.notes.iter().any(|note| note.starts_with(begin));
     let noted = records.iter().filter(is_noted);
     let names: BTreeSet<&str> = noted.map(|record| &*record.trial.contestant.name).collect();
     (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join(", "))

@@ -89,7 +89,8 @@ fn why_not_load(sched_ext: &SchedExt, release: &str) -> String {
 /// they do not divide evenly, it has as many CPUs and no further structure.
 fn here(hz: Option<u32>) -> Result<Machine> {
     let plain = machine::load(HERE, Path::new(""), host_cpus())?;
-    let plain = Machine { hz: hz.unwrap_or(plain.hz), ..plain };
+    let (hz, autogroup) = (hz.unwrap_or(plain.hz), live::autogroup::is_on());
+    let plain = Machine { hz, autogroup, ..plain };
     let seen = topology();
     let smt_percent = if seen.smt > 1 { machine::SMT_PERCENT } else { plain.smt_percent };
     let [smt, llcs, nodes] = [seen.smt, seen.llcs, seen.nodes];

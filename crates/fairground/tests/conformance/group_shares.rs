@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What control groups get of the CPU: from the kernel's own EEVDF, and from files that schedule
+//! What control groups and sessions get of the CPU: from the kernel's own EEVDF, and from files that schedule
 //! groups, on the kernel and in the simulator.
 //!
 //! All cells take an emulated machine ten minutes, and are played when the book's table is made.
@@ -16,8 +16,8 @@ use vm::Kernel;
 
 use super::arm;
 
-/// Groups with their keys and the number of their hogs.
-const CELLS: [&str; 26] = [
+/// Groups or sessions with their keys and the number of their hogs.
+const CELLS: [&str; 28] = [
     "a 1, b 1",
     "a 1, b 16",
     "a 2, b 3, c 5",
@@ -44,15 +44,19 @@ const CELLS: [&str; 26] = [
     "a quota_us=50000 1, b 2",
     "a quota_us=30000 0, a/c 2, a/d weight=300 1, b 1",
     "a quota_us=60000 2, a/c quota_us=10000 1, b 2",
+    "session a 1, session b 16",
+    "session a nice=5 2, session b 1",
 ];
 
 /// The shares that the weights and quotas of some cells give, which the kernel's own EEVDF keeps.
-const EXPECTED: [(&str, &[f64]); 5] = [
+const EXPECTED: [(&str, &[f64]); 7] = [
     ("a 1, b 16", &[0.5, 0.5]),
     ("a weight=300 0, a/c weight=50 2, a/d weight=150 1, b 3", &[0.1875, 0.5625, 0.25]),
     ("a nice=5 3, b 1", &[0.2466, 0.7534]),
     ("a quota_us=20000 4, b 1", &[0.2, 0.8]),
     ("a idle=true 4, b 1", &[0.003, 0.997]),
+    ("session a 1, session b 16", &[0.5, 0.5]),
+    ("session a nice=5 2, session b 1", &[0.2465, 0.7535]),
 ];
 
 /// On two CPUs, where the balancing of tasks decides as well.
@@ -73,17 +77,24 @@ const TWO_CPU_MARGIN: f64 = 0.08;
 /// The shares of the hogs by their groups.
 type Shares = BTreeMap<String, f64>;
 
+/// How a session begins in a cell.
+const SESSION: &str = "session ";
+
 /// The workload of a cell.
 fn workload(cell: &str) -> Workload {
     let mut text = format!("name = \"{cell}\"\nduration_us = 2000000\n");
     for group in cell.split(", ") {
+        let (kind, group) = match group.strip_prefix(SESSION) {
+            Some(session) => ("session", session),
+            None => ("group", group),
+        };
         let words: Vec<&str> = group.split(' ').collect();
         let [path, keys @ .., count] = words.as_slice() else { panic!("{group}") };
-        let _ = writeln!(text, "[[group]]\nname = \"{path}\"\n{}", keys.join("\n"));
+        let _ = writeln!(text, "[[{kind}]]\nname = \"{path}\"\n{}", keys.join("\n"));
         if *count != "0" {
             let _ = writeln!(
                 text,
-                "[[task]]\nname = \"{}\"\ngroup = \"{path}\"\ncount = {count}\n\
+                "[[task]]\nname = \"{}\"\n{kind} = \"{path}\"\ncount = {count}\n\
                  steps = [{{ run_us = 1000 }}]",
                 path.replace('/', "_")
             );
@@ -102,7 +113,13 @@ fn trial(cell: &str, cpus: u32, source: Option<&Source>, backend: Backend) -> Tr
         let (name, kernel) = (source.name.clone(), None);
         trial.contestant = Contestant { name, kernel, scheduler, stands_for_kernel: false }.into();
     }
-    let machine = Machine { cpus, clock: Clock::Virtual, memory_mib: 512, ..Machine::default() };
+    let machine = Machine {
+        cpus,
+        clock: Clock::Virtual,
+        memory_mib: 512,
+        autogroup: cell.starts_with(SESSION),
+        ..Machine::default()
+    };
     Trial {
         experiment: "conformance".into(),
         backend,
