@@ -30,7 +30,7 @@
 #ifndef WITHOUT_GROUPS
 #include "include/group_ops.h"
 #else
-/* Without groups, sessions have none either. */
+/* Does nothing. No counterpart: without groups, sessions have none either. */
 static inline void follow_session(const struct task_struct *p, struct group_member *member)
 {
 }

@@ -24,7 +24,7 @@ const LIMITED: &str = "limited there";
 const MACHINE: &str = "what is installed on this machine";
 
 /// The beginnings of paths, and why what is below them reads by itself.
-const OTHER_READERS: [(&str, &str); 34] = [
+const OTHER_READERS: [(&str, &str); 35] = [
     ("crates/compile/src/build", BUILD),
     ("crates/compile/src/clang.rs", OWN),
     ("crates/compile/src/guarded.rs", PIPE),
@@ -35,6 +35,7 @@ const OTHER_READERS: [(&str, &str); 34] = [
     ("crates/fairground/src/execution/live.rs", KERNEL),
     ("crates/fairground/src/execution/objects.rs", OWN),
     ("crates/fleet/src/records_file.rs", OWN),
+    ("crates/live/src/autogroup.rs", KERNEL),
     ("crates/live/src/control_groups.rs", KERNEL),
     ("crates/live/src/facts.rs", KERNEL),
     ("crates/live/src/loader/exit.rs", KERNEL),

@@ -20,8 +20,8 @@ pub struct Autogroup {
 }
 
 impl Autogroup {
-    /// Sets the switch, if the trial has to do with it and this is a guest. A trial without sessions
-    /// on a machine without autogroup leaves it alone.
+    /// Sets the switch, if this is a guest. A trial without sessions on a machine without autogroup
+    /// leaves it alone.
     pub fn set(trial: &Trial, provenance: &mut Provenance, in_guest: bool) -> Option<Autogroup> {
         let (wanted, has_sessions) = (trial.machine.autogroup, !trial.workload.sessions.is_empty());
         if !wanted && !has_sessions {
@@ -41,8 +41,8 @@ impl Autogroup {
                 Some(Autogroup { before })
             }
             None => {
-                let note = "this kernel has no autogroup (CONFIG_SCHED_AUTOGROUP): sessions have no \
-                            effect";
+                let note = "this kernel has no autogroup (CONFIG_SCHED_AUTOGROUP): sessions have \
+                            no effect";
                 provenance.notes.extend(wanted.then(|| note.into()));
                 None
             }

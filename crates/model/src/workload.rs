@@ -109,8 +109,8 @@ pub struct TaskGroup {
     /// of the task that forks them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group: String,
-    /// The session that the tasks are in; empty: none of the workload's. Forked tasks are in that of
-    /// the task that forks them.
+    /// The session that the tasks are in; empty: none of the workload's. Forked tasks are in that
+    /// of the task that forks them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub session: String,
     /// A template: its tasks start only by `fork` steps.

@@ -70,8 +70,8 @@ pub struct GroupPlayed {
 
 /// Reads the CPU clocks of all tasks, which sleep at the gate.
 ///
-/// They do not read them themselves, see [`RunState::cpu_ns_at_end`]. Only a thread of their process
-/// can, so a session's process does this for its own.
+/// They do not read them themselves, see [`RunState::cpu_ns_at_end`]. Only a thread of their
+/// process can, so a session's process does this for its own.
 pub fn note_cpu_times(run: &RunState, session: Option<usize>) {
     for slot in run.slots_of(session).filter(|slot| slot.is_there()) {
         let used = thread_cpu_ns(slot.tid.load(SeqCst));

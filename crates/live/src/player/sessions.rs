@@ -293,7 +293,8 @@ fn set_nice(nice: i32) -> Result<(), Errno> {
 /// that this can wait for it. Its number; -1: the kernel has refused it.
 fn fork_sibling(held: &Held) -> libc::pid_t {
     let flags = libc::CLONE_PARENT | libc::SIGCHLD;
-    // SAFETY: as `fork`: the child has a copy of the stack, and does only what is async-signal-safe.
+    // SAFETY: as for `fork`, the child has a copy of the stack, and does only what is
+    // async-signal-safe.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
     if pid == 0 {
         held.become_it();

@@ -101,8 +101,8 @@ impl Held {
         Ok(Held { image, policy: *policy, gate, stdout, stderr })
     }
 
-    /// In a new process: waits for [`Running::release`], then becomes the program. Does only what is
-    /// async-signal-safe.
+    /// In a new process: waits for [`Running::release`], then becomes the program. Does only what
+    /// is async-signal-safe.
     pub fn become_it(&self) -> ! {
         become_program(&self.image, &self.policy, &self.gate, &self.stdout, &self.stderr)
     }
