@@ -101,7 +101,8 @@ impl Core {
 
     /// Makes the processes of the sessions.
     ///
-    /// DIVERGES: on a real kernel each has run: it has called `setsid`, and sleeps.
+    /// DIVERGES: the process of a session has never run. On a real kernel it has called `setsid`, and
+    /// sleeps.
     pub(super) fn make_leaders(&mut self) {
         for number in 0..self.workload.script.sessions.len() {
             let pid = self.take_pid();
