@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What control groups and sessions get of the CPU: from the kernel's own EEVDF, and from files that schedule
-//! groups, on the kernel and in the simulator.
+//! What control groups and sessions get of the CPU: from the kernel's own EEVDF, and from files
+//! that schedule groups, on the kernel and in the simulator.
 //!
 //! All cells take an emulated machine ten minutes, and are played when the book's table is made.
 //! Otherwise one is played of each kind of setting: those whose shares are known beforehand.
