@@ -52,6 +52,8 @@ struct ExperimentFile {
     baseline: Option<String>,
     blocks: Option<u32>,
     trials_per_boot: Option<u32>,
+    #[serde(default)]
+    autogroup: bool,
     timeout_s: Option<u64>,
     #[serde(default)]
     trace: Vec<String>,
@@ -270,7 +272,9 @@ fn machines(
     let (mut machines, mut only_on) = (Vec::new(), BTreeMap::new());
     for (only, name) in names.iter().map(|name| restricted(name)) {
         let machine = machine::load(name, base, host.cpus);
-        let machine = machine.map_err(|error| placed(error, name, places, path))?;
+        let mut machine = machine.map_err(|error| placed(error, name, places, path))?;
+        // The running kernel stays as it is.
+        machine.autogroup |= (file.autogroup || over.autogroup) && !live;
         only_on.extend(only.map(|only| (machine.name.clone(), only)));
         machines.push(machine);
     }

@@ -156,6 +156,10 @@ pub struct Overrides {
     /// A machine that no file describes, instead of all others
     #[arg(skip)]
     pub given_machine: Option<Machine>,
+    /// Make each session of a workload's tasks a group, as distributions' kernels do; a running
+    /// kernel stays as it is
+    #[arg(long)]
+    pub autogroup: bool,
     /// The contestant that the others are compared with
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
