@@ -126,8 +126,10 @@ mod tests {
 
     #[test]
     fn tasks_start_session_by_session() {
-        let steps = json!(["yield"]);
-        let task = |name: &str, session: &str| json!({"name": name, "count": 2, "session": session, "steps": steps});
+        let task = |name: &str, session: &str| {
+            json!({"name": name, "count": 2, "session": session,
+                   "steps": ["yield"]})
+        };
         let script = script(json!({"name": "w", "duration_us": 5,
             "session": [{"name": "a"}, {"name": "b", "nice": 5}],
             "task": [task("late", "b"), task("first", ""), task("next", "a"), task("last", "b")]}))

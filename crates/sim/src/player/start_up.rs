@@ -101,8 +101,8 @@ impl Core {
 
     /// Makes the processes of the sessions.
     ///
-    /// DIVERGES: the process of a session has never run. On a real kernel it has called `setsid`, and
-    /// sleeps.
+    /// DIVERGES: the process of a session has never run. On a real kernel it has called `setsid`,
+    /// and sleeps.
     pub(super) fn make_leaders(&mut self) {
         for number in 0..self.workload.script.sessions.len() {
             let pid = self.take_pid();
