@@ -9,8 +9,17 @@ use crate::page::{Block, Class, Page, commands, pages};
 use crate::{expect_none, root};
 
 /// Options of `run` that `plan` does not have, with the number of values.
-const ONLY_OF_RUN: [(&str, usize); 6] =
-    [("--store", 1), ("--resume", 0), ("--budget", 1), ("--jobs", 1), ("--fleet", 1), ("--yes", 0)];
+const ONLY_OF_RUN: [(&str, usize); 9] = [
+    ("--store", 1),
+    ("--resume", 0),
+    ("--budget", 1),
+    ("--jobs", 1),
+    ("--fleet", 1),
+    ("--yes", 0),
+    ("--watch", 0),
+    ("--printed", 0),
+    ("--format", 1),
+];
 /// A file that a reader has, and a page does not show.
 const WORKLOAD: &str = "about = \"a stand-in\"\nduration_us = 20000\n\
                         headline = [\"longest_wait_ns t\"]\n[[task]]\nname = \"t\"\n\
