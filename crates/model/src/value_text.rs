@@ -50,7 +50,7 @@ impl ValueType {
                 let nonzero = numbers.iter().filter(|number| **number != 0).count();
                 let (least, median) = (numbers[0], numbers[numbers.len() / 2]);
                 let greatest = numbers[numbers.len() - 1];
-                format!("{length} values: {least} … {median} … {greatest}, {nonzero} are not 0")
+                format!("{length} values: {least} … {median} … {greatest}, not 0: {nonzero}")
             }
             ValueKind::Members(members) => {
                 let words = members.iter().filter_map(|member| {
@@ -85,7 +85,7 @@ mod tests {
         let mut bytes = [0; 40];
         bytes[..6].copy_from_slice(&[5, 0, 0xfe, 0xff, 7, 0]);
         let long = list(signed, 20).whole(&bytes);
-        assert_eq!(long, "20 values: -2 … 0 … 7, 3 are not 0");
+        assert_eq!(long, "20 values: -2 … 0 … 7, not 0: 3");
         let member = |name: &str, offset, ty| Member { name: name.into(), offset, ty };
         let pair = vec![
             member("is_on", 0, number(1, ValueKind::Bool)),

@@ -234,6 +234,7 @@ fn wanted_words(wanted: &str) -> String {
         "i32" | "i64" => "a whole number".into(),
         "a boolean" => "true or false".into(),
         "a sequence" => "a list: […]".into(),
+        table if table.starts_with("struct ") => "a table: { … = … }".into(),
         _ => one_line(wanted).replace('`', "'"),
     }
 }

@@ -245,27 +245,29 @@ fn left_behind(record: &Record) -> String {
     };
     let printed: Vec<&str> = record.provenance.printed.iter().map(String::as_str).collect();
     let place = where_left(&record.outcome).map(|place| format!("{place}.\n\n"));
-    let dumped = titled("When it was ejected", &dumped);
-    place.unwrap_or_default() + &dumped + &titled("bpf_printk", &printed)
+    let parts = [titled("When it was ejected", &dumped), titled("bpf_printk", &printed)];
+    let parts = parts.into_iter().flatten().map(|part| part + "\n");
+    place.into_iter().chain(parts).collect()
 }
 
 /// The scheduler's variables at the trial's end.
 fn variables(record: &Record) -> String {
     let variables: Vec<&str> = record.provenance.variables.iter().map(String::as_str).collect();
-    titled("Its variables at the end", &variables)
+    let text = titled("Its variables at the end", &variables);
+    text.map_or_else(String::new, |text| format!("\n{text}"))
 }
 
-/// The first of these lines below a title; empty if there are none.
-fn titled(title: &str, lines: &[&str]) -> String {
+/// The first of these lines below a title; `None` if there are none.
+fn titled(title: &str, lines: &[&str]) -> Option<String> {
     if lines.is_empty() {
-        return String::new();
+        return None;
     }
     let mut text = format!("{title}\n");
     lines.iter().take(SHOWN).for_each(|line| text += &format!("  {line}\n"));
     if lines.len() > SHOWN {
         text += &format!("  and {} more lines\n", lines.len() - SHOWN);
     }
-    text + "\n"
+    Some(text)
 }
 
 /// `vtime in wake_under_hogs hogs=3 on uniprocessor (sim)`.

@@ -106,6 +106,7 @@ struct Answer {
     before: Shared<ActiveScheduler>,
     after: Shared<ActiveScheduler>,
     printed: Vec<String>,
+    #[serde(default)]
     variables: Vec<String>,
     notes: Vec<String>,
 }
