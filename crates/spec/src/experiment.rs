@@ -270,7 +270,7 @@ fn machines(
         return Err(places.error("machines", "no machines").hint("name at least one"));
     }
     let (mut machines, mut only_on) = (Vec::new(), BTreeMap::new());
-    for (only, name) in names.iter().map(|name| restricted(name)) {
+    for (only, name) in names.iter().map(|name| machine::restricted(name)) {
         let machine = machine::load(name, base, host.cpus);
         let mut machine = machine.map_err(|error| placed(error, name, places, path))?;
         // The running kernel stays as it is.
@@ -280,18 +280,6 @@ fn machines(
     }
     unique(machines.iter().map(|machine| &machine.name), "machine", "machines", places)?;
     Ok((machines, only_on))
-}
-
-/// The backend before a machine's name, if there is one, and the name.
-pub(crate) fn restricted(text: &str) -> (Option<Backend>, &str) {
-    let only = |word: &str| {
-        let mut shaping = Backend::EXECUTING.into_iter().filter(|on| on.shapes_machine());
-        shaping.find(|backend| backend.word() == word)
-    };
-    match text.split_once(':').map(|(word, name)| (only(word), name)) {
-        Some((Some(backend), name)) => (Some(backend), name),
-        _ => (None, text),
-    }
 }
 
 /// Moves the error about a name to the place where the name is written.

@@ -4,8 +4,8 @@
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use model::Machine;
 use model::play::Refusal;
+use model::{Backend, Machine};
 
 use super::SpecError;
 use super::source::Document;
@@ -150,4 +150,15 @@ fn uneven(machine: &Machine) -> Option<(&'static str, String, &'static str)> {
         let message = format!("{capacities} capacities for {cpus} CPUs");
         ("capacity", message, "write one for each CPU, or none")
     })
+}
+/// The backend before a machine's name, if there is one, and the name.
+pub(crate) fn restricted(text: &str) -> (Option<Backend>, &str) {
+    let only = |word: &str| {
+        let mut shaping = Backend::EXECUTING.into_iter().filter(|on| on.shapes_machine());
+        shaping.find(|backend| backend.word() == word)
+    };
+    match text.split_once(':').map(|(word, name)| (only(word), name)) {
+        Some((Some(backend), name)) => (Some(backend), name),
+        _ => (None, text),
+    }
 }

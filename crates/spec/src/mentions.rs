@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 use crate::Resolve;
 use crate::assets::{self, Asset, Kind};
 use crate::care::{GENERAL_NAME, TODAY_NAME};
-use crate::experiment::restricted;
+use crate::machine::restricted;
 use crate::source::{line_and_column, walk_table};
 
 /// A name that definitions refer to and that does not exist.
