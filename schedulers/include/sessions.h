@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sessions of tasks, of which autogroup makes groups (`kernel/sched/autogroup.c`).
+ * Sessions of tasks: autogroup makes a group of each (`kernel/sched/autogroup.c`).
  *
- * Where it is on, a task of the root control group is in the group of its session, which has the
+ * Where autogroup is on, a task of the root control group is in the group of its session, which has the
  * weight of the session's nice value. sched_ext is told nothing of that, so a task is looked at
  * whenever it joins a queue or begins to run, and at ticks. The group is found by the session's
  * number, which no later session has. If all groups are in use, that of a session without runnable

@@ -51,7 +51,8 @@ pub fn add_headers(clang: &Path, tree: &Path) -> Result {
     trampolines(clang, tree)
 }
 
-/// Adds what kernels without `CONFIG_SCHED_AUTOGROUP` lack, of which some headers were made.
+/// Adds the structures of autogroup: some headers are of kernels without
+/// `CONFIG_SCHED_AUTOGROUP`.
 fn with_autogroup(vmlinux: &str) -> Result<String> {
     let mut text = vmlinux.to_owned();
     if structure(&text, "autogroup").is_some() {

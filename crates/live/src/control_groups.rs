@@ -7,7 +7,7 @@
 
 use std::ffi::{CString, OsStr};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -194,7 +194,13 @@ impl GroupFiles {
 
     /// Moves another process's only thread to a group.
     pub fn place(&self, group: usize, thread: u32) -> Result<(), Errno> {
-        self.groups[group].write(&thread.to_string())
+        // No allocation: the caller may be a process that was forked from several threads.
+        let mut digits = [0; 10];
+        let mut rest = &mut digits[..];
+        let _ = write!(rest, "{thread}");
+        let unused = rest.len();
+        let text = std::str::from_utf8(&digits[..digits.len() - unused]).unwrap_or_default();
+        self.groups[group].write(text)
     }
 
     pub fn change(&self, number: usize) -> Result<(), Errno> {

@@ -64,6 +64,10 @@ pub fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
 }
 
+pub fn highest_cpu() -> u32 {
+    cpus_online().last().copied().unwrap_or(0)
+}
+
 /// The CPUs that are online, ascending; never empty.
 pub fn cpus_online() -> Vec<u32> {
     let list = line("/sys/devices/system/cpu/online").and_then(|list| cpu_list(&list));
@@ -222,7 +226,7 @@ pub fn topology() -> Topology {
 /// What this machine's CPUs are and share, by CPU; one that is offline stands alone.
 pub fn cpu_facts() -> CpuFacts {
     let root = Path::new("/sys/devices/system");
-    let all = 0..=cpus_online().last().copied().unwrap_or(0);
+    let all = 0..=highest_cpu();
     let place = |cpu: u32, file: &str| root.join(format!("cpu/cpu{cpu}/{file}"));
     let number = |path: &Path| line(path.to_str()?)?.parse().ok();
     let core = |cpu: u32| {

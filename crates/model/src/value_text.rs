@@ -3,7 +3,7 @@
 
 use crate::value_type::{ValueKind, ValueType};
 
-/// Arrays of so many elements are shown whole.
+/// A longer array of numbers is shown by its least, median and greatest.
 const WHOLE: usize = 16;
 
 impl ValueType {

@@ -12,6 +12,7 @@ use clap::ValueEnum;
 use model::Record;
 use report::junit::{self, Case, CaseResult};
 use serde::Serialize;
+use stats::compare::verdict::MARGIN_PERCENT;
 use stats::decide::gate::{Gate, gate};
 use stats::records::merge::name_processors_if_several;
 use stats::view;
@@ -40,7 +41,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "gate")]
     before: Option<PathBuf>,
     /// Smaller changes do not count, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    #[arg(long, value_name = "PERCENT", default_value_t = MARGIN_PERCENT)]
     margin: f64,
     /// Fail too if the verifier looks at this many percent more instructions of a scheduler
     #[arg(long, value_name = "PERCENT", requires = "gate", value_parser = times::percent)]

@@ -24,6 +24,7 @@ mod only;
 pub(crate) mod reason;
 pub(crate) mod task_facts;
 
+use crate::facts::highest_cpu;
 use crate::probes::{maps, monotonic_ns, shared::SharedMap};
 use convert::Frame;
 pub use cost::Cost;
@@ -230,10 +231,6 @@ impl Recorder {
         recording.untold = limitations(self.only.as_ref(), self.programs.messages);
         recording
     }
-}
-
-fn highest_cpu() -> u32 {
-    crate::facts::cpus_online().last().copied().unwrap_or(0)
 }
 
 /// The events' buffer, whose reader keeps them.

@@ -92,7 +92,7 @@ pub fn folded(text: &str, width: usize) -> String {
 
 fn folded_line(line: &str, width: usize) -> String {
     let content = line.trim_start_matches(' ');
-    // Whoever copies a command needs it on one line.
+    // A command that is copied must not hold a line break.
     let is_command = ["fairground ", "sudo "].iter().any(|word| content.starts_with(word));
     if columns(line.trim_end()) <= width || is_command {
         return line.to_owned();

@@ -15,6 +15,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Result;
 use compile::Source;
 use model::Record;
+use stats::compare::verdict::MARGIN_PERCENT;
 use stats::decide::gate::gate;
 
 use super::Args;
@@ -25,8 +26,6 @@ use crate::planned_experiment::PlannedExperiment;
 
 /// Between two looks at the files.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Smaller changes are not told, percent; as `history --gate` has it.
-const MARGIN_PERCENT: f64 = 1.0;
 
 /// Runs until Ctrl-C. A mistake in a file ends nothing but the first turn.
 pub fn run(args: &Args) -> Result<ExitCode> {
