@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::{fs, io};
 
 use crate::SpecError;
@@ -232,7 +232,17 @@ fn at_path(kind: Kind, name: &str, base: &Path) -> Result<Asset, SpecError> {
     }
 }
 
+/// The definitions outside the program that were read, ever.
+static READ: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// The files of experiments, workloads, machines … that this process has read, whether the command
+/// or another file named them.
+pub fn files_read() -> BTreeSet<PathBuf> {
+    READ.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
 fn read(path: &Path) -> Result<Asset, SpecError> {
+    READ.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
     let label = path.display().to_string();
     let text = crate::files::text(path, crate::files::DEFINITION)
         .map_err(|fault| unreadable(&label, &fault))?;

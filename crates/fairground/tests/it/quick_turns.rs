@@ -29,8 +29,14 @@ fn line_with<Reader: BufRead>(lines: &mut Lines<Reader>, words: &str) -> String 
 fn a_saved_file_runs_again_and_the_change_is_told() {
     let bench = Bench::new();
     bench.write("mine.bpf.c", &round_robin(19_999));
+    let experiment = "question = \"Which is better?\"\non = [\"sim\"]\nmachines = [\"uniprocessor\"]\n\
+                      baseline = \"fifo\"\nblocks = 6\n\
+                      [[scheduler]]\nname = \"fifo\"\nfile = \"fifo\"\n\
+                      [[scheduler]]\nname = \"mine\"\nfile = \"mine.bpf.c\"\n\
+                      [[workload]]\nname = \"tiny.toml\"\n";
+    bench.write("ours.toml", experiment);
     let mut watching = bench
-        .process(&RUN.split(' ').chain(["--watch"]).collect::<Vec<_>>())
+        .process(&["run", "./ours.toml", "--watch"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -40,7 +46,10 @@ fn a_saved_file_runs_again_and_the_change_is_told() {
     let mut shown: Lines<BufReader<ChildStdout>> =
         BufReader::new(watching.stdout.take().expect("a pipe")).lines();
     let waits = line_with(&mut told, "waiting until ");
-    assert!(waits.contains("./mine.bpf.c") && waits.contains("./tiny.toml"), "{waits}");
+    assert!(
+        ["mine.bpf.c", "ours.toml", "tiny.toml"].iter().all(|name| waits.contains(name)),
+        "{waits}"
+    );
 
     bench.write("mine.bpf.c", "int broken\n");
     line_with(&mut told, "mine.bpf.c:");

@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub fn run(args: &Args) -> Result<ExitCode> {
     let stop = interrupt::flag()?;
     let planned = args.experiment.plan()?;
-    let mut seen = Seen::of(own_files(args, &planned));
+    let mut seen = Seen::of(own_files(&planned));
     if seen.0.is_empty() {
         return Err(bad_input(
             "--watch: no file of yours takes part; add one, e.g. --scheduler ./mine.bpf.c",
@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         seen = Seen::of(seen.0.into_keys().collect());
         turn = args.experiment.plan();
         if let Ok(planned) = &turn {
-            seen.add(own_files(args, planned));
+            seen.add(own_files(planned));
         }
     }
 }
@@ -106,19 +106,10 @@ fn changed(file: &Path) -> Option<SystemTime> {
 }
 
 /// The files that the user can change: texts of schedulers with what they include, their side
-/// files, and definitions that the command line names by their paths.
-fn own_files(args: &Args, planned: &PlannedExperiment) -> BTreeSet<PathBuf> {
+/// files, and definitions.
+fn own_files(planned: &PlannedExperiment) -> BTreeSet<PathBuf> {
     let sources = planned.sources.values().filter(|source| !compile::is_builtin(&source.sha256));
-    let mut files: BTreeSet<PathBuf> = sources.flat_map(files_of).collect();
-    let overrides = &args.experiment.overrides;
-    let named = args.experiment.experiment.iter();
-    let named = named.chain(&overrides.workloads).chain(&overrides.machines);
-    let path = |text: &String| {
-        let word = text.split_whitespace().next().unwrap_or_default();
-        PathBuf::from(word.strip_prefix("sim:").unwrap_or(word))
-    };
-    files.extend(named.map(path).filter(|path| path.is_file()));
-    files
+    sources.flat_map(files_of).chain(spec::assets::files_read()).collect()
 }
 
 /// The files of a scheduler that are there.
