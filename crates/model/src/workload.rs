@@ -49,7 +49,7 @@ pub struct Workload {
     /// Message queues between tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "channel")]
     pub channels: Vec<Channel>,
-    /// Mutexes whose holders inherit the priority of those that wait.
+    /// Mutexes whose holders get a priority.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "mutex")]
     pub mutexes: Vec<Mutex>,
     /// The tasks, played by real threads (or by the simulator).

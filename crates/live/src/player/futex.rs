@@ -142,8 +142,18 @@ pub struct Condition {
 impl Condition {
     /// Waits for a signal after the release of what must not be held meanwhile.
     pub fn wait(&self, release: impl FnOnce(), stop: &AtomicU32) -> Result<(), Stopped> {
-        let ticket = self.drawn.fetch_add(1, SeqCst);
+        let ticket = self.draw();
         release();
+        self.await_turn(ticket, stop)
+    }
+
+    /// Comes to the waiters.
+    pub fn draw(&self) -> u32 {
+        self.drawn.fetch_add(1, SeqCst)
+    }
+
+    /// Waits until a signal serves the ticket.
+    pub fn await_turn(&self, ticket: u32, stop: &AtomicU32) -> Result<(), Stopped> {
         loop {
             let served = self.served.load(SeqCst);
             if served.wrapping_sub(ticket) as i32 > 0 {

@@ -123,6 +123,13 @@ fn synchronize(task: &Task, op: Op) -> Flow {
             run.conditions[condition].wait(|| release(task, lock), stop)?;
             take(task, lock)?;
         }
+        Op::Enlist { condition, signal } => {
+            if signal {
+                run.conditions[condition].signal();
+            }
+            task.ticket.set(run.conditions[condition].draw());
+        }
+        Op::Await(condition) => run.conditions[condition].await_turn(task.ticket.get(), stop)?,
         Op::Signal(condition) => run.conditions[condition].signal(),
         Op::Broadcast(condition) => run.conditions[condition].broadcast(),
         Op::Barrier(number) => run.barriers[number].wait(run.script.barriers[number], stop)?,
@@ -141,7 +148,7 @@ fn synchronize(task: &Task, op: Op) -> Flow {
 fn take(task: &Task, number: usize) -> Flow {
     let (run, control) = (task.run, task.run.control());
     let lock = &run.locks[number];
-    if run.script.locks[number] == Protocol::None {
+    if run.script.locks[number] != Protocol::Inherit {
         return Ok(lock.take(&control.stop)?);
     }
     match lock.take_inheriting(task.thread(), &control.patience) {
@@ -162,7 +169,7 @@ fn take(task: &Task, number: usize) -> Flow {
 fn release(task: &Task, number: usize) {
     let lock = &task.run.locks[number];
     match task.run.script.locks[number] {
-        Protocol::None => lock.release(),
+        Protocol::None | Protocol::Ceiling => lock.release(),
         Protocol::Inherit => lock.release_inheriting(task.thread()),
     }
 }

@@ -4,7 +4,7 @@
 //! Nothing that a task does allocates, locks or prints: a process forked from a process with
 //! threads may only do what is async-signal-safe.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 
@@ -46,6 +46,8 @@ pub struct Task<'a> {
     /// The place of its results; a forked process has none.
     pub slot: Option<&'a TaskSlot>,
     thread: OnceCell<u32>,
+    /// Its place among the waiters of the condition that it waits for next.
+    pub ticket: Cell<u32>,
     pub timers: [TimerState; MAX_TIMERS],
     pub frames: FrameClock,
     /// The source of the times that it draws.
@@ -67,6 +69,7 @@ impl<'a> Task<'a> {
             number,
             slot: None,
             thread: OnceCell::new(),
+            ticket: Cell::default(),
             timers: [TimerState::new(start_ns); MAX_TIMERS],
             frames: FrameClock::default(),
             chance: run.script.groups[group].chance(number),

@@ -4,8 +4,9 @@
 //! A loop or a span is a pair of operations around what it plays, so a player needs no tree: the
 //! position in the table is the whole state.
 
-use crate::{ControlGroup, Policy, Step, TaskGroup};
+use crate::{ControlGroup, Mutex, Policy, Step, TaskGroup};
 
+use crate::play::ceilings::Priority;
 use crate::play::control_groups;
 use crate::play::limits::{self, BYTES_MAX, ENDLESS, ROUNDS_MAX, TIME_US_MAX};
 use crate::play::names::{Names, Timers, first_use};
@@ -37,6 +38,13 @@ pub enum Op {
         lock: usize,
         signal: bool,
     },
+    /// Comes to the waiters of a condition, and sleeps at [`Op::Await`] unless it has been woken
+    /// since. With `signal` it first wakes one waiter.
+    Enlist {
+        condition: usize,
+        signal: bool,
+    },
+    Await(usize),
     Signal(usize),
     /// Also `resume`: both wake all waiters.
     Broadcast(usize),
@@ -112,6 +120,8 @@ pub enum Op {
 pub(crate) struct Resolver<'a> {
     pub group: &'a TaskGroup,
     pub names: &'a mut Names,
+    pub mutexes: &'a [Mutex],
+    pub priority: Priority,
     pub cpus: u32,
     pub ops: Vec<Op>,
     pub timers: Timers,
@@ -130,6 +140,7 @@ impl Resolver<'_> {
         match step {
             Step::Loop { count, steps } => self.repeat(*count, steps),
             Step::Within { us, steps } => self.within(*us, steps),
+            _ if self.with_ceiling(step)? => Ok(()),
             _ => {
                 let op = self.op(step)?;
                 self.ops.push(op);
@@ -145,9 +156,10 @@ impl Resolver<'_> {
         if count != ENDLESS {
             limits::range("rounds", count, 0, ROUNDS_MAX)?;
         }
-        let start = self.ops.len();
+        let (start, own) = (self.ops.len(), self.priority.own);
         self.ops.push(Op::LoopStart { count, end: 0 });
         self.steps(steps).map_err(|refusal| refusal.inside("loop"))?;
+        self.priority.check_round(&own)?;
         self.ops[start] = Op::LoopStart { count, end: self.ops.len() };
         self.ops.push(Op::LoopEnd { start });
         Ok(())
@@ -266,7 +278,8 @@ impl Resolver<'_> {
             }
             Step::Policy(policy) => {
                 policy::check(policy)?;
-                self.names.policies.push(*policy);
+                let policy = self.own_policy(policy)?;
+                self.names.policies.push(policy);
                 Ok(Op::Policy(self.names.policies.len() - 1))
             }
             Step::Affinity(list) if list.is_empty() => {

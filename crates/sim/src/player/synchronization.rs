@@ -25,6 +25,14 @@ impl Core {
                 0 => self.enqueue_waiter(cpu, task, |objects| &mut objects.conditions[condition]),
                 _ => Flow::Next,
             },
+            Op::Enlist { condition, signal } => {
+                if signal {
+                    self.wake_waiters(cpu, 1, |objects| &mut objects.conditions[condition]);
+                }
+                self.workload.objects.conditions[condition].push_back(task);
+                Flow::Next
+            }
+            Op::Await(condition) => self.await_turn(cpu, task, condition),
             Op::Signal(condition) => {
                 self.wake_waiters(cpu, 1, |objects| &mut objects.conditions[condition])
             }
@@ -172,6 +180,15 @@ impl Core {
         }
         self.unlock(cpu, task, lock);
         self.enqueue_waiter(cpu, task, |objects| &mut objects.conditions[condition])
+    }
+
+    /// A task that has been woken is not among the waiters any more.
+    fn await_turn(&mut self, cpu: u32, task: TaskId, condition: usize) -> Flow {
+        if !self.workload.objects.conditions[condition].contains(&task) {
+            return Flow::Next;
+        }
+        self.machine.charge(cpu, self.machine.costs.syscall_ns);
+        Flow::Sleep(State::Sleeping)
     }
 
     fn barrier(&mut self, cpu: u32, task: TaskId, number: usize) -> Flow {

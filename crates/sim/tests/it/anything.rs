@@ -83,7 +83,7 @@ fn any_trial() -> impl Strategy<Value = Trial> {
         trial.machine.costs = if free { Costs::FREE } else { Costs::default() };
         trial.machine.hz = 250;
         trial.seed = Seed(seed);
-        let mutex = |name: &str| Mutex { name: name.into(), protocol };
+        let mutex = |name: &str| Mutex { name: name.into(), protocol, ceiling: 0 };
         trial.workload.mutexes = ["l", "m"].map(mutex).into();
         trial.workload.channels.push(Channel { name: "p".into(), count: 2 });
         trial

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Mutexes whose holder inherits the priority of who waits, as the kernel's `rt_mutex`.
+//! Mutexes whose holder inherits the priority of who waits, as the kernel's `rt_mutex`, or has a
+//! ceiling.
 
 use crate::common::{Tracer, ran, run_fifo, trial};
 use model::{Mutex, Protocol, Record, Trial};
@@ -11,8 +12,12 @@ fn fifo(priority: u32) -> Value {
 
 fn with_mutexes(protocol: Protocol, tasks: Value) -> Trial {
     let mut trial = trial(1, 200, tasks);
-    let mutex = |name: &str| Mutex { name: name.into(), protocol };
-    trial.workload.mutexes = ["m", "n"].map(mutex).into();
+    let is_ceiling = protocol == Protocol::Ceiling;
+    let mutex = |(name, ceiling): (&str, u32)| {
+        let ceiling = if is_ceiling { ceiling } else { 0 };
+        Mutex { name: name.into(), protocol, ceiling }
+    };
+    trial.workload.mutexes = [("m", 20), ("n", 30)].map(mutex).into();
     trial
 }
 
@@ -96,6 +101,53 @@ fn real_time_tasks_are_first_and_others_come_in_their_order() {
     let record = run_fifo(&with_mutexes(Protocol::Inherit, tasks));
     let order = ends(&record, ["high", "low", "first", "nice", "greedy"]);
     assert!(order.is_sorted(), "{order:?}");
+}
+
+#[test]
+fn a_ceiling_holds_others_off_before_anybody_waits() {
+    let tasks = json!([
+        real_time(user("low", 0, "m", 5_000), 5),
+        real_time(job("middle", 1_000, 50_000), 10),
+    ]);
+    let end = |protocol| ends(&run_fifo(&with_mutexes(protocol, tasks.clone())), ["low", "middle"]);
+    assert_eq!(end(Protocol::None), [55, 51]);
+    assert_eq!(end(Protocol::Inherit), [55, 51]);
+    assert_eq!(end(Protocol::Ceiling), [5, 55]);
+}
+
+#[test]
+fn the_highest_ceiling_of_the_held_mutexes_counts() {
+    let nested = json!({"name": "holder", "repeat": 1, "steps": [
+        {"lock": "m"}, {"lock": "n"}, {"unlock": "m"}, {"run_us": 2_000}, {"unlock": "n"},
+        {"lock": "m"}, {"run_us": 1_000}, {"unlock": "m"}, {"run_us": 1_000}]});
+    let tasks = json!([
+        real_time(nested, 10),
+        real_time(job("above_m", 1_000, 10_000), 25),
+        real_time(job("above_own", 12_500, 10_000), 15),
+    ]);
+    let record = run_fifo(&with_mutexes(Protocol::Ceiling, tasks));
+    // Until 2 ms the holder has priority 30, from 12 ms on 20, and from 13 ms on its own.
+    assert_eq!(ends(&record, ["above_m", "above_own", "holder"]), [12, 23, 24]);
+}
+
+#[test]
+fn who_waits_for_a_condition_has_no_ceiling_and_gets_it_back() {
+    let waits = json!({"name": "waits", "repeat": 1, "steps": [{"lock": "m"},
+        {"wait": {"condition": "c", "lock": "m"}}, {"run_us": 1_000}, {"unlock": "m"}]});
+    let signals = json!({"name": "signals", "delay_us": 1_000, "repeat": 1, "steps": [
+        {"signal": "c"}]});
+    let tasks = json!([
+        real_time(waits, 5),
+        real_time(signals, 30),
+        real_time(job("first", 500, 10_000), 10),
+        real_time(job("second", 11_000, 10_000), 15),
+    ]);
+    let groups = ["first", "waits", "second"];
+    let record = run_fifo(&with_mutexes(Protocol::Ceiling, tasks.clone()));
+    // The task is woken at 1 ms, runs behind the first job, and is then above the second one.
+    assert_eq!(ends(&record, groups), [11, 12, 22]);
+    let record = run_fifo(&with_mutexes(Protocol::None, tasks));
+    assert_eq!(ends(&record, groups), [11, 22, 21]);
 }
 
 #[test]

@@ -165,7 +165,8 @@ fn mutexes_of(tasks: &[TaskGroup]) -> Vec<Mutex> {
     }
     let mut names = BTreeSet::new();
     tasks.iter().for_each(|task| named(&task.steps, &mut names));
-    let inherits = |name: &str| Mutex { name: name.into(), protocol: Protocol::Inherit };
+    let inherits =
+        |name: &str| Mutex { name: name.into(), protocol: Protocol::Inherit, ceiling: 0 };
     names.into_iter().map(inherits).collect()
 }
 

@@ -241,6 +241,32 @@ fn mutexes() {
 }
 
 #[test]
+fn ceilings() {
+    let task = |lines: &str, steps: &str| {
+        format!("[[mutex]]\nname = \"m\"\n{lines}\n[[task]]\nname = \"t\"\npolicy = {{ class = \"fifo\", priority = 20 }}\n{steps}")
+    };
+    let locked = "repeat = 2\nsteps = [{ lock = \"m\" }, { run_us = 1 }, { unlock = \"m\" }]\n";
+    let table = |lines: &str| task(lines, locked);
+    let ceiling = "protocol = \"ceiling\"\nceiling = 20";
+    assert!(toml(&table(ceiling)).is_ok());
+    bad(&table("protocol = \"ceiling\""), expect!["w.toml:3:1: the ceiling of 'm' is missing; write 'ceiling = …', the highest priority of the tasks that take it"]);
+    bad(&table("protocol = \"ceiling\"\nceiling = 99"), expect!["w.toml:4:1: 99 is out of range for a ceiling; write 1 … 98"]);
+    bad(&table("ceiling = 20"), expect![[r#"w.toml:3:1: the protocol of 'm' has no ceiling; write protocol = "ceiling", or leave the ceiling out"#]]);
+    bad(&table(&ceiling.replace("20", "19")), expect!["w.toml:9:10: the task's priority 20 is above the ceiling 19 of 'm' (EINVAL); write the highest priority of the tasks that take it as its ceiling"]);
+    bad(&table(ceiling).replace("class = \"fifo\", priority = 20", "class = \"other\""), expect!["w.toml:9:10: a task of the class 'other' cannot take 'm': the C library refuses mutexes with a ceiling to all but real-time tasks (EINVAL); give the task a policy 'fifo' or 'rr', or the mutex the protocol 'inherit'"]);
+    let steps = |steps: &str| {
+        let steps = steps.replace("UNLOCK", "{ unlock = \"m\" }");
+        let steps = steps.replace("LOCK", "{ lock = \"m\" }, { run_us = 1 }");
+        task(ceiling, &format!("repeat = 2\nsteps = [{steps}]\n"))
+    };
+    let to = |priority: u32| format!("{{ policy = {{ class = \"rr\", priority = {priority} }} }}");
+    assert!(toml(&steps(&format!("LOCK, {}, UNLOCK, {}", to(5), "{ policy = { class = \"fifo\", priority = 20 } }"))).is_ok());
+    bad(&steps(&format!("LOCK, UNLOCK, {}", to(5))), expect!["w.toml:9:1: a round of these steps, which take a mutex with a ceiling, changes the policy; end the round with a step { policy = … } that restores the first one"]);
+    bad(&steps(&format!("{}, {{ loop = {{ count = 2, steps = [LOCK, UNLOCK, {}] }} }}", to(5), to(6))), expect!["w.toml:9:55: a round of these steps, which take a mutex with a ceiling, changes the policy; end the round with a step { policy = … } that restores the first one"]);
+    bad(&steps("LOCK, { policy = { class = \"other\" } }, UNLOCK"), expect!["w.toml:9:42: the task cannot become 'other' while it holds a mutex with a ceiling; unlock it before"]);
+}
+
+#[test]
 fn sessions() {
     let session = |lines: &str, task: &str| {
         format!("duration_us = 1000\n[[session]]\n{lines}\n[[task]]\nname = \"t\"\n{task}\nsteps = [{{ run_us = 1 }}]\n")

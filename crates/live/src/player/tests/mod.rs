@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod ceilings;
 mod inherited_priority;
 mod rtapp_steps;
 mod sessions;

@@ -9,6 +9,7 @@ use crate::{
     Workload,
 };
 
+use crate::play::ceilings::{self, Priority};
 use crate::play::control_groups::{self, GroupNode};
 use crate::play::interrupts::{self, InterruptSource};
 use crate::play::limits::{self, ROUNDS_MAX};
@@ -134,6 +135,7 @@ impl Script {
             workload.tasks.iter().filter(|group| is_played(group)).collect();
         let control_groups = control_groups::tree(workload, setting.cpus)?;
         sessions::check(workload)?;
+        ceilings::check(&workload.mutexes)?;
         let mut names = Names::new(&tasks, &workload.channels, control_groups);
         let mut groups: Vec<Group> = Vec::with_capacity(tasks.len());
         let mut tapes = 0;
@@ -141,7 +143,8 @@ impl Script {
             workload.tasks.iter().enumerate().filter(|(_, group)| is_played(group))
         {
             let inside = |refusal: Refusal| refusal.inside(format_args!("task[{index}]"));
-            let mut resolved = resolve_group(group, &mut names, setting).map_err(inside)?;
+            let mut resolved =
+                resolve_group(group, workload, &mut names, setting).map_err(inside)?;
             resolved.session = sessions::number(workload, &group.session).map_err(inside)?;
             resolved.first_task =
                 groups.last().map_or(0, |last| last.first_task + last.starts_ns.len());
@@ -329,16 +332,31 @@ fn pipes(channels: &[Channel]) -> Result<Vec<Pipes>, Refusal> {
     channels.iter().enumerate().map(place).collect()
 }
 
-fn resolve_group(group: &TaskGroup, names: &mut Names, setting: Setting) -> Result<Group, Refusal> {
+fn resolve_group(
+    group: &TaskGroup,
+    workload: &Workload,
+    names: &mut Names,
+    setting: Setting,
+) -> Result<Group, Refusal> {
     check_group(group, setting)?;
     tapes::check_group(group).map_err(|refusal| refusal.inside("steps"))?;
     let own = group.policy.unwrap_or(setting.policy);
     policy::check(&own).map_err(|refusal| refusal.inside("policy"))?;
     let control_group =
         names.starting_group(&group.group).map_err(|refusal| refusal.inside("group"))?;
-    let timers = Timers::default();
-    let mut resolver = Resolver { group, names, cpus: setting.cpus, ops: Vec::new(), timers };
+    let mut resolver = Resolver {
+        group,
+        names,
+        mutexes: &workload.mutexes,
+        priority: Priority::new(own),
+        cpus: setting.cpus,
+        ops: Vec::new(),
+        timers: Timers::default(),
+    };
     resolver.steps(&group.steps)?;
+    if group.repeat != Some(1) && !group.template {
+        resolver.priority.check_round(&own).map_err(|refusal| refusal.inside("steps"))?;
+    }
     let (ops, timers) = (resolver.ops, resolver.timers.plans);
     let count = if group.template { 0 } else { group.count };
     let jitter = setting.seed.derive(&format!("jitter {} ", group.name));
