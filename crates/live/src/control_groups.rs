@@ -35,6 +35,8 @@ pub struct ControlGroups {
     home: PathBuf,
     /// The folders of the groups, by number.
     groups: Vec<PathBuf>,
+    /// Whether the kernel has clamps of the utilisation for groups.
+    has_clamps: bool,
     /// The numbers of those that steps make, with what is written into each then.
     makings: Vec<(usize, Vec<(&'static str, String)>)>,
 }
@@ -55,7 +57,13 @@ impl ControlGroups {
         sweep_below(&root);
         let home = home(&root);
         let folder = root.join(format!("{MARK}{}", std::process::id()));
-        let mut made = ControlGroups { folder, home, groups: Vec::new(), makings: Vec::new() };
+        let mut made = ControlGroups {
+            folder,
+            home,
+            groups: Vec::new(),
+            makings: Vec::new(),
+            has_clamps: false,
+        };
         made.make(&root, &script).map_err(|(path, error)| {
             let hint = match error.kind() {
                 io::ErrorKind::PermissionDenied => "; use sudo, or --on vm",
@@ -76,6 +84,7 @@ impl ControlGroups {
         enable(root)?;
         make_folder(&self.folder)?;
         enable(&self.folder)?;
+        self.has_clamps = self.folder.join("cpu.uclamp.min").exists();
         for (number, node) in tree.iter().enumerate() {
             let parent = node.parent.map_or(&self.folder, |parent| &self.groups[parent]);
             let folder = parent.join(node.own_name());
@@ -84,7 +93,7 @@ impl ControlGroups {
             if tree.iter().any(|other| other.parent == Some(number)) {
                 writes.push(("cgroup.subtree_control", controllers.into()));
             }
-            writes.extend(settings(&node.settings));
+            writes.extend(settings(&node.settings, self.has_clamps));
             if node.settings.absent {
                 self.makings.push((number, writes));
                 continue;
@@ -107,7 +116,7 @@ impl ControlGroups {
             }
         };
         let change = |(group, change): &(usize, ControlGroup)| {
-            let writes = settings(change).into_iter();
+            let writes = settings(change, self.has_clamps).into_iter();
             writes.map(|(name, value)| Ok((file(*group, name)?, value))).collect()
         };
         let making = |(group, writes): &(usize, Vec<(&str, String)>)| {
@@ -237,7 +246,7 @@ impl GroupFiles {
 }
 
 /// The files that settings are written to, and what is written.
-fn settings(group: &ControlGroup) -> Vec<(&'static str, String)> {
+fn settings(group: &ControlGroup, has_clamps: bool) -> Vec<(&'static str, String)> {
     let mut files = Vec::new();
     let mut add = |file, value: Option<String>| files.extend(value.map(|value| (file, value)));
     let is_weighted = group.weight.is_some() || group.nice.is_some();
@@ -249,9 +258,18 @@ fn settings(group: &ControlGroup) -> Vec<(&'static str, String)> {
     let period = group.period_us.map(|period_us| format!(" {period_us}")).unwrap_or_default();
     add("cpu.max", group.quota_us.map(|quota_us| format!("{quota_us}{period}")));
     add("cpu.max.burst", (group.burst_us > 0).then(|| group.burst_us.to_string()));
+    let clamp = &group.uclamp;
+    for (file, value) in [("cpu.uclamp.min", clamp.min), ("cpu.uclamp.max", clamp.max)] {
+        add(file, value.filter(|_| has_clamps).map(percent));
+    }
     let cpus: Vec<String> = group.cpus.iter().map(u32::to_string).collect();
     add("cpuset.cpus", (!cpus.is_empty()).then(|| cpus.join(",")));
     files
+}
+
+/// A clamp in per cent, with as many digits as the kernel keeps.
+fn percent(clamp: u32) -> String {
+    format!("{:.2}", f64::from(clamp) * 100.0 / 1024.0)
 }
 
 /// The root of the hierarchy, which has the controllers.
@@ -344,6 +362,8 @@ fn remove(folder: &Path) {
 mod tests {
     use std::process::Command;
 
+    use model::UtilClamp;
+
     use super::*;
 
     #[test]
@@ -355,6 +375,7 @@ mod tests {
             period_us: Some(50_000),
             burst_us: 5_000,
             cpus: vec![0, 2],
+            uclamp: UtilClamp { min: Some(0), max: Some(341) },
             ..ControlGroup::default()
         };
         let expected = [
@@ -362,12 +383,15 @@ mod tests {
             ("cpu.weight", "50"),
             ("cpu.max", "20000 50000"),
             ("cpu.max.burst", "5000"),
+            ("cpu.uclamp.min", "0.00"),
+            ("cpu.uclamp.max", "33.30"),
             ("cpuset.cpus", "0,2"),
         ];
-        let written = settings(&group);
+        let written = settings(&group, true);
         let written: Vec<_> = written.iter().map(|(file, value)| (*file, &**value)).collect();
         assert_eq!(written, expected);
-        assert!(settings(&ControlGroup::default()).is_empty());
+        assert!(settings(&ControlGroup::default(), true).is_empty());
+        assert!(settings(&group, false).iter().all(|(file, _)| !file.contains("uclamp")));
     }
 
     #[test]

@@ -9,7 +9,8 @@
 //! threads and processes; [`program`] runs real programs, whose output `model::parsers` reads;
 //! [`loader`] and [`probes`] deal with the kernel; [`facts`] and [`context`] describe
 //! the machine, [`control_groups`] makes groups of tasks, [`autogroup`] is the kernel's switch
-//! for groups of sessions, and `interrupts` interrupts CPUs.
+//! for groups of sessions, `interrupts` interrupts CPUs, and `util_clamps`
+//! says whether anything heeds those of a workload.
 //! [`recorder`] measures nothing: it records what the machine's tasks do anyway.
 //!
 //! What is not here: virtual machines, statistics, the store, anything that prints.
@@ -26,3 +27,4 @@ pub mod program;
 mod reaping;
 pub mod recorder;
 pub mod trial;
+mod util_clamps;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contestant::Policy;
 use crate::usual::is_default;
+use crate::util_clamp::UtilClamp;
 
 /// How the note begins that a scheduler disregards the control groups of its workload.
 pub const NO_GROUP_CALLBACKS: &str = "the scheduler has no callbacks for control groups";
@@ -38,6 +39,9 @@ pub struct ControlGroup {
     /// `cpuset.cpus`: the CPUs that its tasks may use; empty: those of its parent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<u32>,
+    /// `cpu.uclamp.min` and `cpu.uclamp.max`, for all of its tasks.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub uclamp: UtilClamp,
     /// It is not there at the beginning; a step `make_group` makes it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub absent: bool,

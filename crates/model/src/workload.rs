@@ -16,6 +16,7 @@ use crate::program::Program;
 use crate::tape::Recorded;
 use crate::task_session::TaskSession;
 use crate::usual::{is_default, usual};
+use crate::util_clamp::UtilClamp;
 
 /// A resolved workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -105,6 +106,9 @@ pub struct TaskGroup {
     /// CPUs that the tasks may use; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub affinity: Vec<u32>,
+    /// Clamps of their utilisation.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub uclamp: UtilClamp,
     /// The control group that the tasks are in; empty: the workload's own. Forked tasks are in that
     /// of the task that forks them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -131,6 +135,7 @@ impl TaskGroup {
             jitter_us: 0,
             policy: None,
             affinity: Vec::new(),
+            uclamp: UtilClamp::default(),
             group: String::new(),
             session: String::new(),
             template: false,
@@ -251,6 +256,9 @@ pub enum Step {
     },
     /// Wait until every process that this task has forked has ended.
     WaitChildren,
+    /// Wait until all tasks of a group have ended, as `pthread_join` does: once, in a task with
+    /// `repeat = 1`.
+    Join(String),
     /// Only in a forked task: replace the program by one that exits at once.
     Exec,
     /// End the task now.
@@ -263,6 +271,8 @@ pub enum Step {
     Policy(Policy),
     /// Change the CPUs that the task may use.
     Affinity(Vec<u32>),
+    /// Change the clamps of the task's own utilisation: those that are named.
+    Uclamp(UtilClamp),
     /// Move the task to a control group; empty: to the workload's own.
     Group(String),
     /// Change the settings of a control group: those that are named.

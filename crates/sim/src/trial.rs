@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use model::control_group::NO_GROUP_CALLBACKS;
+use model::util_clamp::NO_CLAMPS;
 use model::{ActiveScheduler, Outcome, Provenance, Record, SchedulerChoice, Trial};
 
 use crate::core::kernel::{Core, ExitInfo, Ops, OpsPresent};
@@ -48,6 +49,7 @@ fn run_with(
             ActiveScheduler { sched_ext_ops: String::new(), ..disabled(&record.provenance) }.into();
     }
     record.provenance.notes.extend(note);
+    record.provenance.notes.extend(note_on_clamps(trial));
     record.measured = core.measured();
     model::play::sums::add_totals(&mut record.measured, &trial.workload.totals);
     record.trace = core.finish_trace();
@@ -59,6 +61,13 @@ fn note_on_groups(trial: &Trial, has: &OpsPresent) -> Option<String> {
     let is_told = [has.cgroup_init, has.cgroup_move, has.cgroup_set_weight].contains(&true);
     (!trial.workload.control_groups.is_empty() && !is_told)
         .then(|| format!("{NO_GROUP_CALLBACKS}: their weights and quotas have no effect"))
+}
+
+/// DIVERGES: clamps of the utilisation have no effect. A `task_struct` of the headers has none, and
+/// all CPUs have one speed.
+fn note_on_clamps(trial: &Trial) -> Option<String> {
+    let reason = "simulated CPUs have one speed, and their kernel no CONFIG_UCLAMP_TASK";
+    trial.workload.has_clamps().then(|| format!("{NO_CLAMPS}: {reason}"))
 }
 
 /// The record of a trial that could not be measured.

@@ -5,8 +5,8 @@
 //! The shape: one or two groups of one to three tasks that repeat one to three times up to four
 //! steps (`run_us`, `run_between_us`, `run_until_us`, `frame`, `sleep_us`, `yield`, `timer`, `read_file`, `write_memory`,
 //! `write_null`, lock and unlock, loops and spans up to two deep), with or without an `exit`; and perhaps one pair of groups that
-//! passes messages or semaphore posts, a group that meets at a barrier, or one that forks
-//! templates. Every such workload ends by itself, so how often something happens does not depend
+//! passes messages or semaphore posts, or of which one joins the other, a group that meets at a
+//! barrier, or one that forks templates. Every such workload ends by itself, so how often something happens does not depend
 //! on time. Half of the workloads for the first test get one of [`DEFECTS`].
 
 use std::path::PathBuf;
@@ -120,7 +120,15 @@ fn meeting() -> impl Strategy<Value = (Vec<Value>, Vec<Value>)> {
             (vec![parent, json!({"name": "child", "template": true, "steps": steps})], vec![])
         },
     );
-    prop_oneof![nothing, messages, posts, barrier, forks]
+    let joins = (0_u64..4, 1_u64..4, any::<bool>()).prop_map(|(count, repeat, exits)| {
+        let steps = if exits { json!([{"run_us": 5}, "exit"]) } else { json!([{"run_us": 5}]) };
+        let groups = vec![
+            json!({"name": "joined", "count": count, "repeat": repeat, "steps": steps}),
+            json!({"name": "joins", "repeat": 1, "steps": [{"join": "joined"}, {"run_us": 5}]}),
+        ];
+        (groups, vec![])
+    });
+    prop_oneof![nothing, messages, posts, barrier, forks, joins]
 }
 
 fn workload() -> impl Strategy<Value = Value> {

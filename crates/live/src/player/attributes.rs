@@ -7,7 +7,7 @@ use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::play::LAB_PRIORITY;
-use model::{Policy, PolicyClass};
+use model::{Policy, PolicyClass, UtilClamp};
 
 /// `errno` of a call that failed.
 pub type Errno = i32;
@@ -24,6 +24,14 @@ struct SchedAttr {
     runtime: u64,
     deadline: u64,
     period: u64,
+}
+
+/// The same with clamps of the utilisation, its second version.
+#[repr(C)]
+struct ClampedAttr {
+    base: SchedAttr,
+    min: u32,
+    max: u32,
 }
 
 /// The policy of tasks that ask for sched_ext.
@@ -48,6 +56,10 @@ pub fn ask_for_ext() -> bool {
 
 const RESET_ON_FORK: u64 = 1;
 const RECLAIM: u64 = 2;
+/// The policy and its parameters stay.
+const KEEP_ALL: u64 = 0x18;
+const CLAMP_MIN: u64 = 0x20;
+const CLAMP_MAX: u64 = 0x40;
 
 /// Gives a thread (0: the calling one) a policy.
 ///
@@ -60,6 +72,33 @@ pub fn set_policy(tid: u32, policy: &Policy) -> Result<(), Errno> {
         set_nice_of(tid, policy.nice)?;
     }
     Ok(())
+}
+
+/// Clamps the utilisation of the calling thread. A kernel without clamps leaves it as it is, which
+/// the record says.
+pub fn set_util_clamp(clamp: &UtilClamp) -> Result<(), Errno> {
+    match set_clamped(&clamped(clamp)) {
+        Err(libc::EOPNOTSUPP) => Ok(()),
+        result => result,
+    }
+}
+
+fn clamped(clamp: &UtilClamp) -> ClampedAttr {
+    let mut flags = KEEP_ALL;
+    for (value, flag) in [(clamp.min, CLAMP_MIN), (clamp.max, CLAMP_MAX)] {
+        flags |= if value.is_some() { flag } else { 0 };
+    }
+    let size = mem::size_of::<ClampedAttr>() as u32;
+    ClampedAttr {
+        base: SchedAttr { size, flags, ..SchedAttr::default() },
+        min: clamp.min.unwrap_or(0),
+        max: clamp.max.unwrap_or(0),
+    }
+}
+
+fn set_clamped(attributes: &ClampedAttr) -> Result<(), Errno> {
+    // SAFETY: the structure is valid and carries its size.
+    check(unsafe { libc::syscall(libc::SYS_sched_setattr, 0, attributes, 0) })
 }
 
 /// Raises the calling thread, without its children, above everything but `SCHED_DEADLINE`, and
@@ -219,6 +258,8 @@ pub fn errno() -> Errno {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -249,6 +290,21 @@ mod tests {
         (policy.runtime_us, policy.period_us) = (2_000, 10_000);
         let attributes = attributes(&policy);
         assert_eq!((attributes.deadline, attributes.policy), (10_000_000, 6));
+    }
+
+    #[test]
+    fn clamps_keep_the_policy_and_what_is_not_named() {
+        let clamp = |min, max| clamped(&UtilClamp { min, max });
+        let both = clamp(Some(256), Some(512));
+        assert_eq!((both.base.size, both.base.flags, both.min, both.max), (56, 0x78, 256, 512));
+        assert_eq!(clamp(None, Some(0)).base.flags, 0x58);
+        let has_clamps = Path::new("/proc/sys/kernel/sched_util_clamp_min").exists();
+        let set = |clamp: UtilClamp| {
+            std::thread::spawn(move || (set_clamped(&clamped(&clamp)), set_util_clamp(&clamp)))
+        };
+        let seen = set(UtilClamp { min: None, max: Some(512) }).join().unwrap();
+        let expected = if has_clamps { Ok(()) } else { Err(libc::EOPNOTSUPP) };
+        assert_eq!(seen, (expected, Ok(())));
     }
 
     #[test]

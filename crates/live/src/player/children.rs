@@ -70,7 +70,14 @@ pub fn prepare(task: &Task, parent: usize) -> Flow {
     if let Some(cpus) = &task.tally().cpus {
         attributes::set_affinity(cpus).map_err(|no| task.fail(Fault::Affinity, no))?;
     }
-    Ok(())
+    clamp_own(task)
+}
+
+/// Sets the clamps of the task's group, if it has some.
+pub fn clamp_own(task: &Task) -> Flow {
+    let clamp = &task.plan().uclamp;
+    let set = if clamp.is_none() { Ok(()) } else { attributes::set_util_clamp(clamp) };
+    set.map_err(|no| task.fail(Fault::Clamp, no))
 }
 
 fn leave_results(task: &mut Task, start_ns: u64, end: End) {

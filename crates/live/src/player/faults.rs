@@ -32,6 +32,7 @@ pub fn explain(run: &RunState, fault: Fault, group: usize, errno: Errno) -> Play
             ("its policy", "; SCHED_DEADLINE admits no more than the CPUs have time for")
         }
         Fault::Policy => ("its policy", "; real-time policies need root, deadline all CPUs"),
+        Fault::Clamp => ("its clamps of the utilisation", ""),
         Fault::Nice => ("its nice value", "; raising it needs root"),
         Fault::Affinity => ("its CPUs", "; does this machine have them?"),
         Fault::Group if errno == libc::ENOENT => {
@@ -55,7 +56,9 @@ pub fn explain(run: &RunState, fault: Fault, group: usize, errno: Errno) -> Play
     };
     let text = format!("a task of `{group}` could not go on: {what}: {why}{help}");
     match fault {
-        Fault::Policy | Fault::Nice | Fault::Affinity => PlayError::Unsupported(text),
+        Fault::Policy | Fault::Clamp | Fault::Nice | Fault::Affinity => {
+            PlayError::Unsupported(text)
+        }
         _ => PlayError::Failed(text),
     }
 }

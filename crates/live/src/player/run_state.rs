@@ -349,6 +349,7 @@ pub enum Fault {
     Affinity,
     Group,
     Nice,
+    Clamp,
     Mutex,
     Message,
     File,
@@ -358,11 +359,12 @@ pub enum Fault {
     Exec,
 }
 
-const FAULTS: [Fault; 11] = [
+const FAULTS: [Fault; 12] = [
     Fault::Policy,
     Fault::Affinity,
     Fault::Group,
     Fault::Nice,
+    Fault::Clamp,
     Fault::Mutex,
     Fault::Message,
     Fault::File,

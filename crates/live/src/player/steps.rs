@@ -103,7 +103,7 @@ fn step(task: &mut Task, op: Op) -> Flow {
         Op::Exit => Err(End::Left),
         Op::Tape => tapes::play(task),
         Op::Yield | Op::Nice(_) | Op::Policy(_) | Op::Affinity(_) => change(task, op),
-        Op::Group(_) | Op::SetGroup(_) => change(task, op),
+        Op::Uclamp(_) | Op::Group(_) | Op::SetGroup(_) => change(task, op),
         Op::MakeGroup(_) | Op::RemoveGroup(_) => change(task, op),
         op => synchronize(task, op),
     }
@@ -183,6 +183,7 @@ fn change(task: &Task, op: Op) -> Flow {
             (Fault::Policy, attributes::set_policy(0, &run.script.policies[index]))
         }
         Op::Affinity(index) => (Fault::Affinity, attributes::set_affinity(&run.affinities[index])),
+        Op::Uclamp(clamp) => (Fault::Clamp, attributes::set_util_clamp(&clamp)),
         Op::Group(group) => (Fault::Group, run.group_files.join(group)),
         Op::SetGroup(number) => (Fault::Group, run.group_files.change(number)),
         Op::MakeGroup(group) => (Fault::Group, run.group_files.make(group)),

@@ -196,6 +196,7 @@ fn prepare(task: &mut Task) -> Flow {
     if let Some(cpus) = &task.tally().cpus {
         attributes::set_affinity(cpus).map_err(|no| task.fail(Fault::Affinity, no))?;
     }
+    children::clamp_own(task)?;
     join_group(task)?;
     if plan.has_files() {
         task.file = Some(input_output::open(task.run).map_err(|no| task.fail(Fault::File, no))?);
@@ -236,6 +237,9 @@ fn play_from_start(task: &mut Task, slot: &TaskSlot) {
     } else if task.run.stopped() {
         let end_ns = control.end_ns.load(SeqCst);
         task.stop_clocks(start_ns, end_ns);
+    }
+    if let Some(semaphore) = plan.joined.filter(|_| end != End::Stopped) {
+        task.run.semaphores[semaphore].post();
     }
     let used = usage();
     for (index, place) in slot.usage.iter().enumerate() {

@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use model::ControlGroup;
+use model::{ControlGroup, UtilClamp};
 
 /// Folders that are read at most, and how deep.
 const FOLDERS_MOST: usize = 20_000;
@@ -74,10 +74,17 @@ fn settings(folder: &Path, path: &str) -> ControlGroup {
     let period_us = number(&max, 1).or_else(|| number(&words("cpu.cfs_period_us"), 0));
     let burst = words("cpu.max.burst");
     let burst_us = number(&burst, 0).or_else(|| number(&words("cpu.cfs_burst_us"), 0));
+    let clamp = |file: &str, none: u32| {
+        let percent: Option<f64> = number(&words(file), 0);
+        let clamp = percent.map(|percent| (percent * 1024.0 / 100.0).round() as u32);
+        clamp.filter(|clamp| *clamp <= 1024 && *clamp != none)
+    };
+    let uclamp = UtilClamp { min: clamp("cpu.uclamp.min", 0), max: clamp("cpu.uclamp.max", 1024) };
     ControlGroup {
         name: path.to_owned(),
         weight: (weight != WEIGHT && !idle).then_some(weight as u32),
         idle,
+        uclamp,
         quota_us,
         period_us: period_us.filter(|_| quota_us.is_some()),
         burst_us: burst_us.filter(|_| quota_us.is_some()).unwrap_or(0),
@@ -103,6 +110,9 @@ mod tests {
             ("new/free", "cpu.max", "max 100000\n"),
             ("old/free", "cpu.cfs_quota_us", "-1\n"),
             ("old/free", "cpu.idle", "1\n"),
+            ("new", "cpu.uclamp.min", "0.00\n"),
+            ("new", "cpu.uclamp.max", "max\n"),
+            ("new/free", "cpu.uclamp.max", "33.30\n"),
         ];
         for (folder, file, text) in files {
             let folder = root.path().join(folder);
@@ -123,8 +133,9 @@ mod tests {
         };
         let free =
             |name: &str, idle| ControlGroup { name: name.into(), idle, ..ControlGroup::default() };
-        let expected =
-            [limited("new"), free("new/free", false), limited("old"), free("old/free", true)];
+        let uclamp = UtilClamp { min: None, max: Some(341) };
+        let clamped = ControlGroup { uclamp, ..free("new/free", false) };
+        let expected = [limited("new"), clamped, limited("old"), free("old/free", true)];
         assert_eq!(groups, expected);
     }
 }

@@ -15,6 +15,7 @@ use crate::interrupts::Interrupts;
 use crate::player::{self, BusyLoop, Options, Periodic, PlayError, Played, attributes, busy};
 use crate::probes::Probes;
 use crate::trial::scheduler::UnderTest;
+use crate::util_clamps;
 use crate::{facts, program};
 
 mod measure;
@@ -64,6 +65,7 @@ fn answer(
     begins: &dyn Fn(),
 ) -> Answer {
     provenance.notes.extend(preparation::differences(trial, provenance.cpus));
+    provenance.notes.extend(util_clamps::note(trial));
     if let Some(reason) = preparation::obstacle(trial) {
         return Outcome::Unsupported { reason }.into();
     }

@@ -105,7 +105,7 @@ impl<'a> Resolver<'a> {
             Step::Unlock(lock) => lock,
             other => other.mutex()?,
         };
-        let mut mutexes = self.mutexes.iter();
+        let mut mutexes = self.workload.mutexes.iter();
         mutexes.find(|mutex| mutex.name == *name && mutex.protocol == Protocol::Ceiling)
     }
 

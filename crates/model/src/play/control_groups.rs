@@ -131,6 +131,7 @@ pub(super) fn check(group: &ControlGroup, cpus: u32) -> Result<(), Refusal> {
         return Err(Refusal::new(message, "write the one that counts"));
     }
     check_quota(group)?;
+    limits::util_clamp(&group.uclamp).map_err(|refusal| refusal.inside("uclamp"))?;
     limits::affinity(&group.cpus, cpus).map_err(|refusal| refusal.inside("cpus"))
 }
 

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::UtilClamp;
+
 /// Timers that one task can have: a forked process keeps them in a fixed array, because it must not
 /// allocate.
 pub const MAX_TIMERS: usize = 8;
@@ -16,6 +18,9 @@ pub const ENDLESS: u64 = i64::MAX as u64;
 pub const BYTES_MAX: u64 = 1 << 30;
 /// The most CPUs that a list of CPUs can name (`CPU_SETSIZE` of C libraries).
 pub const CPUS_MAX: u32 = 1024;
+
+/// The utilisation of a whole CPU at full speed.
+const UTIL_FULL: u32 = 1024;
 
 const NS_PER_US: u64 = 1_000;
 
@@ -46,6 +51,20 @@ pub fn affinity(list: &[u32], cpus: u32) -> Result<(), Refusal> {
         if list[..index].contains(cpu) {
             return Err(Refusal::new(format!("CPU {cpu} is named twice"), "name each CPU once"));
         }
+    }
+    Ok(())
+}
+
+/// Checks clamps of the utilisation. The kernel refuses a task's lower one above the upper one.
+pub fn util_clamp(clamp: &UtilClamp) -> Result<(), Refusal> {
+    let (least, most) = (clamp.min.unwrap_or(0), clamp.max.unwrap_or(UTIL_FULL));
+    for (field, value) in [("min", least), ("max", most)] {
+        range("a clamp", u64::from(value), 0, u64::from(UTIL_FULL))
+            .map_err(|refusal| refusal.inside(field))?;
+    }
+    if least > most {
+        let message = format!("the lower clamp {least} is above the upper one, {most}");
+        return Err(Refusal::new(message, "write min and max in order"));
     }
     Ok(())
 }

@@ -10,6 +10,7 @@
 //! the tasks of a recording do; [`limits`] and [`policy`] are the ranges of numbers, with the error
 //! of all of these; [`timer`] counts releases and deadlines, [`frames`] frames and stutters;
 //! [`ceilings`] are the priorities of those that hold mutexes; [`control_groups`] is the tree of control groups, [`sessions`] says who starts which tasks,
+//! [`joins`] lets tasks wait for others' ends;
 //! [`interrupts`] has the sources of interrupts; [`sums`] puts the groups' numbers together.
 //! What is not here: clocks, threads, costs, files, and the limits of single backends
 //! (`spec::capability`).
@@ -18,6 +19,7 @@ pub mod ceilings;
 pub mod control_groups;
 pub mod frames;
 pub mod interrupts;
+mod joins;
 pub mod limits;
 mod names;
 pub mod op;

@@ -15,7 +15,10 @@ pub struct Names {
     channels: Vec<String>,
     pub locks: Vec<String>,
     conditions: Vec<String>,
+    /// Those of steps, and those of groups that are joined.
     pub semaphores: Vec<String>,
+    /// Who waits for the end of which group.
+    pub joins: Vec<(String, String)>,
     pub barriers: Vec<String>,
     /// The timers that tasks share.
     pub timers: Vec<String>,
@@ -40,6 +43,7 @@ impl Names {
             locks: Vec::new(),
             conditions: Vec::new(),
             semaphores: Vec::new(),
+            joins: Vec::new(),
             barriers: Vec::new(),
             timers: Vec::new(),
             policies: Vec::new(),
@@ -87,6 +91,10 @@ impl Names {
 
     pub fn lock(&mut self, name: &str) -> usize {
         first_use(&mut self.locks, name)
+    }
+
+    pub fn semaphore(&mut self, name: &str) -> usize {
+        first_use(&mut self.semaphores, &format!("semaphore {name}"))
     }
 
     pub fn condition(&mut self, name: &str) -> usize {

@@ -4,7 +4,7 @@
 //! A loop or a span is a pair of operations around what it plays, so a player needs no tree: the
 //! position in the table is the whole state.
 
-use crate::{ControlGroup, Mutex, Policy, Step, TaskGroup};
+use crate::{ControlGroup, Policy, Step, TaskGroup, UtilClamp, Workload};
 
 use crate::play::ceilings::Priority;
 use crate::play::control_groups;
@@ -90,6 +90,7 @@ pub enum Op {
     Policy(usize),
     /// An index of [`crate::play::Script::affinities`].
     Affinity(usize),
+    Uclamp(UtilClamp),
     /// The control group that the task moves to; none: the workload's own.
     Group(Option<usize>),
     /// An index of [`crate::play::Script::group_changes`].
@@ -120,7 +121,7 @@ pub enum Op {
 pub(crate) struct Resolver<'a> {
     pub group: &'a TaskGroup,
     pub names: &'a mut Names,
-    pub mutexes: &'a [Mutex],
+    pub workload: &'a Workload,
     pub priority: Priority,
     pub cpus: u32,
     pub ops: Vec<Op>,
@@ -140,6 +141,7 @@ impl Resolver<'_> {
         match step {
             Step::Loop { count, steps } => self.repeat(*count, steps),
             Step::Within { us, steps } => self.within(*us, steps),
+            Step::Join(group) => self.join(group),
             _ if self.with_ceiling(step)? => Ok(()),
             _ => {
                 let op = self.op(step)?;
@@ -234,6 +236,10 @@ impl Resolver<'_> {
             Step::Yield => Op::Yield,
             Step::Tape => Op::Tape,
             Step::Nice(_) | Step::Policy(_) | Step::Affinity(_) => self.change(step)?,
+            Step::Uclamp(clamp) => {
+                limits::util_clamp(clamp)?;
+                Op::Uclamp(*clamp)
+            }
             Step::Group(name) => Op::Group(self.names.control_group(name)?),
             Step::SetGroup(change) => self.set_group(change)?,
             Step::MakeGroup(name) => Op::MakeGroup(self.names.absent_group(name)?),
@@ -316,8 +322,8 @@ impl Resolver<'_> {
             Step::Barrier(barrier) => Op::Barrier(first_use(&mut names.barriers, barrier)),
             Step::Suspend(name) => Op::Suspend(names.suspension(name, own)),
             Step::Resume(name) => Op::Broadcast(names.suspension(name, own)),
-            Step::SemaphorePost(name) => Op::Post(first_use(&mut names.semaphores, name)),
-            Step::SemaphoreWait(name) => Op::Take(first_use(&mut names.semaphores, name)),
+            Step::SemaphorePost(name) => Op::Post(names.semaphore(name)),
+            Step::SemaphoreWait(name) => Op::Take(names.semaphore(name)),
             other => return Err(unknown(other)),
         })
     }

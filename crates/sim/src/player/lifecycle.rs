@@ -166,6 +166,9 @@ impl Core {
     fn begin_end(&mut self, cpu: u32, task: TaskId) {
         let clock = self.machine.clock(cpu);
         self.count_end(task, clock);
+        if let Some(semaphore) = self.workload.script.groups[self.group_of(task)].joined {
+            self.post(cpu, semaphore);
+        }
         let play = &self.workload.progress[task.0 as usize];
         let costs = &self.machine.costs;
         let end = match play.parent {

@@ -76,6 +76,10 @@ impl Core {
                 self.machine.charge(cpu, self.machine.costs.syscall_ns);
                 Flow::Yield
             }
+            Op::Uclamp(_) => {
+                self.machine.charge(cpu, self.machine.costs.syscall_ns);
+                Flow::Next
+            }
             Op::Nice(_) | Op::Policy(_) | Op::Affinity(_) => self.change(cpu, task, op),
             Op::Group(group) => self.change_group(cpu, task, group),
             Op::SetGroup(_) | Op::MakeGroup(_) | Op::RemoveGroup(_) => {

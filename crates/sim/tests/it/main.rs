@@ -3,6 +3,7 @@
 
 mod anything;
 mod arena;
+mod clamps;
 mod common;
 mod control_groups;
 mod decisions;
@@ -11,6 +12,7 @@ mod errors;
 #[cfg(target_arch = "x86_64")]
 mod hostile;
 mod interface;
+mod joins;
 mod kfuncs;
 mod lent_priorities;
 mod linux_examples;

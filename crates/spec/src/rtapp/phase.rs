@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{Policy, PolicyClass, Step};
+use model::{Policy, PolicyClass, Step, UtilClamp};
 
 use super::event::{self, Events};
 use super::json::Fields;
@@ -20,6 +20,7 @@ pub struct Phase {
     policy: Option<Policy>,
     /// Its CPUs, if they are not the task's.
     cpus: Option<Vec<u32>>,
+    uclamp: UtilClamp,
     /// The control group that the task moves to.
     pub group: Option<String>,
     steps: Vec<Step>,
@@ -42,7 +43,8 @@ impl Phase {
         }
         let (steps, places, ignored) = (events.steps, events.places, events.ignored);
         let (policy, cpus, group, at) = (None, None, None, fields.start());
-        Ok(Phase { at, rounds: Some(1), policy, cpus, group, steps, places, ignored })
+        let uclamp = UtilClamp::default();
+        Ok(Phase { at, rounds: Some(1), policy, cpus, uclamp, group, steps, places, ignored })
     }
 
     /// The steps, which the rest of the reader may change.
@@ -85,10 +87,11 @@ fn read(
     let policy = scheduling::of_phase(&mut fields, class)?;
     let cpus = scheduling::cpus(&mut fields)?;
     let group = scheduling::group(&mut fields)?;
+    let uclamp = scheduling::uclamp(&mut fields)?;
     let ignored = scheduling::others(&mut fields)?;
     let mut phase = Phase::of_events(task, fields, global)?;
     phase.ignored.extend(ignored);
-    Ok(Phase { rounds, policy, cpus, group, ..phase })
+    Ok(Phase { rounds, policy, cpus, uclamp, group, ..phase })
 }
 
 /// A phase that is not played at least once is played without end, as in rt-app.
@@ -117,13 +120,16 @@ impl Assembled<'_> {
         self.steps.push(step);
     }
 
-    /// Appends phases. A policy and a control group stay until a phase changes them. CPUs do not:
+    /// Appends phases. A policy, clamps and a control group stay until a phase changes them. CPUs do not:
     /// if one phase has its own, every phase sets them, because rounds begin again at the first.
     pub fn append(&mut self, phases: &[Phase], usual_cpus: &[u32]) {
         let moves = phases.iter().any(|phase| phase.cpus.is_some());
         for phase in phases {
             if let Some(policy) = phase.policy {
                 self.push(Step::Policy(policy), phase.at);
+            }
+            if !phase.uclamp.is_none() {
+                self.push(Step::Uclamp(phase.uclamp), phase.at);
             }
             if let Some(group) = &phase.group {
                 self.push(Step::Group(group.clone()), phase.at);

@@ -5,7 +5,7 @@
 use jsonc_parser::ast::Value;
 use jsonc_parser::common::Ranged;
 use model::play::control_groups;
-use model::{Policy, PolicyClass};
+use model::{Policy, PolicyClass, UtilClamp};
 
 use super::json::Fields;
 use crate::source::advice;
@@ -24,7 +24,7 @@ const CLASSES: [(&str, PolicyClass); 6] = [
 const DEFAULT_PRIORITY: i64 = 10;
 const UNBOUND: &str = "nodes_membind, memory is not bound";
 /// The utilisation of a whole CPU, the highest clamp.
-const UTIL_FULL: i64 = 1024;
+const UTIL_FULL: u32 = 1024;
 
 /// The class with a name of rt-app's.
 pub fn class(fields: &Fields, name: &str, at: usize) -> Result<PolicyClass, SpecError> {
@@ -163,16 +163,25 @@ pub fn group(fields: &mut Fields) -> Result<Option<String>, SpecError> {
     Ok(Some(group.to_owned()))
 }
 
-/// Parameters beyond the policy: refused, unless they say "none". Returns the one that is ignored.
-pub fn others(fields: &mut Fields) -> Result<Option<&'static str>, SpecError> {
-    for (key, none) in [("util_min", 0), ("util_max", UTIL_FULL)] {
-        let clamp = fields.integer(key)?.filter(|(clamp, _)| *clamp != -1 && *clamp != none);
-        if let Some((_, at)) = clamp {
-            let hint =
-                format!("delete it, or write {none} for no clamp: no scheduler here reads it");
-            return Err(fields.error_at(at, format!("'{key}' is not supported")).hint(hint));
+/// Clamps of the utilisation; -1 sets none.
+pub fn uclamp(fields: &mut Fields) -> Result<UtilClamp, SpecError> {
+    let mut clamp = |key: &'static str| {
+        let Some((number, at)) = fields.integer(key)?.filter(|(number, _)| *number != -1) else {
+            return Ok(None);
+        };
+        match u32::try_from(number) {
+            Ok(clamp) if clamp <= UTIL_FULL => Ok(Some(clamp)),
+            _ => {
+                let error = fields.error_at(at, format!("{number} is out of range for '{key}'"));
+                Err(error.hint(format!("write 0 … {UTIL_FULL}, or -1 for none")))
+            }
         }
-    }
+    };
+    Ok(UtilClamp { min: clamp("util_min")?, max: clamp("util_max")? })
+}
+
+/// The parameter of a task or phase that is ignored, if it has one.
+pub fn others(fields: &mut Fields) -> Result<Option<&'static str>, SpecError> {
     match fields.take("nodes_membind")? {
         None => Ok(None),
         Some(nodes) => fields.as_numbers(nodes, "nodes_membind").map(|_| Some(UNBOUND)),

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::metric::PROGRAM;
-use model::{Policy, PolicyClass, Step, TaskGroup};
+use model::{Policy, PolicyClass, Step, TaskGroup, UtilClamp};
 
 use super::json::Fields;
 use super::phase::{self, Assembled, Phase};
@@ -26,6 +26,7 @@ pub struct Task<'v> {
     delay_us: u64,
     policy: Option<Policy>,
     cpus: Vec<u32>,
+    uclamp: UtilClamp,
     /// The control group that its tasks start in.
     group: Option<String>,
     /// Its phases; a task without has one.
@@ -67,6 +68,7 @@ fn task<'v>(name: &'v str, mut fields: Fields, global: &Global) -> Result<Task<'
     let policy = scheduling::of_task(&mut fields, global.policy)?;
     let cpus = scheduling::cpus(&mut fields)?.unwrap_or_default();
     let group = scheduling::group(&mut fields)?;
+    let uclamp = scheduling::uclamp(&mut fields)?;
     let ignored = scheduling::others(&mut fields)?;
     let mut phases = match fields.take("phases")? {
         Some(phases) => {
@@ -84,7 +86,7 @@ fn task<'v>(name: &'v str, mut fields: Fields, global: &Global) -> Result<Task<'
     if let Some(first) = phases.first_mut() {
         first.ignored.extend(ignored);
     }
-    Ok(Task { name, at: 0, instances, rounds, delay_us, policy, cpus, group, phases })
+    Ok(Task { name, at: 0, instances, rounds, delay_us, policy, cpus, uclamp, group, phases })
 }
 
 /// Refuses forks of tasks that are not there.
@@ -205,6 +207,7 @@ impl Task<'_> {
             jitter_us: 0,
             policy: self.policy,
             affinity: self.cpus.clone(),
+            uclamp: self.uclamp,
             group: self.group.clone().unwrap_or_default(),
             session: String::new(),
             template,

@@ -52,7 +52,7 @@ fn unknown_keys() {
 #[test]
 fn what_nothing_here_has() {
     bad_events("\"run\": 5,\n  \"taskgroup\": \"/a/..\"", expect!["w.json:3:16: 'a/..' cannot be a group's name; use letters, digits and _ - . in names, and / between them; a letter or digit first"]);
-    bad_events("\"util_min\": 512, \"run\": 5", expect!["w.json:2:15: 'util_min' is not supported; delete it, or write 0 for no clamp: no scheduler here reads it"]);
+    bad_events("\"util_min\": 1025, \"run\": 5", expect!["w.json:2:15: 1025 is out of range for 'util_min'; write 0 … 1024, or -1 for none"]);
     bad("{\"global\": {\"io_device\": \"/dev/sda\"}, \"tasks\": {\"t\": {\"iorun\": 1}}}",
         expect![[r#"w.json:1:26: 'iorun' does not write to the device '/dev/sda'; write "/dev/null", or a file's name for a file of each task's own"#]]);
     bad("{\"global\": {\"mem_buffer_size\": 0}, \"tasks\": {\"t\": {\"loop\": 1,\n \"mem\": 1}}}", expect!["w.json:2:2: 0 is out of range for buffer bytes; write 1 … 1073741824"]);
@@ -68,7 +68,8 @@ fn memory_runs_and_renamed_keys() {
     bad_events("\"membind_nodes\": [0], \"run\": 5", expect!["w.json:2:3: unknown key 'membind_nodes'; write 'nodes_membind', as rt-app calls it"]);
     bad("{\"resources\": 1, \"threads\": {\"t1\": {\"exec\": 5000, \"period\": 10000}}}", expect![[r#"w.json:1:18: 'threads' is from rt-app before 1.0; write "tasks" with events, such as {"tasks": {"t1": {"run": 5000, "timer": {"ref": "unique", "period": 10000}}}}"#]]);
     bad_events("\"sleep\": -1", expect!["w.json:2:12: 'sleep' cannot be negative; write 0 or more"]);
-    bad_events("\"util_max\": 512, \"run\": 5", expect!["w.json:2:15: 'util_max' is not supported; delete it, or write 1024 for no clamp: no scheduler here reads it"]);
+    bad_events("\"util_max\": -2, \"run\": 5", expect!["w.json:2:15: -2 is out of range for 'util_max'; write 0 … 1024, or -1 for none"]);
+    bad_events("\"util_min\": 512, \"util_max\": 256, \"run\": 5", expect!["w.json:1:12: the lower clamp 512 is above the upper one, 256; write min and max in order"]);
 }
 
 #[test]

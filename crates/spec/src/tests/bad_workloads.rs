@@ -267,6 +267,41 @@ fn ceilings() {
 }
 
 #[test]
+fn joins() {
+    let joined = "[[task]]\nname = \"work\"\nrepeat = 2\nsteps = [{ run_us = 1 }]\n";
+    let join = |lines: &str, step: &str| {
+        format!("{joined}[[task]]\nname = \"main\"\n{lines}\nsteps = [{step}]\n")
+    };
+    let step = "{ join = \"work\" }";
+    let once = join("repeat = 1", step);
+    assert!(toml(&once).is_ok());
+    assert!(toml(&once.replace("repeat = 2\nsteps = [{ run_us = 1 }]", "steps = [\"exit\"]")).is_ok());
+    bad(&join("repeat = 1", "{ join = \"works\" }"), expect!["w.toml:8:10: there is no task 'works'; there are work, main"]);
+    bad(&join("repeat = 1", "{ join = \"main\" }"), expect!["w.toml:8:10: 'main' and 'main' would wait for each other's end; let one of them end without a join"]);
+    bad(&join("repeat = 1", &format!("{step}, {step}")), expect!["w.toml:8:29: the tasks 'work' are joined twice; a thread is joined once: write one step 'join'"]);
+    bad(&join("repeat = 2", step), expect!["w.toml:8:10: a thread is joined once, and this step would be played more often; write it outside loops, in a task with repeat = 1 and without a count"]);
+    bad(&join("repeat = 1\ncount = 2", step), expect!["w.toml:9:10: a thread is joined once, and this step would be played more often; write it outside loops, in a task with repeat = 1 and without a count"]);
+    bad(&join("repeat = 1", &format!("{{ loop = {{ count = 2, steps = [{step}] }} }}")), expect!["w.toml:8:41: a thread is joined once, and this step would be played more often; write it outside loops, in a task with repeat = 1 and without a count"]);
+    bad(&once.replace("repeat = 2\n", ""), expect!["w.toml:7:10: the tasks 'work' never end; add 'repeat = …' to the task 'work'"]);
+    bad(&once.replace("repeat = 2\n", "template = true\n").replace(step, "{ fork = { task = \"work\" } }, { join = \"work\" }"), expect!["w.toml:8:40: 'work' is a template; write wait_children in the task that forks it"]);
+    bad(&once.replace("repeat = 2\nsteps = [{ run_us = 1 }]", "repeat = 1\nsteps = [{ join = \"main\" }]"), expect!["w.toml:8:10: 'main' and 'work' would wait for each other's end; let one of them end without a join"]);
+}
+
+#[test]
+fn clamps() {
+    let file = |group: &str, task: &str, step: &str| {
+        format!("[[group]]\nname = \"g\"\nuclamp = {group}\n[[task]]\nname = \"t\"\nrepeat = 1\nuclamp = {task}\nsteps = [{{ run_us = 1 }}, {{ uclamp = {step} }}]\n")
+    };
+    let some = "{ min = 0, max = 1024 }";
+    assert!(toml(&file(some, "{ min = 5 }", "{ max = 5 }")).is_ok());
+    bad(&file("{ min = 1025 }", some, some), expect!["w.toml:3:12: 1025 is out of range for a clamp; write 0 … 1024"]);
+    bad(&file(some, "{ min = 6, max = 5 }", some), expect!["w.toml:7:1: the lower clamp 6 is above the upper one, 5; write min and max in order"]);
+    bad(&file(some, some, "{ max = 2000 }"), expect!["w.toml:8:26: 2000 is out of range for a clamp; write 0 … 1024"]);
+    bad(&file(some, some, "{ least = 2 }"), expect!["w.toml:8:39: unknown field 'least'; known are 'min', 'max'"]);
+    bad(&file("50", some, some), expect!["w.toml:3:10: unexpected integer '50'; write a table: { … = … }"]);
+}
+
+#[test]
 fn sessions() {
     let session = |lines: &str, task: &str| {
         format!("duration_us = 1000\n[[session]]\n{lines}\n[[task]]\nname = \"t\"\n{task}\nsteps = [{{ run_us = 1 }}]\n")

@@ -2,7 +2,7 @@
 //! What rt-app and its `workgen` accept, and what becomes of it.
 
 use model::workload::Timer;
-use model::{Policy, PolicyClass, Protocol, Step, TaskGroup};
+use model::{Policy, PolicyClass, Protocol, Step, TaskGroup, UtilClamp};
 use proptest::prelude::*;
 
 use super::json;
@@ -198,14 +198,24 @@ fn what_never_ends_is_stopped_and_what_never_comes_is_said() {
 
 #[test]
 fn what_says_nothing_is_taken() {
-    for (group, least, most) in [("", -1, -1), ("/", 0, 1024)] {
-        let played = steps(&format!(
-            r#""taskgroup": "{group}", "util_min": {least}, "util_max": {most}, "run": 1"#
-        ));
+    for group in ["", "/"] {
+        let played =
+            steps(&format!(r#""taskgroup": "{group}", "util_min": -1, "util_max": -1, "run": 1"#));
         assert_eq!(played, [Step::RunUs(1)]);
     }
     let (_, notes) = tasks(r#""t": {"nodes_membind": [0], "run": 1}"#);
     assert_eq!(notes, ["w.json: ignored: nodes_membind, memory is not bound"]);
+}
+
+#[test]
+fn utilisation_is_clamped_by_tasks_and_phases() {
+    let (groups, _) = tasks(
+        r#""t": {"util_min": 0, "util_max": 512, "phases": {
+            "a": {"run": 1}, "b": {"util_min": 256, "run": 2}}}"#,
+    );
+    assert_eq!(groups[0].uclamp, UtilClamp { min: Some(0), max: Some(512) });
+    let clamp = Step::Uclamp(UtilClamp { min: Some(256), max: None });
+    assert_eq!(groups[0].steps, [Step::RunUs(1), clamp, Step::RunUs(2)]);
 }
 
 #[test]

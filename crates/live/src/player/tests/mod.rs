@@ -57,6 +57,31 @@ fn group<'a>(played: &'a Played, name: &str) -> &'a GroupPlayed {
 }
 
 #[test]
+fn a_join_waits_for_the_end_of_every_task() {
+    let join = |group: &str| json!({"within": {"us": 8_000, "steps": [{"join": group}]}});
+    let played = finite(json!([
+        {"name": "main", "repeat": 1, "steps": [join("sleeper"), {"join": "parent"}]},
+        {"name": "sleeper", "count": 3, "repeat": 2, "steps": [{"sleep_us": 5_000}]},
+        {"name": "second", "repeat": 1, "steps": [{"join": "leaver"}]},
+        {"name": "leaver", "steps": [{"sleep_us": 1_000}, "exit"]},
+        {"name": "parent", "repeat": 1, "steps": [{"fork": {"task": "child"}}, "wait_children"]},
+        {"name": "child", "template": true, "steps": [{"sleep_us": 1_000}]},
+    ]));
+    assert_eq!(group(&played, "main").timeouts, 1);
+    assert_eq!((group(&played, "main").rounds, group(&played, "second").rounds), (1, 1));
+}
+
+#[test]
+fn tasks_clamp_their_utilisation_where_the_kernel_can() {
+    let steps = json!([{"uclamp": {"max": 512}}, {"fork": {"task": "child"}}, "wait_children"]);
+    let played = finite(json!([
+        {"name": "t", "repeat": 2, "uclamp": {"min": 5, "max": 256}, "steps": steps},
+        {"name": "child", "template": true, "uclamp": {"min": 9}, "steps": [{"run_us": 10}]},
+    ]));
+    assert_eq!((group(&played, "t").rounds, group(&played, "child").rounds), (2, 2));
+}
+
+#[test]
 fn spans_hold_waiting_and_count_who_is_too_late() {
     let task = |name: &str, us: u64, limit_us: u64| {
         json!({"name": name, "repeat": 5, "steps": [

@@ -6,12 +6,13 @@ use crate::tape::TapeOp;
 use crate::workload::barrier_users;
 use crate::{
     Channel, ControlGroup, Policy, Protocol, SchedulerChoice, Seed, TaskGroup, TaskSession, Trial,
-    Workload,
+    UtilClamp, Workload,
 };
 
 use crate::play::ceilings::{self, Priority};
 use crate::play::control_groups::{self, GroupNode};
 use crate::play::interrupts::{self, InterruptSource};
+use crate::play::joins;
 use crate::play::limits::{self, ROUNDS_MAX};
 use crate::play::names::{Names, Timers};
 use crate::play::op::Resolver;
@@ -88,10 +89,14 @@ pub struct Group {
     pub policy: Policy,
     /// The CPUs that its tasks start on; empty: all.
     pub affinity: Vec<u32>,
+    /// The clamps that its tasks set at their start.
+    pub uclamp: UtilClamp,
     /// The control group that its tasks start in; none: the workload's own.
     pub control_group: Option<usize>,
     /// The session that they start in; none: none of the workload's.
     pub session: Option<usize>,
+    /// The semaphore that each of them posts when it ends, if another task joins them.
+    pub joined: Option<usize>,
     /// What its tasks do; not empty.
     pub ops: Vec<Op>,
     pub timers: Vec<TimerPlan>,
@@ -151,6 +156,10 @@ impl Script {
             resolved.first_tape = tapes;
             tapes += if resolved.has_tape() { resolved.starts_ns.len() } else { 0 };
             groups.push(resolved);
+        }
+        for group in &mut groups {
+            let semaphore = joins::semaphore(&group.name);
+            group.joined = names.semaphores.iter().position(|name| *name == semaphore);
         }
         let tapes = Tapes::of(workload, names.semaphores.len())
             .map_err(|refusal| refusal.inside("recording"))?;
@@ -347,7 +356,7 @@ fn resolve_group(
     let mut resolver = Resolver {
         group,
         names,
-        mutexes: &workload.mutexes,
+        workload,
         priority: Priority::new(own),
         cpus: setting.cpus,
         ops: Vec::new(),
@@ -368,8 +377,10 @@ fn resolve_group(
         repeat: if group.template { Some(1) } else { group.repeat },
         policy: own,
         affinity: group.affinity.clone(),
+        uclamp: group.uclamp,
         control_group,
         session: None,
+        joined: None,
         timers,
         first_task: 0,
         first_tape: 0,
@@ -402,6 +413,7 @@ fn check_group(group: &TaskGroup, setting: Setting) -> Result<(), Refusal> {
     for (field, us) in [("delay_us", group.delay_us), ("jitter_us", group.jitter_us)] {
         limits::time_ns(us).map_err(|refusal| refusal.inside(field))?;
     }
+    limits::util_clamp(&group.uclamp).map_err(|refusal| refusal.inside("uclamp"))?;
     limits::affinity(&group.affinity, setting.cpus).map_err(|refusal| refusal.inside("affinity"))
 }
 

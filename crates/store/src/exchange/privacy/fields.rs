@@ -164,6 +164,7 @@ pub const KINDS: &[Kind] = &[
             "workload.parameters.#",
             "workload.channel.name",
             "workload.mutex.name",
+            "steps.join",
             "steps.lock",
             "steps.unlock",
             "steps.wait.condition",
