@@ -142,6 +142,7 @@ fn file_formats_are_those_of_the_types() {
                 "ControlGroup",
                 "TaskSession",
                 "Policy",
+                "UtilClamp",
                 "Step",
                 "Recorded",
                 "Timer",

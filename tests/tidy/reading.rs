@@ -24,7 +24,7 @@ const LIMITED: &str = "limited there";
 const MACHINE: &str = "what is installed on this machine";
 
 /// The beginnings of paths, and why what is below them reads by itself.
-const OTHER_READERS: [(&str, &str); 35] = [
+const OTHER_READERS: [(&str, &str); 36] = [
     ("crates/compile/src/build", BUILD),
     ("crates/compile/src/clang.rs", OWN),
     ("crates/compile/src/guarded.rs", PIPE),
@@ -46,6 +46,7 @@ const OTHER_READERS: [(&str, &str); 35] = [
     ("crates/live/src/recorder/", KERNEL),
     ("crates/live/src/trial/preparation.rs", OWN),
     ("crates/live/src/trial/supervisor.rs", PIPE),
+    ("crates/live/src/util_clamps.rs", KERNEL),
     ("crates/process/src/", KERNEL),
     ("crates/sim/src/native/cell.rs", KERNEL),
     ("crates/spec/src/files.rs", "the one reader"),

@@ -18,6 +18,7 @@
 pub mod autogroup;
 pub mod control_groups;
 pub mod facts;
+mod group_settings;
 mod interrupts;
 pub mod loader;
 pub mod player;

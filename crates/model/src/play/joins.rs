@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Tasks that wait for the end of others, as threads join threads: each task of a joined group
-//! posts a semaphore when it ends, and the one that joins them takes it as often as there are tasks.
-//! Both are futexes, as the thread number that the kernel clears and `pthread_join` waits for.
+//! posts a semaphore when it ends, and the one that joins them takes it as often as there are
+//! tasks. Such a semaphore is a futex, and so is the thread number for which `pthread_join` waits.
 
 use crate::TaskGroup;
 use crate::play::limits::Refusal;

@@ -9,8 +9,8 @@
 //! Read in this order: [`script`] resolves a workload; [`op`] is the table of steps, [`tapes`] what
 //! the tasks of a recording do; [`limits`] and [`policy`] are the ranges of numbers, with the error
 //! of all of these; [`timer`] counts releases and deadlines, [`frames`] frames and stutters;
-//! [`ceilings`] are the priorities of those that hold mutexes; [`control_groups`] is the tree of control groups, [`sessions`] says who starts which tasks,
-//! [`joins`] lets tasks wait for others' ends;
+//! [`ceilings`] has the priorities of who holds mutexes, [`joins`] waits for the end of tasks;
+//! [`control_groups`] is the tree of control groups, [`sessions`] says who starts which tasks,
 //! [`interrupts`] has the sources of interrupts; [`sums`] puts the groups' numbers together.
 //! What is not here: clocks, threads, costs, files, and the limits of single backends
 //! (`spec::capability`).

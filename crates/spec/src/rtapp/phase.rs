@@ -120,8 +120,9 @@ impl Assembled<'_> {
         self.steps.push(step);
     }
 
-    /// Appends phases. A policy, clamps and a control group stay until a phase changes them. CPUs do not:
-    /// if one phase has its own, every phase sets them, because rounds begin again at the first.
+    /// Appends phases. Policy, clamps and control group stay until a phase changes them. CPUs do
+    /// not: if one phase has its own, every phase sets them, because rounds begin again at the
+    /// first.
     pub fn append(&mut self, phases: &[Phase], usual_cpus: &[u32]) {
         let moves = phases.iter().any(|phase| phase.cpus.is_some());
         for phase in phases {
