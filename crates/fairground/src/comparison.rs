@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use model::control_group::NO_GROUP_CALLBACKS;
 use model::task_session::NO_SESSIONS;
+use model::util_clamp::NO_CLAMPS;
 use model::{Design, Record, SchedulerChoice};
 use report::stall::where_left;
 use report::units;
@@ -173,6 +174,12 @@ pub fn without_sessions(records: &[Record]) -> Option<String> {
         "autogroup has no effect under: {names}, which do not look at sessions; eevdf and cfs do, \
          and so does a kernel's own scheduler"
     ))
+}
+
+/// A line for each reason why nothing heeds the clamps of a workload.
+pub fn without_clamps(records: &[Record]) -> BTreeSet<&str> {
+    let notes = records.iter().flat_map(|record| &record.provenance.notes);
+    notes.map(String::as_str).filter(|note| note.starts_with(NO_CLAMPS)).collect()
 }
 
 /// A sentence for who may leave a scheduler that has control groups, or groups of sessions.

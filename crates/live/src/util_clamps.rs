@@ -18,7 +18,7 @@ pub fn note(trial: &Trial) -> Option<String> {
 
 fn reason(root: &Path) -> Option<String> {
     if !root.join(LIMIT).exists() {
-        return Some(format!("{NO_CLAMPS}: this kernel is built without CONFIG_UCLAMP_TASK"));
+        return Some(format!("{NO_CLAMPS}: the kernel is built without CONFIG_UCLAMP_TASK"));
     }
     let governor = fs::read_to_string(root.join(GOVERNOR)).unwrap_or_default();
     let has = match governor.trim() {

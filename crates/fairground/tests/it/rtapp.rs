@@ -112,6 +112,22 @@ fn a_task_group_is_a_control_group_and_who_disregards_it_is_named() {
     assert!(refusal.contains("grouped.json:2:16: 'tg1/..' cannot be a group's name"), "{refusal}");
 }
 
+#[test]
+fn who_clamps_utilisation_is_told_that_nothing_heeds_it() {
+    let bench = Bench::new();
+    let text = r#"{"tasks": {"t": {"loop": 9, "run": 100, "util_max": 512}}}"#;
+    bench.write("clamped.json", text);
+    let run = ["run", "--on", "sim", "--scheduler", "fifo", "--workload", "clamped.json"];
+    let more = ["--scheduler", "vtime", "--blocks", "6"];
+    let told = || {
+        let said = crate::common::stderr(&bench.run(&[&run[..], &more].concat()).success());
+        said.matches("'uclamp' has no effect: simulated CPUs have one speed").count()
+    };
+    assert_eq!(told(), 1);
+    bench.write("clamped.json", &text.replace("512", "-1"));
+    assert_eq!(told(), 0);
+}
+
 /// rt-app's files name no headlines: a few measures of all tasks are shown, and where the rest is.
 #[test]
 fn a_file_without_headlines_has_a_short_answer() {

@@ -107,6 +107,7 @@ fn tell_the_rest(store: &Path, records: &[Record]) {
     comparison::left_out(records).iter().for_each(output::tell);
     comparison::without_groups(records).iter().for_each(output::tell);
     comparison::without_sessions(records).iter().for_each(output::tell);
+    comparison::without_clamps(records).iter().for_each(output::tell);
     comparison::not_verified(records).iter().for_each(output::tell);
     let store = store.display();
     let experiment = &records[0].trial.experiment;
