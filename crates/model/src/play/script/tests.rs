@@ -130,3 +130,34 @@ fn a_buffer_is_no_longer_than_what_is_written_to_it() {
     assert_eq!(script.groups[0].ops, expected);
     assert_eq!(script.groups[0].memory_bytes(), 200);
 }
+
+#[test]
+fn a_ceiling_is_a_policy_around_the_mutex_where_it_is_higher() {
+    let script = script(json!({"name": "w", "duration_us": 5,
+        "mutex": [{"name": "m", "protocol": "ceiling", "ceiling": 20},
+                  {"name": "n", "protocol": "ceiling", "ceiling": 10}],
+        "task": [{"name": "t", "policy": {"class": "rr", "priority": 10}, "steps": [
+            {"lock": "n"}, {"unlock": "n"}, {"lock": "m"}, {"lock": "n"}, {"unlock": "n"},
+            {"sync": {"condition": "c", "lock": "m"}}, {"unlock": "m"}]}]}))
+    .unwrap();
+    let (n, m) = (0, 1);
+    let expected = [
+        Op::Lock(n),
+        Op::Unlock(n),
+        Op::Policy(0),
+        Op::Lock(m),
+        Op::Lock(n),
+        Op::Unlock(n),
+        Op::Enlist { condition: 0, signal: true },
+        Op::Unlock(m),
+        Op::Policy(1),
+        Op::Await(0),
+        Op::Policy(2),
+        Op::Lock(m),
+        Op::Unlock(m),
+        Op::Policy(3),
+    ];
+    assert_eq!(script.groups[0].ops, expected);
+    let priorities: Vec<u32> = script.policies.iter().map(|policy| policy.priority).collect();
+    assert_eq!(priorities, [20, 10, 20, 10]);
+}
