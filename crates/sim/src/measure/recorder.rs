@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Counters and dense histograms that are filled while the simulation runs.
 
-use model::histogram::{bucket, filled_buckets};
+use model::histogram::{bucket, lowest_value};
 use model::trace::{TraceEvent, What};
 use model::{Histogram, series};
 
 use super::trace::{TraceLog, prio};
 use crate::core::task::{Task, TaskId};
 
-/// A [`Histogram`] with dense buckets, to be filled.
+/// Buckets in a piece.
+const PIECE: usize = 256;
+
+/// A [`Histogram`] to be filled: of its dense buckets those pieces are there that have samples, as
+/// a process's first touch of each page of memory costs more than many samples.
 #[derive(Clone, Debug)]
 pub(crate) struct DenseHistogram {
-    buckets: Vec<u64>,
+    pieces: Vec<Option<Box<[u64; PIECE]>>>,
     min: u64,
     max: u64,
 }
 
 impl Default for DenseHistogram {
     fn default() -> DenseHistogram {
-        DenseHistogram { buckets: Vec::new(), min: u64::MAX, max: 0 }
+        DenseHistogram { pieces: Vec::new(), min: u64::MAX, max: 0 }
     }
 }
 
@@ -26,9 +30,9 @@ impl DenseHistogram {
     #[inline]
     pub fn record(&mut self, value: u64) {
         let bucket = bucket(value);
-        match self.buckets.get_mut(bucket) {
-            Some(samples) => *samples += 1,
-            None => self.record_beyond(bucket),
+        match self.pieces.get_mut(bucket / PIECE) {
+            Some(Some(samples)) => samples[bucket % PIECE] += 1,
+            _ => self.record_beyond(bucket),
         }
         self.min = self.min.min(value);
         self.max = self.max.max(value);
@@ -36,8 +40,12 @@ impl DenseHistogram {
 
     #[cold]
     fn record_beyond(&mut self, bucket: usize) {
-        self.buckets.resize((bucket + 1).next_power_of_two(), 0);
-        self.buckets[bucket] += 1;
+        let piece = bucket / PIECE;
+        if self.pieces.len() <= piece {
+            self.pieces.resize(piece + 1, None);
+        }
+        let samples = self.pieces[piece].get_or_insert_with(|| Box::new([0; PIECE]));
+        samples[bucket % PIECE] += 1;
     }
 
     /// The largest sample; 0 if there is none.
@@ -46,15 +54,27 @@ impl DenseHistogram {
     }
 
     pub fn histogram(&self, name: &str, group: &str) -> Histogram {
-        let count = self.buckets.iter().sum();
+        let count = self.pieces.iter().flatten().flat_map(|samples| samples.iter()).sum();
         Histogram {
             name: name.into(),
             group: group.into(),
             count,
             min: if count > 0 { self.min } else { 0 },
             max: self.max,
-            buckets: filled_buckets(self.buckets.iter().copied()),
+            buckets: self.filled_buckets().collect(),
         }
+    }
+
+    /// The lowest value of each bucket that has samples, and how many.
+    fn filled_buckets(&self) -> impl Iterator<Item = (u64, u64)> {
+        let pieces = self
+            .pieces
+            .iter()
+            .zip(0..)
+            .filter_map(|(samples, piece)| Some((samples.as_ref()?, piece)));
+        let all = pieces.flat_map(|(samples, piece)| samples.iter().zip(piece * PIECE..));
+        let filled = all.filter(|(samples, _)| **samples > 0);
+        filled.map(|(samples, bucket)| (lowest_value(bucket), *samples))
     }
 }
 

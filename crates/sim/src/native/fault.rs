@@ -210,7 +210,7 @@ extern "C" fn look_at_frame(frame: *mut c_void, caller: *mut c_void) -> c_int {
 /// Gives the handlers a stack of their own, because stack overflow is one of the faults.
 fn use_own_stack() -> std::io::Result<()> {
     const BYTES: usize = 64 << 10;
-    let memory = Box::leak(vec![0u8; BYTES].into_boxed_slice());
+    let memory = Box::leak(Box::<[u8]>::new_uninit_slice(BYTES));
     let stack = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: BYTES };
     // SAFETY: the memory is never freed.
     check(unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) })

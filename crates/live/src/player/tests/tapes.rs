@@ -79,6 +79,16 @@ fn nice_values() -> Vec<i32> {
 
 #[test]
 fn a_tape_changes_its_tasks_nice_value() {
+    let seen = (0..10).map(|_| nice_values_of_a_tape()).find(has_both).unwrap_or_default();
+    assert!(has_both(&seen), "in none of ten tries");
+}
+
+fn has_both(seen: &Vec<i32>) -> bool {
+    seen.contains(&17) && seen.contains(&18)
+}
+
+/// What a look at the tasks finds now and then: on a busy host it may come between them.
+fn nice_values_of_a_tape() -> Vec<i32> {
     let mut seen = Vec::new();
     let mut look = || {
         seen.extend(nice_values());
@@ -89,5 +99,5 @@ fn a_tape_changes_its_tasks_nice_value() {
     options.periodic = Periodic::new(199, 2_000_000_000, &mut look);
     let text = "task 1 maker\nr1000 n17 f1 u100000000\ntask 2 made\nw0 n18 u100000000\n";
     play_tapes(None, 1, text, options);
-    assert!(seen.contains(&17) && seen.contains(&18), "{seen:?}");
+    seen
 }
