@@ -97,12 +97,22 @@ pub fn ops_members(btf: &Btf) -> Vec<Member> {
 /// `None` for other maps.
 pub fn array_value(btf: &Btf, map: &OpenMap) -> Option<ValueType> {
     let is_array = matches!(map.map_type(), MapType::Array | MapType::PercpuArray);
+    map_types(btf, map).filter(|_| is_array).map(|[_, value]| value)
+}
+
+/// The types of a map's keys and values, if the file defines it and names them.
+pub fn map_types(btf: &Btf, map: &OpenMap) -> Option<[ValueType; 2]> {
     let is_own = !map.name().to_string_lossy().contains('.');
+    let map = map.as_libbpf_object().as_ptr();
     // SAFETY: the map's object is open.
-    let id = unsafe { libbpf_sys::bpf_map__btf_value_type_id(map.as_libbpf_object().as_ptr()) };
-    let value = btf.type_by_id::<BtfType>(TypeId::from(id));
-    let value = value.filter(|_| is_array && is_own && id != 0)?;
-    Some(value_type(btf, &value, DEEPEST))
+    let ids = unsafe {
+        [libbpf_sys::bpf_map__btf_key_type_id(map), libbpf_sys::bpf_map__btf_value_type_id(map)]
+    };
+    let described = |id: u32| {
+        let ty = btf.type_by_id::<BtfType>(TypeId::from(id)).filter(|_| is_own && id != 0)?;
+        Some(value_type(btf, &ty, DEEPEST))
+    };
+    Some([described(ids[0])?, described(ids[1])?])
 }
 
 /// What a program of the type `syscall` takes: a structure, or nothing.

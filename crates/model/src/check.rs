@@ -5,6 +5,7 @@
 
 use crate::series::POINTS_MAX;
 use crate::trial::SCHEMA;
+use crate::record::Provenance;
 use crate::{Histogram, Measured, Metric, Outcome, Record, SchedulerChoice, Series, text};
 
 /// The longest name, in characters.
@@ -63,8 +64,9 @@ impl Record {
         let Measured { metrics, series, .. } = &self.measured;
         let missing = metrics.iter().map(|metric| &metric.missing);
         let missing = missing.chain(series.iter().map(|series| &series.missing)).flatten();
-        let notes = self.provenance.notes.iter().chain(&self.provenance.printed);
-        notes.map(String::as_str).chain(missing.map(|why| &**why)).chain(ending)
+        let Provenance { notes, printed, inside, .. } = &self.provenance;
+        let notes = notes.iter().chain(printed).map(String::as_str).chain(inside.texts());
+        notes.chain(missing.map(|why| &**why)).chain(ending)
     }
 
     fn trace_fault(&self) -> Option<String> {

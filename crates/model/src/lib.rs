@@ -6,15 +6,16 @@
 //! ```
 //!
 //! Read in this order: [`experiment`] asks a question, [`contestant`] (with its [`knob`]s of
-//! some [`value_type`], which [`value_text`] shows, filled from [`cpu_facts`]),
+//! some [`value_type`], which [`value_text`] shows and whose [`value_numbers`] count, filled from
+//! [`cpu_facts`]),
 //! [`workload`] and [`machine`] say what is compared, under which workload, on which machine;
 //! [`trial`] is one answerable question as a value; [`record`] is its answer, made of [`metric`]s
-//! (each with its [`measure_key`]), [`histogram`]s, [`series`] and a [`trace`]. [`seed`] is the
-//! only source of chance. [`claim`] is a published finding with its tests, [`Aim`] what a user
-//! wants. [`tape`] is what the tasks of a recording did, [`tape_text`] the same on its way to
-//! others. [`play`] is what a workload means, defined once for all backends; [`parsers`] read what
-//! real programs print, and [`ReadFault`] says why a file of theirs is wrong. [`text`] makes
-//! strangers' words safe for a terminal.
+//! (each with its [`measure_key`]), [`histogram`]s, [`series`] and a [`trace`], beside the
+//! [`inside`] of a scheduler. [`seed`] is the only source of chance. [`claim`] is a published
+//! finding with its tests, [`Aim`] what a user wants. [`tape`] is what the tasks of a recording
+//! did, [`tape_text`] the same on its way to others. [`play`] is what a workload means, defined
+//! once for all backends; [`parsers`] read what real programs print, and [`ReadFault`] says why a
+//! file of theirs is wrong. [`text`] makes strangers' words safe for a terminal.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 
@@ -27,6 +28,7 @@ pub mod control_group;
 pub mod cpu_facts;
 pub mod experiment;
 pub mod histogram;
+pub mod inside;
 pub mod interrupt_load;
 pub mod knob;
 pub mod machine;
@@ -49,6 +51,7 @@ pub mod trace;
 pub mod trial;
 mod usual;
 pub mod util_clamp;
+pub mod value_numbers;
 pub mod value_text;
 pub mod value_type;
 pub mod workload;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::trial::hex16;
+use crate::inside::Inside;
 use crate::{Histogram, Metric, Series, Shared, Trace, Trial};
 
 /// The result of one trial. Records are the only memory: every table and picture is a function of
@@ -218,6 +219,9 @@ pub struct Provenance {
     /// Of a traced trial: the scheduler's global variables at its end, as `name = value`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<String>,
+    /// Of a traced trial: what the scheduler did and held.
+    #[serde(skip_serializing_if = "Inside::is_empty")]
+    pub inside: Inside,
 }
 
 /// The name of the scheduler's object among the programs of [`Provenance`].

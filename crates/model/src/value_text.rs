@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The bytes of values of C types, as people read them.
 
+use crate::value_numbers::integer;
 use crate::value_type::{ValueKind, ValueType};
 
 /// A longer array of numbers is shown by its least, median and greatest.
@@ -9,17 +10,12 @@ const WHOLE: usize = 16;
 impl ValueType {
     /// Bytes as a person writes them: a value of a simple type, or the number of values.
     pub fn words(&self, bytes: &[u8]) -> String {
-        let mut wide = [0; 8];
-        let length = bytes.len().min(8);
-        wide[..length].copy_from_slice(&bytes[..length]);
-        let unsigned = u64::from_le_bytes(wide);
-        let unused_bits = 64 - 8 * length.max(1) as u32;
         match &self.kind {
-            ValueKind::Bool => (unsigned != 0).to_string(),
+            ValueKind::Bool => (integer(bytes, false) != 0).to_string(),
             ValueKind::Signed | ValueKind::Named { is_signed: true, .. } => {
-                (((unsigned << unused_bits) as i64) >> unused_bits).to_string()
+                integer(bytes, true).to_string()
             }
-            ValueKind::Unsigned | ValueKind::Named { .. } => unsigned.to_string(),
+            ValueKind::Unsigned | ValueKind::Named { .. } => integer(bytes, false).to_string(),
             ValueKind::Text => {
                 let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
                 format!("\"{}\"", String::from_utf8_lossy(&bytes[..end]))

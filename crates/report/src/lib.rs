@@ -9,8 +9,8 @@
 //! `reading` has what all forms read from a
 //! comparison, `table` writes one table in each form, [`answer`] states the result in sentences,
 //! `advice` states a recommendation, [`agreement`] states how near the simulator is to a
-//! kernel, [`explain`] states why tasks waited, [`replication`] states which published findings
-//! hold, [`stall`] states where a stalled task was left, and [`switching`] states how to switch to
+//! kernel, [`explain`] states why tasks waited, [`inside`] shows what a scheduler did and held,
+//! [`replication`] states which published findings hold, [`stall`] states where a stalled task was left, and [`switching`] states how to switch to
 //! a scheduler.
 //!
 //! The forms: [`html`] has one module per section of the page (`…_section`), [`terminal`] one per
@@ -28,6 +28,7 @@ mod cells;
 pub mod effects_markdown;
 pub mod explain;
 pub mod html;
+pub mod inside;
 pub mod junit;
 mod leaders;
 pub mod markdown;

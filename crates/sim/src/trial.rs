@@ -88,6 +88,7 @@ impl Core {
             if self.races.is_some() { self.run_interleaved() } else { self.run() }
         }
         self.close_measurement();
+        Rc::clone(&self.ops).workload_has_ended(self);
         self.outlast();
         let outcome = self.outcome(is_refused);
         self.unload();

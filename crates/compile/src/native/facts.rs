@@ -51,6 +51,9 @@ pub struct Map {
     /// The type of an array's values, which user space can write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<ValueType>,
+    /// The types of keys and values of any map, for those who look into it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub types: Option<[ValueType; 2]>,
 }
 
 /// A global variable that user space can set.
@@ -263,6 +266,7 @@ fn maps(open: &OpenObject, symbols: &BTreeMap<String, SymbolRange>, btf: &Btf) -
             inner_at: inner_at(btf, &name),
             special: special::of_map(btf, &map),
             value: variables::array_value(btf, &map),
+            types: variables::map_types(btf, &map),
             name,
         })
     };

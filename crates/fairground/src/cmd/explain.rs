@@ -211,7 +211,8 @@ fn show(args: &Args, record: &Record) -> Result<()> {
             return Err(bad_input("the trial left no events to explain"));
         }
         if format == Format::Table {
-            output::print(&variables(record))?;
+            let variables = &record.provenance.variables;
+            output::print(&report::inside::variables_at_end(variables, output::colour()))?;
         }
         return Ok(());
     };
@@ -221,7 +222,8 @@ fn show(args: &Args, record: &Record) -> Result<()> {
     match format {
         Format::Table => {
             output::print(&report::explain::text(&title, &explanation, output::colour()))?;
-            output::print(&variables(record))
+            let provenance = &record.provenance;
+            output::print(&report::inside::text(provenance, &explanation, output::colour()))
         }
         Format::Json => output::print_json(&json!({
             "trial": id,
@@ -232,6 +234,7 @@ fn show(args: &Args, record: &Record) -> Result<()> {
             "outcome": record.outcome,
             "printed": record.provenance.printed,
             "variables": record.provenance.variables,
+            "inside": record.provenance.inside,
             "explanation": explanation,
         })),
     }
@@ -248,13 +251,6 @@ fn left_behind(record: &Record) -> String {
     let parts = [titled("When it was ejected", &dumped), titled("bpf_printk", &printed)];
     let parts = parts.into_iter().flatten().map(|part| part + "\n");
     place.into_iter().chain(parts).collect()
-}
-
-/// The scheduler's variables at the trial's end.
-fn variables(record: &Record) -> String {
-    let variables: Vec<&str> = record.provenance.variables.iter().map(String::as_str).collect();
-    let text = titled("Its variables at the end", &variables);
-    text.map_or_else(String::new, |text| format!("\n{text}"))
 }
 
 /// The first of these lines below a title; `None` if there are none.

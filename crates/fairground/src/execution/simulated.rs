@@ -94,10 +94,12 @@ fn rough_bytes(record: &Record) -> usize {
     let buckets: usize = histograms.iter().map(|histogram| histogram.buckets.iter().count()).sum();
     let points: usize = series.iter().map(|series| series.values.len()).sum();
     let lists = histograms.len() + series.len() + metrics.len() + record.provenance.printed.len();
+    let inside = &record.provenance.inside;
+    let samples: usize = inside.variables.iter().map(|variable| variable.values.len()).sum();
     let texts = record.provenance.printed.iter().chain(&record.provenance.variables);
     let printed: usize = texts.map(String::len).sum();
     let events = record.trace.as_ref().map_or(0, |trace| trace.events.len() + trace.tasks.len());
-    lists * METRIC + 16 * (buckets + points) + printed + events * EVENT
+    lists * METRIC + 16 * (buckets + points + samples) + printed + events * EVENT
 }
 
 fn answer(trial: &Trial, natives: &Natives, sink: &Sink<'_>) -> Result<Record, LabFault> {

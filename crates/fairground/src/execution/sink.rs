@@ -121,6 +121,7 @@ fn refuse_faulty(mut record: Record) -> Record {
         notes: Vec::new(),
         printed: Vec::new(),
         variables: Vec::new(),
+        inside: Default::default(),
         ..record.provenance
     };
     Record::without_measurement(record.trial, Outcome::Failed { reason }, provenance)

@@ -16,6 +16,7 @@ use model::{Call, Knob, Knobs, Member, When};
 
 pub(crate) mod built_in;
 mod exit;
+mod inside;
 mod kernel;
 mod knobs;
 pub(crate) mod log;
@@ -28,6 +29,7 @@ use crate::facts::sched_ext;
 use crate::printed::{self, Printed};
 pub use exit::ExitInfo;
 use exit::{DUMP_BYTES, ExitVariables, KernelLog};
+use inside::Watch;
 use kernel::KernelBtf;
 pub use kernel::{Obstacle, obstacles};
 use log::Listener;
@@ -73,6 +75,7 @@ pub struct LoadedScheduler {
     place: Option<ExitVariables>,
     kernel_log: KernelLog,
     printed: Option<Printed>,
+    watch: Watch,
 }
 
 /// The knobs of a compiled scheduler, constants first. It needs neither sched_ext nor privileges.
@@ -93,7 +96,7 @@ pub fn load(compiled: &Compiled, values: &Knobs) -> Result<LoadedScheduler, Load
     kernel::check()?;
     let listener = Listener::new();
     let fitted = fitted(compiled, values, KernelBtf::read, &listener)?;
-    let Open { object, mut notes, mut variables, place, calls, .. } = fitted;
+    let Open { object, mut notes, mut variables, place, calls, watch, .. } = fitted;
     variables.retain(|global| global.is_knob() && !global.section.starts_with(".rodata"));
     let object = object.load().map_err(|error| LoadError {
         notes: notes.clone(),
@@ -112,6 +115,7 @@ pub fn load(compiled: &Compiled, values: &Knobs) -> Result<LoadedScheduler, Load
         place,
         kernel_log: KernelLog::open(),
         printed,
+        watch,
     };
     let loaded = loaded.attach(&listener)?;
     knobs::make(&calls, When::Enabled, &loaded.object)?;
@@ -143,6 +147,7 @@ struct Open {
     ops_members: Vec<Member>,
     place: Option<ExitVariables>,
     notes: Vec<String>,
+    watch: Watch,
 }
 
 impl Open {
@@ -157,8 +162,9 @@ impl Open {
         let ops_members = variables::ops_members(&btf);
         let object = ObjectBuilder::default().open_memory(bytes).map_err(cannot)?;
         let knobs = knobs::knobs(&object, &btf, &variables, &ops_members);
+        let watch = Watch::new(&object, &btf, &ops_members);
         let (calls, notes) = (Vec::new(), Vec::new());
-        Ok(Open { object, variables, knobs, calls, ops_members, place, notes })
+        Ok(Open { object, variables, knobs, calls, ops_members, place, notes, watch })
     }
 
     /// The enumerators that the object refers to (`__SCX_…` variables), and all flags.
@@ -337,20 +343,6 @@ impl LoadedScheduler {
     /// Notes about flags and callbacks that this kernel lacks, and about what it has verified.
     pub fn notes(&self) -> &[String] {
         &self.notes
-    }
-
-    /// The global variables that it can change, as `name = value`.
-    pub fn variables(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        let sections: BTreeSet<&str> = self.variables.iter().map(|one| &*one.section).collect();
-        for name in sections {
-            let Some(bytes) = variable::section(&self.object, name) else { continue };
-            for global in self.variables.iter().filter(|global| global.section == name) {
-                let own = bytes.get(global.offset..global.offset + global.ty.size);
-                found.extend(own.map(|own| format!("{} = {}", global.name, global.ty.whole(own))));
-            }
-        }
-        found
     }
 
     /// The buffer with the scheduler's output, to be read after it was unloaded.

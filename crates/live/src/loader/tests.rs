@@ -88,3 +88,18 @@ fn rubbish_is_no_object() {
     let error = knobs(b"not an object").unwrap_err();
     assert!(error.message.starts_with("object is not a BPF object"), "{}", error.message);
 }
+
+#[test]
+fn callbacks_are_known_by_their_programs() {
+    let source = compile::builtin().into_iter().find(|source| source.name == "vtime");
+    let vtime = compile::compile(&source.expect("the example")).expect("it is compiled already");
+    let open = Open::new("vtime", &vtime.object, &Listener::new()).expect("an object");
+    let programs: Vec<(&str, &str)> = open
+        .watch
+        .callbacks
+        .iter()
+        .map(|(name, program)| (name.as_str(), program.as_str()))
+        .collect();
+    assert!(programs.contains(&("enqueue", "vtime_enqueue")), "{programs:?}");
+    assert!(programs.iter().all(|(name, program)| *program == format!("vtime_{name}")));
+}

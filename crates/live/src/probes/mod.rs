@@ -6,7 +6,7 @@
 //! possible.
 
 use std::collections::BTreeMap;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{Ordering, fence};
 
@@ -334,6 +334,16 @@ pub(crate) fn monotonic_ns() -> u64 {
     // SAFETY: the kernel fills the structure; this clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Makes the kernel count the runs of all BPF programs and their time, as long as this is open;
+/// `None`: it does not for this user.
+pub(crate) fn count_runs() -> Option<OwnedFd> {
+    // SAFETY: no pointers; the descriptor is new and ours.
+    unsafe {
+        let fd = libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME);
+        (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))
+    }
 }
 
 /// How often a program ran and for how long, as far as the kernel counts that.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What recording costs: the programs' own time, as the kernel counts it, and this process's.
 
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use libbpf_rs::Object;
 use nix::sys::resource::{UsageWho, getrusage};
 
-use crate::probes::run_statistics;
+use crate::probes::{count_runs, run_statistics};
 
 /// CPU time that a recording took from the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -48,12 +48,7 @@ pub struct Meter {
 
 impl Meter {
     pub fn start(object: &Object) -> Meter {
-        // SAFETY: no pointers; the descriptor is new and ours.
-        let counting = unsafe {
-            let fd = libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME);
-            (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))
-        };
-        Meter { counting, programs_before: programs(object), own_before: own_time() }
+        Meter { counting: count_runs(), programs_before: programs(object), own_before: own_time() }
     }
 
     pub fn finish(&self, object: &Object, length_ns: u64, cpus: u32) -> Cost {

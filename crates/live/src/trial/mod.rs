@@ -97,6 +97,9 @@ fn answer(
     if let Some(interrupts) = &mut interrupts {
         interrupts.begin();
     }
+    if trial.trace {
+        under_test.watch();
+    }
     let played = play((trial, groups.as_ref()), context, provenance, &mut under_test, begins);
     provenance.notes.extend(interrupts.and_then(Interrupts::end));
     if provenance.scheduler_after == Default::default() {
@@ -105,6 +108,7 @@ fn answer(
     let verdict = under_test.verify_after(&provenance.scheduler_after);
     if trial.trace {
         provenance.variables = under_test.variables();
+        provenance.inside = under_test.inside();
     }
     under_test.stop();
     provenance.printed = under_test.printed();

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use model::inside::Inside;
 use model::{ActiveScheduler, Histogram, Measured, Metric, Outcome, Policy, SchedulerChoice};
 use process::silence;
 
@@ -38,6 +39,7 @@ pub struct UnderTest {
     load_ns: Vec<u64>,
     /// Why a reload failed: it was gone, or could not be loaded again.
     failure: Option<Outcome>,
+    is_watched: bool,
 }
 
 enum LoadedFrom {
@@ -58,6 +60,7 @@ pub fn start(choice: &SchedulerChoice) -> Result<UnderTest, Outcome> {
         unload_ns: Vec::new(),
         load_ns: Vec::new(),
         failure: None,
+        is_watched: false,
     })
 }
 
@@ -214,6 +217,9 @@ impl UnderTest {
         let mut expected = self.expected.clone();
         expected.sched_ext_enable_seq += 1;
         self.kind = load(&self.choice)?;
+        if self.is_watched {
+            self.watch();
+        }
         self.exit = None;
         self.verify_before(&active())?;
         self.unload_ns.push((middle - begin).as_nanos() as u64);
@@ -236,6 +242,30 @@ impl UnderTest {
             LoadedFrom::File(loaded) => loaded.variables(),
             LoadedFrom::Builtin | LoadedFrom::Program(_) => Vec::new(),
         }
+    }
+
+    /// Looks into it from now on, if it is a file's.
+    pub fn watch(&mut self) {
+        self.is_watched = true;
+        if let LoadedFrom::File(loaded) = &mut self.kind {
+            loaded.watch();
+        }
+    }
+
+    /// What it did since then. A reload begins anew.
+    pub fn inside(&self) -> Inside {
+        let mut inside = match &self.kind {
+            LoadedFrom::File(loaded) => loaded.inside(),
+            LoadedFrom::Program(_) => {
+                let why = "an installed program loads it, which is not looked into".into();
+                Inside { missing: vec![why], ..Inside::default() }
+            }
+            LoadedFrom::Builtin => Inside::default(),
+        };
+        if !self.load_ns.is_empty() {
+            inside.missing.push("what was before the last reload is not counted".into());
+        }
+        inside
     }
 
     /// Its output of `bpf_printk`; empty until it was stopped.

@@ -180,7 +180,7 @@ fn moves(explanation: &Explanation, paint: Paint) -> String {
     titled("Moves", &lines.collect::<String>(), paint)
 }
 
-fn titled(title: &str, lines: &str, paint: Paint) -> String {
+pub(crate) fn titled(title: &str, lines: &str, paint: Paint) -> String {
     match lines {
         "" => String::new(),
         lines => format!("{}\n{lines}", paint.bold(title)),
@@ -239,7 +239,7 @@ fn notes(explanation: &Explanation) -> String {
 }
 
 /// A paragraph with an indent of two spaces, and another one for the following lines.
-fn wrapped_in(text: &str, indent: usize) -> String {
+pub(crate) fn wrapped_in(text: &str, indent: usize) -> String {
     let lines = wrapped(text, &" ".repeat(indent.saturating_sub(2)));
     lines.lines().map(|line| format!("  {line}\n")).collect()
 }

@@ -90,9 +90,13 @@ fn words(step: &Step) -> String {
 }
 
 /// A line of blocks, the lowest number at the bottom; a gap where there is none.
-fn picture(medians: &[Option<f64>]) -> String {
-    let known = || medians.iter().flatten().copied();
-    let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));
+pub(crate) fn picture(medians: &[Option<f64>]) -> String {
+    picture_above(medians.iter().flatten().copied().fold(f64::INFINITY, f64::min), medians)
+}
+
+/// The same with another number at the bottom.
+pub(crate) fn picture_above(low: f64, medians: &[Option<f64>]) -> String {
+    let high = medians.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
     let block = |value: &Option<f64>| match value {
         None => ' ',
         Some(_) if high <= low => BLOCKS[3],
@@ -112,6 +116,7 @@ mod tests {
     fn pictures_go_from_the_lowest_to_the_highest() {
         assert_eq!(picture(&[Some(1.0), Some(8.0), None, Some(4.5)]), "▁█ ▅");
         assert_eq!(picture(&[Some(2.0), Some(2.0)]), "▄▄");
+        assert_eq!(picture(&[Some(-8.0), Some(-1.0)]), "▁█");
         assert_eq!(picture(&[None]), " ");
     }
 }

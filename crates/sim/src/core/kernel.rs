@@ -154,6 +154,8 @@ pub trait Ops {
     fn cpu_offline(&self, core: &mut Core, cpu: i32) {}
     /// A timer started with [`Core::timer_start`] has expired.
     fn timer(&self, core: &mut Core, timer: u32) {}
+    /// The workload has ended, and the scheduler is still loaded.
+    fn workload_has_ended(&self, core: &mut Core) {}
     /// A callback is left in the middle: what it has of the scheduler's state.
     fn leave(&self) -> [u64; 4] {
         [0; 4]

@@ -167,7 +167,7 @@ impl Recorder {
 
     /// A time as series have it.
     #[inline]
-    fn since_start(&self, time_ns: u64) -> u64 {
+    pub(crate) fn since_start(&self, time_ns: u64) -> u64 {
         time_ns.saturating_sub(self.start_ns)
     }
 

@@ -30,7 +30,7 @@ macro_rules! plain {
     };
 }
 
-impl<const RACES: bool> Ops for NativeScheduler<RACES> {
+impl<const RACES: bool, const INSIDE: bool> Ops for NativeScheduler<RACES, INSIDE> {
     fn present(&self) -> OpsPresent {
         let present = self.callbacks.present();
         OpsPresent { set_cpumask: present.set_cpumask || present.set_cmask, ..present }
@@ -271,6 +271,10 @@ impl<const RACES: bool> Ops for NativeScheduler<RACES> {
         })
     }
 
+    fn workload_has_ended(&self, core: &mut Core) {
+        self.look_at_end(core);
+    }
+
     fn leave(&self) -> [u64; 4] {
         self.take_shared()
     }
@@ -285,7 +289,7 @@ fn cgroup(core: &Core, group: u32) -> *mut u8 {
     core.machine.groups[group as usize].places.cgroup
 }
 
-impl<const RACES: bool> NativeScheduler<RACES> {
+impl<const RACES: bool, const INSIDE: bool> NativeScheduler<RACES, INSIDE> {
     /// A task's CPUs as a `struct scx_cmask`, until the next one is made.
     fn cmask(&self, core: &Core, task: TaskId) -> *const u64 {
         let (words, cids) = (core.cpus_allowed(task).words(), u64::from(core.nr_cpu_ids()));

@@ -63,7 +63,7 @@ kfuncs! {
     }
 }
 
-impl<const RACES: bool> NativeScheduler<RACES> {
+impl<const RACES: bool, const INSIDE: bool> NativeScheduler<RACES, INSIDE> {
     /// What is said of the races, a sentence each: lost updates, then what was left just before the
     /// trial ended.
     pub(super) fn said_of(&self, native: &Native, races: &Races) -> Said {

@@ -8,7 +8,7 @@
 //! the memory that the object shares with this crate. `isolate` runs each trial in a process of its
 //! own, in the sandbox of `cell`; `fork_server` makes these processes for a large program; `fault`
 //! reports crashes and forbidden system calls, except reads that give zeros (`zero_reads`);
-//! `interleaved` serves callbacks that interleave.
+//! `interleaved` serves callbacks that interleave; `inside` looks into a scheduler for its author.
 //!
 //! What is not here: the work of kfuncs, which `core` and `ext` do; compilation.
 
@@ -29,6 +29,7 @@ mod fault;
 mod fork_server;
 mod format;
 mod helpers;
+mod inside;
 mod interleaved;
 mod isolate;
 mod kfuncs;

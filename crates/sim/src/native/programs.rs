@@ -50,7 +50,7 @@ pub fn programs(native: &Native, loaded: &Loaded, knobs: &Knobs) -> Vec<Program>
     native.facts.tracers.iter().filter(is_loaded).map(program).collect()
 }
 
-impl<const RACES: bool> NativeScheduler<RACES> {
+impl<const RACES: bool, const INSIDE: bool> NativeScheduler<RACES, INSIDE> {
     /// Calls the programs of an event.
     pub(super) fn event(&self, core: &mut Core, event: &str, mut arguments: [u64; MOST]) {
         for program in self.programs.iter().filter(|program| program.event == event) {

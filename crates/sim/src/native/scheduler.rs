@@ -4,16 +4,18 @@
 //! Calling a callback neither locks, allocates nor looks anything up: it takes a few stores and an
 //! indirect call.
 
+use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
 
 use compile::native::interface::{Flag, OPS_FLAGS, Support, first_refused};
-use compile::native::{Native, Variable};
+use compile::native::Native;
 use model::{Call, CpuFacts, Knobs, Seed, When, Words};
 
 use super::abi::{MAX_LOOPS, SharedState};
 use super::arena_library::{ArenaLibrary, Shape};
 use super::callbacks::{self, Callbacks, Settings};
 use super::fault::{CALLBACK, CALLS};
+use super::inside::Watch;
 use super::maps::Map;
 use super::object::{Loaded, Set};
 use super::programs::{self, Program};
@@ -35,8 +37,9 @@ pub struct Host {
 
 /// A scheduler's native object, loaded for one trial on one simulated kernel. With `RACES` it was
 /// compiled as [`compile::native::Form::Interleaved`], and its callbacks wait for each other as the
-/// kernel's locks make them.
-pub struct NativeScheduler<const RACES: bool = false> {
+/// kernel's locks make them. With `INSIDE` its calls are counted; a trial that does not ask pays
+/// nothing for that.
+pub struct NativeScheduler<const RACES: bool = false, const INSIDE: bool = false> {
     pub(super) callbacks: Callbacks,
     settings: Settings,
     calls: Vec<(u64, Call)>,
@@ -44,6 +47,7 @@ pub struct NativeScheduler<const RACES: bool = false> {
     pub(super) layout: TaskLayout,
     pub(super) simulator: This,
     pub(super) programs: Vec<Program>,
+    pub(super) watch: RefCell<Watch>,
     state: *mut SharedState,
     /// With debug information about source lines.
     pub(super) object: Vec<u8>,
@@ -51,7 +55,7 @@ pub struct NativeScheduler<const RACES: bool = false> {
     pub(super) loaded: Loaded,
 }
 
-impl<const RACES: bool> NativeScheduler<RACES> {
+impl<const RACES: bool, const INSIDE: bool> NativeScheduler<RACES, INSIDE> {
     /// Loads a scheduler with fresh globals, sets its knobs and makes its maps.
     pub fn load(native: &Native, knobs: &Knobs, host: Host) -> Result<Self, String> {
         let loaded = Loaded::new(&native.object)?;
@@ -79,6 +83,7 @@ impl<const RACES: bool> NativeScheduler<RACES> {
             layout,
             simulator,
             programs: programs::programs(native, &loaded, knobs),
+            watch: if INSIDE { Watch::new(native).into() } else { RefCell::default() },
             state,
             object,
             loaded,
@@ -100,18 +105,6 @@ impl<const RACES: bool> NativeScheduler<RACES> {
         // SAFETY: ours, and no callback runs.
         let notes = unsafe { &(*self.simulator).notes };
         notes.clone()
-    }
-
-    /// The global variables that it can change, as `name = value`.
-    pub fn variables(&self, native: &Native) -> Vec<String> {
-        let changing = native.facts.variables.iter().filter(|variable| !variable.is_constant);
-        let words = |variable: &Variable| {
-            let place = self.loaded.at(variable.place);
-            // SAFETY: the place is a variable of this size, and no callback runs.
-            let bytes = unsafe { std::slice::from_raw_parts(place, variable.ty.size) };
-            format!("{} = {}", variable.name, variable.ty.whole(bytes))
-        };
-        changing.map(words).collect()
     }
 
     /// Makes user space's calls of programs that are due; the result of the first that fails, or 0.
@@ -179,19 +172,23 @@ impl<const RACES: bool> NativeScheduler<RACES> {
         if RACES {
             core.enter_callback(callbacks::hold(core, number, task));
         }
-        let cpu = core.this_cpu();
+        let here = core.this_cpu();
+        let began_ns = if INSIDE { self.look_before_call(core, here) } else { 0 };
         let before = CALLBACK.load(Relaxed);
         CALLBACK.store(number, Relaxed);
         CALLS.store(CALLS.load(Relaxed).wrapping_add(1), Relaxed);
         // SAFETY: simulator and state are ours and live as long as we do.
         unsafe {
             let outer = std::mem::replace(&mut (*self.simulator).core, &raw mut *core);
-            let cpu = std::mem::replace(&mut (*self.state).cpu, cpu);
+            let cpu = std::mem::replace(&mut (*self.state).cpu, here);
             (*self.state).loops_left = MAX_LOOPS;
             let result = callback(self.simulator);
             (*self.simulator).core = outer;
             (*self.state).cpu = cpu;
             CALLBACK.store(before, Relaxed);
+            if INSIDE {
+                self.count_call(core, number, (here, began_ns));
+            }
             if RACES {
                 core.leave_callback();
             }
@@ -221,7 +218,7 @@ impl<const RACES: bool> NativeScheduler<RACES> {
     }
 }
 
-impl<const RACES: bool> Drop for NativeScheduler<RACES> {
+impl<const RACES: bool, const INSIDE: bool> Drop for NativeScheduler<RACES, INSIDE> {
     fn drop(&mut self) {
         // SAFETY: `load` made it, and nobody calls back any more.
         drop(unsafe { Box::from_raw(self.simulator) });

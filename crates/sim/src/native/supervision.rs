@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use compile::native::interface::{KFUNCS, MEMBERS, Named, OPS_FLAGS, Support};
 use compile::native::{Native, find_line};
+use model::inside::Inside;
 use model::task_session::NO_SESSIONS;
 use model::{ActiveScheduler, CpuFacts, Measured, Outcome, Record, Shared, Trace, Trial};
 use serde::{Deserialize, Serialize};
@@ -35,16 +36,16 @@ pub fn run(trial: &Trial, scheduler: Option<&Native>) -> Record {
         hz: trial.machine.hz,
         seed: trial.seed.derive("bpf_get_prandom_u32"),
     };
-    if trial.races {
-        run_as::<true>(trial, native, host)
-    } else {
-        run_as::<false>(trial, native, host)
+    match (trial.races, trial.trace) {
+        (true, _) => run_as::<true, true>(trial, native, host),
+        (false, true) => run_as::<false, true>(trial, native, host),
+        (false, false) => run_as::<false, false>(trial, native, host),
     }
 }
 
-fn run_as<const RACES: bool>(trial: &Trial, native: &Native, host: Host) -> Record {
+fn run_as<const RACES: bool, const INSIDE: bool>(trial: &Trial, native: &Native, host: Host) -> Record {
     let knobs = trial.contestant.scheduler.values();
-    let scheduler = match NativeScheduler::<RACES>::load(native, &knobs, host) {
+    let scheduler = match NativeScheduler::<RACES, INSIDE>::load(native, &knobs, host) {
         Ok(scheduler) => Rc::new(scheduler),
         Err(reason) => return without(trial, Outcome::Unsupported { reason }),
     };
@@ -54,7 +55,8 @@ fn run_as<const RACES: bool>(trial: &Trial, native: &Native, host: Host) -> Reco
     }
     record.provenance.printed = scheduler.notes();
     if trial.trace {
-        record.provenance.variables = scheduler.variables(native);
+        (record.provenance.inside, record.provenance.variables) =
+            scheduler.watch.borrow_mut().take_found();
     }
     record.provenance.notes.extend(left_out(native, scheduler.settings()));
     record.provenance.notes.extend(note_on_sessions(trial, native));
@@ -108,6 +110,8 @@ struct Answer {
     printed: Vec<String>,
     #[serde(default)]
     variables: Vec<String>,
+    #[serde(default)]
+    inside: Inside,
     notes: Vec<String>,
 }
 
@@ -123,6 +127,7 @@ impl Answer {
             after: provenance.scheduler_after,
             printed: provenance.printed,
             variables: provenance.variables,
+            inside: provenance.inside,
             notes: provenance.notes,
         }
     }
@@ -133,7 +138,7 @@ impl Answer {
         let provenance = &mut record.provenance;
         (provenance.scheduler_before, provenance.scheduler_after) = (self.before, self.after);
         (provenance.printed, provenance.variables) = (self.printed, self.variables);
-        provenance.notes = self.notes;
+        (provenance.inside, provenance.notes) = (self.inside, self.notes);
         record
     }
 }

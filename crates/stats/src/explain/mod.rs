@@ -32,6 +32,7 @@ mod idle;
 mod interrupts;
 mod lanes;
 mod longest;
+mod queues;
 mod spans;
 pub(crate) mod timeline;
 
@@ -39,6 +40,7 @@ pub use chains::{Held, Link, Origin};
 pub use control_groups::{ControlGroups, GroupCause, Limit};
 pub use idle::{Episode, IdleWhileWaiting};
 pub use interrupts::{Interrupt, Interrupted, STRETCH_NS};
+pub use queues::{Quantiles, QueueUse};
 pub use lanes::{Lane, TaskRow, View, group_letter};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -53,6 +55,8 @@ pub struct Explanation {
     /// Whether the trace has decisions: which task was put into which queue, and why a task was
     /// preempted.
     pub decisions: bool,
+    /// The scheduler's queues, where the trace has decisions.
+    pub queues: Vec<QueueUse>,
     /// By group of the workload, then all other tasks under the empty name.
     pub groups: Vec<Spent>,
     /// Every task, in the order of groups.
@@ -329,6 +333,7 @@ pub fn explain_trace(trace: &Trace, about: &About) -> Explanation {
         longest: waits.first().map(|wait| lanes::view(&timeline, wait)),
         held: teller.chains.held(&about.chosen, |wait| teller.tell(wait)),
         interrupts: interrupts::interrupted(&timeline, &about.interrupts),
+        queues: queues::queues(&trace.events, timeline.end_ns),
         waits,
         idle: idle.while_waiting(&timeline),
         lanes_from_ns: window.0,

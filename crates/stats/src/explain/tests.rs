@@ -268,3 +268,40 @@ proptest! {
         prop_assert!(explanation.idle.cpu_ns <= 3 * explanation.end_ns);
     }
 }
+
+fn choose(pid: u32) -> What {
+    What::Choose { pid, slice_ns: None }
+}
+
+#[test]
+fn a_queue_is_told_by_its_depth_and_by_the_waits_in_it() {
+    let (shared, local) = (Queue::Shared(7), Queue::Local(0));
+    let told = trace(vec![
+        (0, 0, enqueue(1, shared, 0)),
+        (0, 0, enqueue(2, shared, 1)),
+        // From one queue to the other: it leaves the first one.
+        (6 * MS, 0, enqueue(1, local, 0)),
+        (7 * MS, 0, choose(1)),
+        (7 * MS, 0, switch(0, "R", 1)),
+        (9 * MS, 0, enqueue(3, Queue::RealTime(0), 0)),
+        (9 * MS, 0, enqueue(4, Queue::Scheduler, 0)),
+        (12 * MS, 0, switch(1, "S", 2)),
+        (13 * MS, 0, enqueue(5, shared, 0)),
+        (13 * MS, 0, choose(5)),
+    ]);
+    let found = explain_trace(&told, &about(1, 24 * MS)).queues;
+    let queues: Vec<Queue> = found.iter().map(|one| one.queue).collect();
+    assert_eq!(queues, [shared, Queue::Scheduler, local]);
+    let [first, own, second] = &found[..] else { panic!("{found:?}") };
+    // Two tasks for 6 ms, one for 6 ms, none for 12 ms, and one for no time at all.
+    assert_eq!(first.insertions, 3);
+    assert_eq!(first.depth, Quantiles { min: 0, median: 0, p99: 2, max: 2 });
+    assert_eq!(first.wait_ns, Quantiles { min: 0, median: 6 * MS, p99: 12 * MS, max: 12 * MS });
+    let expected = [[2.0; 6], [1.0; 6], [0.0; 6], [0.0; 6]].concat();
+    assert_eq!(first.depth_over_time, expected);
+    // It is still there at the end.
+    assert_eq!((own.depth.median, own.depth.p99, own.wait_ns.max), (1, 1, 15 * MS));
+    assert_eq!((second.depth.max, second.wait_ns.median), (1, MS));
+    let untold = explain_trace(&one_cpu(), &about(1, 12 * MS)).queues;
+    assert!(untold.is_empty(), "without decisions nobody knows");
+}

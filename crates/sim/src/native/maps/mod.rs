@@ -215,6 +215,14 @@ impl Map {
         }
     }
 
+    /// The tasks or groups that have a value, and where it is.
+    pub fn owned(&self) -> Vec<(u32, *mut u8)> {
+        match &self.form {
+            Form::Storage(storage) => storage.owned(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The key of the entry that holds an address inside its value: for timers.
     pub fn key_of(&mut self, inside: *const u8) -> Option<(Vec<u8>, *mut u8)> {
         match &mut self.form {
@@ -322,6 +330,11 @@ impl Map {
     /// How many CPUs have values of their own; 1 where all share them.
     pub fn cpus(&self) -> u32 {
         self.cpus
+    }
+
+    /// How many entries it has room for; 0: any number.
+    pub fn max_entries(&self) -> u32 {
+        if matches!(self.form, Form::Storage(_)) { 0 } else { self.shared.max_entries }
     }
 
     pub fn key_size(&self) -> usize {

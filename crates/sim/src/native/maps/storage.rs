@@ -41,6 +41,12 @@ impl Storage {
         is_there.then(|| slot.wrapping_add(HEADER))
     }
 
+    /// All owners with their values.
+    pub fn owned(&self) -> Vec<(u32, *mut u8)> {
+        let owners = 0..self.owned.len() as u32 * PIECE;
+        owners.filter_map(|owner| Some((owner, self.find(owner)?))).collect()
+    }
+
     /// Whether the address is inside a task's value.
     pub fn contains(&self, inside: *const u8) -> bool {
         self.owned.iter().flatten().any(|piece| piece.index_of(inside).is_some())

@@ -17,6 +17,7 @@ fn fact(name: &str, kind: u32, max_entries: u32) -> Fact {
         max_entries,
         flags: 0,
         inner_at: None,
+        types: None,
         special: Vec::new(),
     }
 }

@@ -62,11 +62,12 @@ impl Cleaner {
     }
 
     fn without_live_facts(&mut self, record: &mut Record) {
-        let Provenance { printed, variables, .. } = &mut record.provenance;
-        if !printed.is_empty() || !variables.is_empty() {
+        let Provenance { printed, variables, inside, .. } = &mut record.provenance;
+        if !printed.is_empty() || !variables.is_empty() || !inside.is_empty() {
             self.left_out.insert("what was printed on the live kernel, and variables there");
             printed.clear();
             variables.clear();
+            *inside = Default::default();
         }
         if let Outcome::Ejected { dump, reason } = &mut record.outcome {
             if !dump.is_empty() {

@@ -251,10 +251,20 @@ pub const KINDS: &[Kind] = &[
         fields: &["provenance.notes", "provenance.probes", "provenance.probe_cost.#"],
     },
     Kind {
-        what: "what schedulers printed, and their variables",
+        what: "what schedulers printed, and what they did and held",
         why: "a scheduler's author reads it",
         rule: Told,
-        fields: &["provenance.printed", "provenance.variables"],
+        fields: &[
+            "provenance.printed",
+            "provenance.variables",
+            "provenance.inside.callbacks.name",
+            "provenance.inside.variables.name",
+            "provenance.inside.maps.name",
+            "provenance.inside.maps.kind",
+            "provenance.inside.maps.numbers.path",
+            "provenance.inside.maps.numbers.top",
+            "provenance.inside.missing",
+        ],
     },
     Kind {
         what: "who contributed it first",
