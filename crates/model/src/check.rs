@@ -3,9 +3,9 @@
 //! numbers it may have. Statistics square differences and divide by means, so the range is chosen
 //! such that this never leaves the finite numbers.
 
+use crate::record::Provenance;
 use crate::series::POINTS_MAX;
 use crate::trial::SCHEMA;
-use crate::record::Provenance;
 use crate::{Histogram, Measured, Metric, Outcome, Record, SchedulerChoice, Series, text};
 
 /// The longest name, in characters.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::trial::hex16;
 use crate::inside::Inside;
+use crate::trial::hex16;
 use crate::{Histogram, Metric, Series, Shared, Trace, Trial};
 
 /// The result of one trial. Records are the only memory: every table and picture is a function of

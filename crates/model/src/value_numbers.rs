@@ -100,10 +100,17 @@ mod tests {
             12,
             ValueKind::Members(vec![
                 member("lock", 0, lock),
-                member("", 4, number(4, ValueKind::Members(vec![
-                    member("load", 0, number(2, ValueKind::Signed)),
-                    member("comm", 2, number(2, ValueKind::Text)),
-                ]))),
+                member(
+                    "",
+                    4,
+                    number(
+                        4,
+                        ValueKind::Members(vec![
+                            member("load", 0, number(2, ValueKind::Signed)),
+                            member("comm", 2, number(2, ValueKind::Text)),
+                        ]),
+                    ),
+                ),
                 member("is_on", 8, number(1, ValueKind::Bool)),
             ]),
         );

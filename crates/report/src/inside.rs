@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The inside of a scheduler for a terminal: what its callbacks, queues, variables and maps did.
 
-use model::inside::{Inside, MapNumbers, spread};
+use model::inside::{Inside, MapNumbers, Part, VariableOverTime, spread};
 use model::metric::Unit;
 use model::record::Provenance;
 use model::trace::Queue;
@@ -35,7 +35,7 @@ fn callbacks(inside: &Inside, explanation: &Explanation, paint: Paint) -> String
     if inside.callbacks.is_empty() {
         return String::new();
     }
-    let headings = ["calls", "per second", "mean time", "of all CPUs"];
+    let headings = ["calls", "per second", "mean time", "share of CPUs"];
     let headings = headings.map(|heading| (heading, Right));
     let mut table = Table::new(&[&[("", Left)], &headings[..]].concat());
     let seconds = explanation.end_ns.max(1) as f64 / 1e9;
@@ -50,7 +50,7 @@ fn callbacks(inside: &Inside, explanation: &Explanation, paint: Paint) -> String
             share(callback.time_ns, capacity_ns),
         ]);
     }
-    let mut lines = table.fitted(&[NAME, 12, 12, 12, 12]).terminal("  ", &WIDTHS, paint).concat();
+    let mut lines = table.fitted(&[NAME, 12, 12, 12, 13]).terminal("  ", &WIDTHS, paint).concat();
     let what = match explanation.decisions {
         true => "A call takes what the machine's [costs] say, not what the code takes.",
         false => "As the kernel counts them, for all tasks of the machine.",
@@ -87,7 +87,8 @@ fn queues(explanation: &Explanation, paint: Paint) -> String {
     let mut lines = table.terminal("  ", &[15, 7, 12, 4, 4, 11, 7, 7, PICTURE], paint).concat();
     let more = explanation.queues.len().saturating_sub(QUEUES);
     if more > 0 {
-        lines += &format!("  and {} in which tasks waited less\n", units::count(more as u64, "queue"));
+        lines +=
+            &format!("  and {} in which tasks waited less\n", units::count(more as u64, "queue"));
     }
     titled("Its queues", &lines, paint)
 }
@@ -112,24 +113,30 @@ const SHALLOW: f64 = 0.05;
 /// The most queues that are listed.
 const QUEUES: usize = 12;
 
+/// Plain numbers first, then those of arrays: their median, and the least and the greatest of all.
 fn over_time(inside: &Inside, paint: Paint) -> String {
     let numbers = ["first", "last", "min", "median", "max"].map(|heading| (heading, Right));
     let columns = [&[("", Left)], &numbers[..], &[("over time", Left)]].concat();
     let mut table = Table::new(&columns);
-    for variable in inside.variables.iter().take(VARIABLES) {
-        let ends = [variable.values.first(), variable.values.last()].map(Option::<&i128>::copied);
-        let Some([min, median, max]) = spread(variable.values.clone()) else { continue };
-        let [first, last] = ends.map(Option::unwrap_or_default);
-        let [first, last, min, median, max] = [first, last, min, median, max].map(integer);
-        let part = variable.part.map(|part| format!(" {}", part.word())).unwrap_or_default();
-        let name = format!("{}{part}", fit(&variable.name, NAME - part.len()));
-        table.add([name, first, last, min, median, max, picture(&coarse(&variable.values))]);
+    let is_row = |one: &&VariableOverTime| matches!(one.part, None | Some(Part::Median));
+    let mut rows: Vec<&VariableOverTime> = inside.variables.iter().filter(is_row).collect();
+    rows.sort_by_key(|row| row.part.is_some());
+    for row in rows.iter().take(VARIABLES) {
+        let parts = inside.variables.iter().filter(|part| part.name == row.name);
+        let all = parts.flat_map(|part| &part.values).copied().collect();
+        let ends = row.values.first().zip(row.values.last());
+        let found = ends.zip(spread(all)).zip(spread(row.values.clone()));
+        let Some((((first, last), [min, _, max]), [_, median, _])) = found else { continue };
+        let [first, last, min, median, max] =
+            [*first, *last, min, median, max].map(|number| integer(number, 9));
+        let (name, picture) = (fit(&row.name, NAME), picture(&coarse(&row.values)));
+        table.add([name, first, last, min, median, max, picture]);
     }
     if table.is_empty() {
         return String::new();
     }
     let mut lines = table.terminal("  ", &[NAME, 10, 10, 10, 10, 10, PICTURE], paint).concat();
-    let more = inside.variables.len().saturating_sub(VARIABLES);
+    let more = rows.len().saturating_sub(VARIABLES);
     if more > 0 {
         lines += &format!("  and {more} more that changed, in --format json\n");
     }
@@ -148,15 +155,20 @@ pub fn variables_at_end(variables: &[String], colour: bool) -> String {
 
 /// Means of neighbours, so that they fit a picture.
 fn coarse(values: &[i128]) -> Vec<Option<f64>> {
-    let mean = |part: &[i128]| part.iter().map(|&value| value as f64).sum::<f64>() / part.len() as f64;
+    let mean =
+        |part: &[i128]| part.iter().map(|&value| value as f64).sum::<f64>() / part.len() as f64;
     let columns = values.len().min(PICTURE);
     let part = |at: usize| &values[at * values.len() / columns..(at + 1) * values.len() / columns];
     (0..columns).map(|at| Some(mean(part(at)))).collect()
 }
 
-/// A whole number: exact up to nine digits.
-fn integer(value: i128) -> String {
-    if value.unsigned_abs() < 1_000_000_000 { value.to_string() } else { format!("{value:.2e}") }
+/// A whole number, exact up to so many digits.
+fn integer(value: i128, digits: u32) -> String {
+    if value.unsigned_abs() < 10_u128.pow(digits) {
+        value.to_string()
+    } else {
+        format!("{value:.2e}")
+    }
 }
 
 fn maps(inside: &Inside, explanation: &Explanation, paint: Paint) -> String {
@@ -182,10 +194,11 @@ fn maps(inside: &Inside, explanation: &Explanation, paint: Paint) -> String {
 }
 
 fn map_numbers(numbers: &MapNumbers, kind: &str, explanation: &Explanation) -> String {
-    let [min, median, max] = [numbers.min, numbers.median, numbers.max].map(integer);
+    let [min, median, max] =
+        [numbers.min, numbers.median, numbers.max].map(|number| integer(number, 12));
     let mut text = format!("{}: {min} … {median} … {max}", path(numbers));
     let top = numbers.top.iter().map(|(key, number)| {
-        format!("{} of {}", integer(*number), owner(key, kind, explanation))
+        format!("{} of {}", integer(*number, 12), owner(key, kind, explanation))
     });
     let top: Vec<String> = top.collect();
     if !top.is_empty() {
@@ -217,4 +230,4 @@ const VARIABLES: usize = 20;
 const PICTURE: usize = 24;
 /// Characters of a name that are shown.
 const NAME: usize = 23;
-const WIDTHS: [usize; 5] = [NAME, 10, 10, 10, 11];
+const WIDTHS: [usize; 5] = [NAME, 10, 10, 10, 13];

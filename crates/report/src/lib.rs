@@ -8,10 +8,10 @@
 //! these side by side, `leaders` names the best contestants under each workload,
 //! `reading` has what all forms read from a
 //! comparison, `table` writes one table in each form, [`answer`] states the result in sentences,
-//! `advice` states a recommendation, [`agreement`] states how near the simulator is to a
-//! kernel, [`explain`] states why tasks waited, [`inside`] shows what a scheduler did and held,
-//! [`replication`] states which published findings hold, [`stall`] states where a stalled task was left, and [`switching`] states how to switch to
-//! a scheduler.
+//! `advice` states a recommendation, [`agreement`] states how near the simulator is to a kernel,
+//! [`explain`] states why tasks waited, [`inside`] shows what a scheduler did and held,
+//! [`replication`] states which published findings hold, [`stall`] states where a stalled task was
+//! left, and [`switching`] states how to switch to a scheduler.
 //!
 //! The forms: [`html`] has one module per section of the page (`…_section`), [`terminal`] one per
 //! kind of text (`…_text`), [`markdown`], [`effects_markdown`], [`replay_markdown`] and

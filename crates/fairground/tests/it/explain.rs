@@ -91,6 +91,23 @@ fn a_trial_that_runs_now() {
           hog/0                   ##########################################################################------
                                   0.000 ms                                                                4.842 ms
 
+        Its callbacks
+                                       calls per second  mean time share of CPUs
+          select_cpu                       8        200       0 ns         0.0 %
+          enqueue                         11        275       0 ns         0.0 %
+          dispatch                        18        450       0 ns         0.0 %
+          A call takes what the machine's [costs] say, not what the code takes.
+
+        Its queues
+                           put in depth median  p99  max wait median     p99     max depth over time
+          queue 0              11            1    1    2     4.00 ms 4.47 ms 4.47 ms ████████████████████████
+          local, CPU 0         10            0    0    1        0 ns    0 ns    0 ns
+          local, CPU 1          8            0    0    1        0 ns    0 ns    0 ns
+
+        Its variables over time
+                                       first       last        min     median        max over time
+          may_have_work[]                  0          1          0          1          1 ▁███████████████████████
+
         Its variables at the end
           may_have_work = 128 values: 0 … 0 … 1, not 0: 1
           nr_cpus = 2

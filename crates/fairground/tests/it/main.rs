@@ -20,6 +20,7 @@ mod help;
 mod history;
 mod hostile;
 mod import;
+mod inside;
 mod interrupts;
 mod live;
 mod one_meaning;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From the bytes in a map to what an author wants to know of them.
 
+use std::cmp::Reverse;
+
 use super::{MapAtEnd, MapNumbers, spread};
 use crate::ValueType;
 use crate::value_numbers::Leaf;
@@ -71,8 +73,8 @@ impl MapReading<'_> {
             }
         }
         let [min, median, max] = spread(all.iter().map(|(number, ..)| *number).collect())?;
-        // The order of the keys decides between equal numbers.
-        all.sort_by_key(|(number, ..)| std::cmp::Reverse(*number));
+        // The order of a hash map's entries is the kernel's secret. Numbers sort by their length.
+        all.sort_by_key(|(number, key, on)| (Reverse(*number), key.len(), *key, *on));
         let is_told = |(number, ..): &&(i128, &String, Option<usize>)| *number != 0 && min < max;
         let top = all.iter().filter(is_told).take(TOP).map(|(number, key, on)| {
             let on = on.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();

@@ -80,14 +80,6 @@ pub enum Part {
 
 impl Part {
     pub const ALL: [Part; 3] = [Part::Min, Part::Median, Part::Max];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Part::Min => "min",
-            Part::Median => "median",
-            Part::Max => "max",
-        }
-    }
 }
 
 /// The least, the median and the greatest; `None` of none.

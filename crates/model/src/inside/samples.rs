@@ -77,12 +77,15 @@ impl Samples {
                 let numbers = without_unused(numbers);
                 let name = format!("{name}{}", leaf.path);
                 let series = self.series(&name, leaf.is_plain(), &numbers);
-                found.extend(series.into_iter().filter(has_changed));
+                if series.iter().any(has_changed) {
+                    found.extend(series);
+                }
             }
         }
         if found.len() > SERIES_MOST {
             let all = found.len();
-            let what = format!("of {all} numbers of its variables the first {SERIES_MOST} are kept");
+            let what =
+                format!("of {all} numbers of its variables the first {SERIES_MOST} are kept");
             inside.missing.push(what);
             found.truncate(SERIES_MOST);
         }
@@ -93,12 +96,7 @@ impl Samples {
         }
     }
 
-    fn series(
-        &self,
-        name: &str,
-        is_plain: bool,
-        numbers: &[Vec<i128>],
-    ) -> Vec<VariableOverTime> {
+    fn series(&self, name: &str, is_plain: bool, numbers: &[Vec<i128>]) -> Vec<VariableOverTime> {
         let spreads: Vec<[i128; 3]> = numbers.iter().cloned().filter_map(spread).collect();
         let series = |part: Option<Part>, at: usize| VariableOverTime {
             name: name.into(),

@@ -44,8 +44,9 @@ fn of_an_array_what_changed_is_told_and_what_is_too_large_is_said() {
     samples.tell(&[9, 0, 1, 3, 0, 7], &mut inside);
     let told: Vec<_> =
         inside.variables.iter().map(|one| (&*one.name, one.part, &*one.values)).collect();
-    let (median, max) = (Some(Part::Median), Some(Part::Max));
-    assert_eq!(told, [("load[]", median, &[2, 3][..]), ("load[]", max, &[3, 9])]);
+    let [min, median, max] = Part::ALL.map(Some);
+    let load = |part, values| ("load[]", part, values);
+    assert_eq!(told, [load(min, &[1, 1][..]), load(median, &[2, 3]), load(max, &[3, 9])]);
     assert_eq!(inside.missing, ["large over time: at most 256 KiB are sampled"]);
 }
 

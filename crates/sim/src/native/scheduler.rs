@@ -7,8 +7,8 @@
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
 
-use compile::native::interface::{Flag, OPS_FLAGS, Support, first_refused};
 use compile::native::Native;
+use compile::native::interface::{Flag, OPS_FLAGS, Support, first_refused};
 use model::{Call, CpuFacts, Knobs, Seed, When, Words};
 
 use super::abi::{MAX_LOOPS, SharedState};

@@ -43,7 +43,11 @@ pub fn run(trial: &Trial, scheduler: Option<&Native>) -> Record {
     }
 }
 
-fn run_as<const RACES: bool, const INSIDE: bool>(trial: &Trial, native: &Native, host: Host) -> Record {
+fn run_as<const RACES: bool, const INSIDE: bool>(
+    trial: &Trial,
+    native: &Native,
+    host: Host,
+) -> Record {
     let knobs = trial.contestant.scheduler.values();
     let scheduler = match NativeScheduler::<RACES, INSIDE>::load(native, &knobs, host) {
         Ok(scheduler) => Rc::new(scheduler),

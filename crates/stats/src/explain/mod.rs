@@ -40,8 +40,8 @@ pub use chains::{Held, Link, Origin};
 pub use control_groups::{ControlGroups, GroupCause, Limit};
 pub use idle::{Episode, IdleWhileWaiting};
 pub use interrupts::{Interrupt, Interrupted, STRETCH_NS};
-pub use queues::{Quantiles, QueueUse};
 pub use lanes::{Lane, TaskRow, View, group_letter};
+pub use queues::{Quantiles, QueueUse};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Explanation {

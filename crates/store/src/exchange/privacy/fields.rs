@@ -284,6 +284,7 @@ pub const KINDS: &[Kind] = &[
             "experiment.only_on.*",
             "experiment.design.scatter.backend",
             "trial.backend",
+            "provenance.inside.variables.part",
             "contestant.scheduler.kind",
             "contestant.scheduler.sha256",
             "contestant.scheduler.policy.class",
