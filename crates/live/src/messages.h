@@ -6,7 +6,8 @@
  *
  * Each program is left out where the kernel lacks its function. Their number of arguments differs
  * from kernel to kernel, so only those are named that all have, and the kernel is asked for the
- * result. A file that includes this has a function `message`, which sends the event.
+ * result. A file that includes this has a function `message`, which sends the event
+ * with the slots of a pipe, if they are known.
  *
  * There are two programs for each function, and one is loaded. Those at the function's end are
  * cheap, but the kernel does not let a task into one that another task of the CPU is in: where a
@@ -26,14 +27,14 @@ static __always_inline u32 stream(u32 kind, u64 what)
 	return (what * 0x9e3779b97f4a7c15 >> 32) + kind;
 }
 
-static __always_inline int moved(void *ctx, u32 how, u32 kind, u64 what)
+static __always_inline int moved(void *ctx, u32 how, u32 kind, u64 what, u32 slots)
 {
 	u64 result = 0;
 
 	/* An int's upper half means nothing, and no call moves 2 GiB. */
 	if (!what || bpf_get_func_ret(ctx, &result) || (s32)result <= 0)
 		return 0;
-	message(how, stream(kind, what), result);
+	message(how, stream(kind, what), result, slots);
 	return 0;
 }
 
@@ -59,23 +60,23 @@ static __always_inline u64 *kept(void *ctx)
 }
 
 /* A call begins; 1 if its end does not matter. */
-static __always_inline int call_begins(void *ctx, u32 kind, u64 what)
+static __always_inline int call_begins(void *ctx, u32 kind, u64 what, u32 slots)
 {
-	u64 *stream_number = kept(ctx);
+	u64 *call = kept(ctx);
 
-	if (!what || !stream_number)
+	if (!what || !call)
 		return 1;
-	*stream_number = stream(kind, what);
+	*call = (u64)slots << 32 | stream(kind, what);
 	return 0;
 }
 
 static __always_inline int call_returns(struct pt_regs *ctx, u32 how)
 {
-	u64 *stream_number = kept(ctx);
+	u64 *call = kept(ctx);
 	s32 result = PT_REGS_RC(ctx);
 
-	if (stream_number && result > 0)
-		message(how, *stream_number, result);
+	if (call && result > 0)
+		message(how, *call, result, *call >> 32);
 	return 0;
 }
 
@@ -85,43 +86,53 @@ static __always_inline u64 pipe_of(struct kiocb *iocb)
 	return BPF_CORE_READ(iocb, ki_filp, f_inode, i_ino);
 }
 
+/* A slot has room for a page. */
+static __always_inline u32 slots_of(struct kiocb *iocb)
+{
+	struct pipe_inode_info *pipe = BPF_CORE_READ(iocb, ki_filp, private_data);
+
+	return BPF_CORE_READ(pipe, max_usage);
+}
+
 SEC("fexit/anon_pipe_write")
 int BPF_PROG(trace_anon_pipe_write, struct kiocb *iocb)
 {
-	return moved(ctx, MESSAGE_SENT, 0, pipe_of(iocb));
+	return moved(ctx, MESSAGE_SENT, 0, pipe_of(iocb), slots_of(iocb));
 }
 
 SEC("fexit/anon_pipe_read")
 int BPF_PROG(trace_anon_pipe_read, struct kiocb *iocb)
 {
-	return moved(ctx, MESSAGE_TAKEN, 0, pipe_of(iocb));
+	return moved(ctx, MESSAGE_TAKEN, 0, pipe_of(iocb), 0);
 }
 
 SEC("kprobe.session/anon_pipe_write")
 int trace_pipe_sends(struct pt_regs *ctx)
 {
+	struct kiocb *iocb = (void *)PT_REGS_PARM1(ctx);
+
 	return is_return(ctx) ? call_returns(ctx, MESSAGE_SENT) :
-				call_begins(ctx, 0, pipe_of((void *)PT_REGS_PARM1(ctx)));
+				call_begins(ctx, 0, pipe_of(iocb), slots_of(iocb));
 }
 
 SEC("kprobe.session/anon_pipe_read")
 int trace_pipe_takes(struct pt_regs *ctx)
 {
 	return is_return(ctx) ? call_returns(ctx, MESSAGE_TAKEN) :
-				call_begins(ctx, 0, pipe_of((void *)PT_REGS_PARM1(ctx)));
+				call_begins(ctx, 0, pipe_of((void *)PT_REGS_PARM1(ctx)), 0);
 }
 
 /* Before 6.15. */
 SEC("fexit/pipe_write")
 int BPF_PROG(trace_pipe_write, struct kiocb *iocb)
 {
-	return moved(ctx, MESSAGE_SENT, 0, pipe_of(iocb));
+	return moved(ctx, MESSAGE_SENT, 0, pipe_of(iocb), slots_of(iocb));
 }
 
 SEC("fexit/pipe_read")
 int BPF_PROG(trace_pipe_read, struct kiocb *iocb)
 {
-	return moved(ctx, MESSAGE_TAKEN, 0, pipe_of(iocb));
+	return moved(ctx, MESSAGE_TAKEN, 0, pipe_of(iocb), 0);
 }
 
 /* What is sent goes to the queue of the other end. */
@@ -140,20 +151,20 @@ static __always_inline u64 unix_own(struct socket *sock)
 SEC("fexit/unix_stream_sendmsg")
 int BPF_PROG(trace_unix_sent, struct socket *sock)
 {
-	return moved(ctx, MESSAGE_SENT, 1, unix_peer(sock));
+	return moved(ctx, MESSAGE_SENT, 1, unix_peer(sock), 0);
 }
 
 SEC("kprobe.session/unix_stream_sendmsg")
 int trace_unix_sends(struct pt_regs *ctx)
 {
 	return is_return(ctx) ? call_returns(ctx, MESSAGE_SENT) :
-				call_begins(ctx, 1, unix_peer((void *)PT_REGS_PARM1(ctx)));
+				call_begins(ctx, 1, unix_peer((void *)PT_REGS_PARM1(ctx)), 0);
 }
 
 SEC("fexit/unix_stream_recvmsg")
 int BPF_PROG(trace_unix_taken, struct socket *sock, struct msghdr *msg, u64 size, int flags)
 {
-	return flags & MSG_PEEK ? 0 : moved(ctx, MESSAGE_TAKEN, 1, unix_own(sock));
+	return flags & MSG_PEEK ? 0 : moved(ctx, MESSAGE_TAKEN, 1, unix_own(sock), 0);
 }
 
 SEC("kprobe.session/unix_stream_recvmsg")
@@ -163,7 +174,7 @@ int trace_unix_takes(struct pt_regs *ctx)
 		return call_returns(ctx, MESSAGE_TAKEN);
 	return PT_REGS_PARM4(ctx) & MSG_PEEK ?
 		       1 :
-		       call_begins(ctx, 1, unix_own((void *)PT_REGS_PARM1(ctx)));
+		       call_begins(ctx, 1, unix_own((void *)PT_REGS_PARM1(ctx)), 0);
 }
 
 /* 127.0.0.0/8, as the network has its bytes. */
@@ -187,14 +198,14 @@ static __always_inline u64 connection(struct sock *sk, bool sends)
 SEC("fexit/tcp_sendmsg")
 int BPF_PROG(trace_tcp_sent, struct sock *sk)
 {
-	return moved(ctx, MESSAGE_SENT, 2, connection(sk, true));
+	return moved(ctx, MESSAGE_SENT, 2, connection(sk, true), 0);
 }
 
 SEC("kprobe.session/tcp_sendmsg")
 int trace_tcp_sends(struct pt_regs *ctx)
 {
 	return is_return(ctx) ? call_returns(ctx, MESSAGE_SENT) :
-				call_begins(ctx, 2, connection((void *)PT_REGS_PARM1(ctx), true));
+				call_begins(ctx, 2, connection((void *)PT_REGS_PARM1(ctx), true), 0);
 }
 
 SEC("kprobe.session/tcp_recvmsg")
@@ -204,14 +215,14 @@ int trace_tcp_takes(struct pt_regs *ctx)
 		return call_returns(ctx, MESSAGE_TAKEN);
 	return PT_REGS_PARM4(ctx) & MSG_PEEK ?
 		       1 :
-		       call_begins(ctx, 2, connection((void *)PT_REGS_PARM1(ctx), false));
+		       call_begins(ctx, 2, connection((void *)PT_REGS_PARM1(ctx), false), 0);
 }
 
 /* Before 5.19 the flags were the next argument, which cannot be told apart here. */
 SEC("fexit/tcp_recvmsg")
 int BPF_PROG(trace_tcp_taken, struct sock *sk, struct msghdr *msg, u64 size, int flags)
 {
-	return flags & MSG_PEEK ? 0 : moved(ctx, MESSAGE_TAKEN, 2, connection(sk, false));
+	return flags & MSG_PEEK ? 0 : moved(ctx, MESSAGE_TAKEN, 2, connection(sk, false), 0);
 }
 
 #endif /* FAIRGROUND_MESSAGES_H */

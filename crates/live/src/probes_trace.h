@@ -80,7 +80,7 @@ int BPF_PROG(trace_waking, struct task_struct *p)
 #define MESSAGE_SENT SENT
 #define MESSAGE_TAKEN TAKEN
 
-static __always_inline void message(u32 kind, u32 stream, u32 bytes)
+static __always_inline void message(u32 kind, u32 stream, u32 bytes, u32 slots)
 {
 	struct probe_event *e = reserve(kind);
 
@@ -88,6 +88,7 @@ static __always_inline void message(u32 kind, u32 stream, u32 bytes)
 		return;
 	e->prev = stream;
 	e->detail = bytes;
+	e->prev_prio = slots;
 	submit(e, bpf_get_current_task_btf());
 }
 

@@ -236,7 +236,17 @@ int BPF_PROG(record_waking, struct task_struct *p)
 #define MESSAGE_SENT RECORD_SENT
 #define MESSAGE_TAKEN RECORD_TAKEN
 
-static __always_inline void message(u32 kind, u32 stream, u32 bytes)
+/* In `kind`: 0 for what is not known. Pipes have powers of two. */
+static __always_inline u32 slots_in_kind(u32 slots)
+{
+	u32 digits = 0;
+
+	for (u32 i = 0; i < 32; i++)
+		digits += slots >> i > 0;
+	return digits << 8;
+}
+
+static __always_inline void message(u32 kind, u32 stream, u32 bytes, u32 slots)
 {
 	u32 task = recorded(bpf_get_current_task_btf());
 	struct record_event *e;
@@ -245,7 +255,7 @@ static __always_inline void message(u32 kind, u32 stream, u32 bytes)
 	if (!recording || !task)
 		return;
 	now_ns = bpf_ktime_get_ns();
-	e = event(kind, now_ns);
+	e = event(kind | slots_in_kind(slots), now_ns);
 	if (!e)
 		return;
 	e->task = task;

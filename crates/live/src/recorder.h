@@ -81,6 +81,7 @@ struct record_event {
 	 */
 	u32 detail;
 	u16 cpu;
+	/* SENT into a pipe: above 8 bits the binary digits of its slots; a slot has a page. */
 	u16 kind;
 };
 

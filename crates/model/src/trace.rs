@@ -80,6 +80,9 @@ pub enum What {
         /// The pipe, or the socket's receiving end.
         stream: u32,
         bytes: u32,
+        /// How many it has room for in all; 0: nobody knows.
+        #[serde(default, skip_serializing_if = "is_default")]
+        room: u32,
     },
     /// A task has taken bytes out.
     Take {
@@ -144,8 +147,10 @@ pub enum SleepsFor {
     Nap,
     /// A futex, or another lock.
     Futex,
-    /// Data or room in a pipe or a local socket.
+    /// Data in a pipe or a local socket.
     Pipe,
+    /// Room in a pipe or a socket that is full.
+    Room,
     Network,
     /// A disk or another block device; uninterruptible sleep.
     Disk,
@@ -264,7 +269,7 @@ mod tests {
             },
             What::Fork { parent: 1, child: 2 },
             What::Exit { pid: 2 },
-            What::Send { pid: 2, stream: 3, bytes: 4 },
+            What::Send { pid: 2, stream: 3, bytes: 4, room: 5 },
             What::Take { pid: 2, stream: 3, bytes: 4 },
             enqueue,
             What::Choose { pid: 1, slice_ns: Some(u64::MAX) },

@@ -102,9 +102,9 @@ impl<'a> Collector<'a> {
         }
         match event {
             Scheduling::Switch { out, leaves, next } => self.switch(moment, (out, leaves), next),
-            Scheduling::Send { task, stream, bytes } => {
+            Scheduling::Send { task, stream, bytes, room } => {
                 let stream = self.stream(stream);
-                self.by_task(moment, task, |task| What::Send { task, stream, bytes });
+                self.by_task(moment, task, |task| What::Send { task, stream, bytes, room });
             }
             Scheduling::Take { task, stream, bytes } => {
                 let stream = self.stream(stream);

@@ -79,6 +79,8 @@ pub enum What {
         /// The pipe, or the socket's receiving end.
         stream: u32,
         bytes: u32,
+        /// How many it has room for in all; 0: nobody knows.
+        room: u32,
     },
     /// A task has taken bytes out.
     Take { task: TaskIndex, stream: u32, bytes: u32 },

@@ -161,7 +161,12 @@ pub fn of(tapes: &[Tape], groups: &[(String, u32)]) -> Graph {
                 }
                 TapeOp::Until(_) => group.timers += 1,
                 TapeOp::Sleep(_) => group.delays += 1,
-                TapeOp::Post(..) | TapeOp::Fork(_) | TapeOp::Nice(_) | TapeOp::Yield => {}
+                // Most find room, and its reader wakes nobody.
+                TapeOp::Room(..)
+                | TapeOp::Post(..)
+                | TapeOp::Fork(_)
+                | TapeOp::Nice(_)
+                | TapeOp::Yield => {}
             }
         }
     }

@@ -48,6 +48,8 @@ pub enum Scheduling<'a> {
         task: Named<'a>,
         stream: u32,
         bytes: u32,
+        /// How many it has room for in all; 0: nobody knows.
+        room: u32,
     },
     /// A task has taken bytes out of a stream.
     Take {

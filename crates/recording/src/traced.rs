@@ -150,8 +150,8 @@ fn scheduling<'a>(what: &What, names: &BTreeMap<u32, &'a str>) -> Scheduling<'a>
             Scheduling::Fork { parent: Some(named(parent, None)), child: named(child, None) }
         }
         What::Exit { pid } => Scheduling::Exit(named(pid, None)),
-        What::Send { pid, stream, bytes } => {
-            Scheduling::Send { task: named(pid, None), stream, bytes }
+        What::Send { pid, stream, bytes, room } => {
+            Scheduling::Send { task: named(pid, None), stream, bytes, room }
         }
         What::Take { pid, stream, bytes } => {
             Scheduling::Take { task: named(pid, None), stream, bytes }
@@ -246,14 +246,14 @@ mod tests {
         }
         let events = [
             (0, yields),
-            (5, What::Send { pid: 2, stream: 4, bytes: 6 }),
+            (5, What::Send { pid: 2, stream: 4, bytes: 6, room: 7 }),
             (7, What::Take { pid: 3, stream: 4, bytes: 6 }),
             (9, switch(2, "R", 0)),
         ];
         let traced = read(&trace(&events), 100, "a test", 1).expect("something ran");
         let seen: Vec<&Seen> = traced.recording.events.iter().map(|event| &event.what).collect();
         assert!(matches!(seen[0], Seen::Switch { leaves: Leaves::Yields, .. }), "{seen:?}");
-        assert!(matches!(seen[1], Seen::Send { stream: 0, bytes: 6, .. }), "{seen:?}");
+        assert!(matches!(seen[1], Seen::Send { stream: 0, bytes: 6, room: 7, .. }), "{seen:?}");
         assert!(matches!(seen[2], Seen::Take { stream: 0, bytes: 6, .. }), "{seen:?}");
     }
 

@@ -54,7 +54,7 @@ fn play_op(task: &Task, op: TapeOp, start_ns: u64) -> Result<u64, End> {
         TapeOp::Wait(semaphore, _) => {
             if_so(run.semaphores[semaphore as usize].wait(stop)?, calls.futex_ns)
         }
-        TapeOp::Receive(semaphore, _) => {
+        TapeOp::Receive(semaphore, _) | TapeOp::Room(semaphore, _) => {
             let mailbox = run.mailbox(semaphore as usize);
             let slept = run.semaphores[semaphore as usize].receive(mailbox, stop)?;
             if_so(slept, calls.pipe_ns)

@@ -9,7 +9,7 @@ use model::trace::{SleepsFor, TraceTask, What, WokenBy};
 use model::{Trace, TraceEvent};
 
 use super::maps::{PREEMPTED, ProbeEvent, event_kind};
-use crate::recorder::object::{leaves, waker};
+use crate::recorder::object::{bytes_of, leaves, waker};
 use crate::recorder::reason::{Polls, sleep};
 use crate::recorder::task_facts;
 
@@ -98,7 +98,12 @@ fn convert(event: &ProbeEvent, start_ns: u64, streams: &mut BTreeMap<u32, u32>) 
             let interrupt = matches!(by, Some(WokenBy::Timer | WokenBy::Device));
             What::Waking { pid, prio, target, interrupt, by }
         }
-        event_kind::SENT => What::Send { pid: event.next, stream: stream(), bytes: event.detail },
+        event_kind::SENT => What::Send {
+            pid: event.next,
+            stream: stream(),
+            bytes: event.detail,
+            room: bytes_of(event.prev_prio),
+        },
         event_kind::TAKEN => What::Take { pid: event.next, stream: stream(), bytes: event.detail },
         event_kind::FORK => What::Fork { parent: event.prev, child: event.next },
         _ => What::Exit { pid: event.next },

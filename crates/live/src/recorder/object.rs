@@ -97,6 +97,13 @@ pub const SYSCALLS: usize = record_limit::SYSCALLS as usize;
 /// CPUs with a place in [`TaskFacts::cpus`], by 64.
 pub const CPU_WORDS: usize = record_limit::CPU_WORDS as usize;
 
+/// The size of a pipe with so many slots, as far as a message's size goes.
+pub fn bytes_of(slots: u32) -> u32 {
+    // SAFETY: no pointers.
+    let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    slots.saturating_mul(page_bytes as u32)
+}
+
 /// What is kept of the events in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Kept {

@@ -101,6 +101,18 @@ const FILES: &[c_long] = &[
     libc::SYS_close,
 ];
 
+/// Their first argument is a file that has no room for what they write.
+const WRITES: &[c_long] = &[
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_pwritev2,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    libc::SYS_sendmmsg,
+    libc::SYS_sendfile,
+    libc::SYS_vmsplice,
+];
+
 /// The table that the programs need: 1 where the first argument is a file, 2 where the second one
 /// tells a time's kind.
 pub fn takes_file() -> [u8; SYSCALLS] {
@@ -129,9 +141,14 @@ pub fn sleep(detail: u32) -> SleepsFor {
         _ if is_in(LOCAL) => SleepsFor::Pipe,
         _ if is_in(DISKS) => SleepsFor::Disk,
         _ if is_in(ANY) => SleepsFor::Any,
+        _ if is_in(WRITES) && is_stream(what) => SleepsFor::Room,
         leaves::STUCK => stuck(what, call, is_in(MEMORY)),
         _ => what.unwrap_or(SleepsFor::Other),
     }
+}
+
+fn is_stream(what: Option<SleepsFor>) -> bool {
+    matches!(what, Some(SleepsFor::Pipe | SleepsFor::Network))
 }
 
 fn of_file(what: u32) -> Option<SleepsFor> {
@@ -253,6 +270,10 @@ mod tests {
         for (what, reason) in cases {
             assert_eq!(slept(leaves::WAITING, what, libc::SYS_read), reason, "{what}");
         }
+        for what in [file::PIPE, file::LOCAL_SOCKET, file::NETWORK] {
+            assert_eq!(slept(leaves::WAITING, what, libc::SYS_write), SleepsFor::Room, "{what}");
+        }
+        assert_eq!(slept(leaves::IO, file::DISK, libc::SYS_write), SleepsFor::Disk);
     }
 
     #[test]

@@ -155,7 +155,7 @@ fn forks(tape: &Tape) -> impl Iterator<Item = usize> {
 }
 
 fn receives(ops: &[TapeOp]) -> bool {
-    ops.iter().any(|op| matches!(op, TapeOp::Receive(..)))
+    ops.iter().any(|op| matches!(op, TapeOp::Receive(..) | TapeOp::Room(..)))
 }
 
 fn resolve(mut tapes: Vec<Tape>, first: usize) -> Tapes {

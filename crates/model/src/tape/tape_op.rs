@@ -19,6 +19,9 @@ pub enum TapeOp {
     /// there tells the scheduler that it may soon sleep itself (`WF_SYNC`), other than with a
     /// futex.
     Receive(u32, Stream),
+    /// `b`: go on if the stream has room, which its reader, the task of this tape, has made once
+    /// more. The stream's number is among those of the task that waits.
+    Room(u32, Stream),
     /// `p`: wake the task of this tape, or send it a message.
     Post(u32, Stream),
     /// `f`: make the task of this tape, whose first operation waits for that.
@@ -75,7 +78,9 @@ impl TapeOp {
     /// The tape whose task ended this wait in the recording.
     pub fn waker(self) -> Option<u32> {
         match self {
-            TapeOp::Wait(other, _) | TapeOp::Receive(other, _) => Some(other),
+            TapeOp::Wait(other, _) | TapeOp::Receive(other, _) | TapeOp::Room(other, _) => {
+                Some(other)
+            }
             _ => None,
         }
     }
@@ -83,9 +88,9 @@ impl TapeOp {
     /// What this operation of the tape `own` waits for.
     pub fn waits_for(self, own: u32) -> Option<SemaphoreKey> {
         match self {
-            TapeOp::Wait(from, stream) | TapeOp::Receive(from, stream) => {
-                Some(SemaphoreKey::new(from, own, stream))
-            }
+            TapeOp::Wait(from, stream)
+            | TapeOp::Receive(from, stream)
+            | TapeOp::Room(from, stream) => Some(SemaphoreKey::new(from, own, stream)),
             _ => None,
         }
     }
@@ -110,8 +115,10 @@ impl TapeOp {
         3 + number.checked_ilog10().unwrap_or_default() as usize
     }
 
+    /// Whether it sleeps, unless what it waits for is there already.
     pub fn may_sleep(self) -> bool {
-        matches!(self, TapeOp::Until(_) | TapeOp::Sleep(_)) || self.waker().is_some()
+        let is_timer = matches!(self, TapeOp::Until(_) | TapeOp::Sleep(_));
+        is_timer || matches!(self, TapeOp::Wait(..) | TapeOp::Receive(..))
     }
 
     /// The same operation with another name for the other tape.
@@ -119,6 +126,7 @@ impl TapeOp {
         match self {
             TapeOp::Wait(other, stream) => TapeOp::Wait(name(other), stream),
             TapeOp::Receive(other, stream) => TapeOp::Receive(name(other), stream),
+            TapeOp::Room(other, stream) => TapeOp::Room(name(other), stream),
             TapeOp::Post(other, stream) => TapeOp::Post(name(other), stream),
             TapeOp::Fork(other) => TapeOp::Fork(name(other)),
             op => op,

@@ -4,6 +4,10 @@
 //! If a stream has one reader, the replay hands it messages in the order in which they arrive. With
 //! several readers, each waits for the sender that it had in the recording; otherwise one reader
 //! could take what another one needs, and the replay would deadlock.
+//!
+//! A stream in which a sender has slept for room has a size: for each sender, the most that it had
+//! there. In the replay it may have no more there under any scheduler. A pipe in which nobody has
+//! slept has the size that the kernel says.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -11,10 +15,13 @@ use model::TapeOp;
 use model::tape::Stream;
 
 use super::Writer;
-use crate::event::TaskIndex;
+use super::sleeps::polls;
+use crate::event::{SleepsFor, TaskIndex};
 
 /// Placeholder receiver; the post is dropped if nobody reads the message.
 const NOBODY: TaskIndex = TaskIndex(u32::MAX);
+/// An operation that is dropped.
+pub const NOTHING: TapeOp = TapeOp::Post(NOBODY.0, Stream::NONE);
 
 /// What was put into a stream at once.
 #[derive(Clone, Copy)]
@@ -22,10 +29,18 @@ struct StreamMessage {
     by: TaskIndex,
     /// The place of the post on the sender's tape.
     post: usize,
+    size: Size,
     /// What is left of it.
     bytes: u64,
     /// Whether something was taken.
     is_begun: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+pub struct Size {
+    bytes: u64,
+    /// With the sender's earlier messages of which nothing was taken yet.
+    with_earlier: u64,
 }
 
 /// A message or wake-up that has arrived, by its places on two tapes.
@@ -37,8 +52,10 @@ pub struct Delivery {
     pub to: TaskIndex,
     /// The place of the wait on the reader's tape.
     pub wait: usize,
-    /// Whether anything could have ended the wait.
-    pub is_polled: bool,
+    /// What the reader slept for.
+    pub reason: SleepsFor,
+    /// Nothing if it was taken before it was reported, or is no message.
+    pub size: Size,
 }
 
 /// What is in a stream.
@@ -48,6 +65,12 @@ pub struct Queue {
     /// Bytes that were taken before they were reported as sent: on another CPU the sender had not
     /// left the system call yet.
     owed: u64,
+    /// How much each sender has there of which nothing was taken.
+    unread: BTreeMap<TaskIndex, u64>,
+    /// What it has room for; 0: nobody knows.
+    room: u64,
+    /// Sleeps of senders for room.
+    full: Vec<Delivery>,
 }
 
 impl Queue {
@@ -61,6 +84,7 @@ impl Queue {
             };
             if !first.is_begun {
                 begun.push(*first);
+                *self.unread.entry(first.by).or_default() -= first.size.bytes;
             }
             first.is_begun = true;
             let taken = first.bytes.min(bytes);
@@ -76,14 +100,22 @@ impl Queue {
 
 impl Writer {
     /// A task has put bytes into a stream. A later event says who takes them.
-    pub fn send(&mut self, by: TaskIndex, (stream, bytes): (u32, u64), at_ns: u64) {
+    pub fn send(&mut self, by: TaskIndex, (stream, bytes, room): (u32, u64, u64), at_ns: u64) {
         let queue = self.queues.entry(stream).or_default();
+        queue.room = room;
         let early = bytes.min(queue.owed);
         queue.owed -= early;
         if bytes > early {
             let post = self.post(by, NOBODY, at_ns);
-            let message = StreamMessage { by, post, bytes: bytes - early, is_begun: false };
-            self.queues.entry(stream).or_default().open.push_back(message);
+            // One that was taken in part needs more room than there is, whatever the scheduler.
+            let slept = self.task(by).woken.take_if(|woken| woken.is_for_room() && early == 0);
+            let queue = self.queues.entry(stream).or_default();
+            queue.full.extend(slept);
+            let bytes = bytes - early;
+            let unread = queue.unread.entry(by).or_default();
+            *unread += bytes;
+            let size = Size { bytes, with_earlier: *unread };
+            queue.open.push_back(StreamMessage { by, post, size, bytes, is_begun: false });
         }
     }
 
@@ -92,21 +124,23 @@ impl Writer {
         let (mut begun, was_early) = self.queues.entry(stream).or_default().take(bytes);
         begun.retain(|message| message.by != task);
         let is_reported = !begun.is_empty();
-        for StreamMessage { by, post, .. } in begun {
+        for StreamMessage { by, post, size, .. } in begun {
             // The one that ended its sleep is on both tapes already.
-            if let Some(woken) = self.task(task).woken.take_if(|woken| woken.by == by) {
-                self.delivered(stream, woken);
+            let has_woken = |woken: &mut Delivery| woken.by == by && !woken.is_for_room();
+            if let Some(woken) = self.task(task).woken.take_if(has_woken) {
+                self.delivered(stream, Delivery { size, ..woken });
             } else if self.task(by).keeps && self.task(task).keeps {
                 self.task(by).ops[post] = TapeOp::Post(task.0, Stream::NONE);
                 self.pause(task, at_ns);
                 self.keep(task, TapeOp::Receive(by.0, Stream::NONE));
                 let wait = self.task(task).ops.len() - 1;
-                let delivery = Delivery { by, post, to: task, wait, is_polled: false };
-                self.delivered(stream, delivery);
+                let reason = SleepsFor::Pipe;
+                self.delivered(stream, Delivery { by, post, to: task, wait, reason, size });
             }
         }
         // The sender, which woke it, has not left the system call yet.
-        if let Some(woken) = self.task(task).woken.take_if(|_| was_early && !is_reported) {
+        let is_early = was_early && !is_reported;
+        if let Some(woken) = self.task(task).woken.take_if(|it| is_early && !it.is_for_room()) {
             self.delivered(stream, woken);
         }
     }
@@ -123,7 +157,8 @@ impl Writer {
         let polled = std::mem::take(&mut self.polled);
         let polls: BTreeSet<TaskIndex> = polled.iter().map(|delivery| delivery.to).collect();
         polled.iter().for_each(|delivery| self.put_into(Stream(1), delivery));
-        for deliveries in std::mem::take(&mut self.deliveries).into_values() {
+        let mut bounded = Vec::new();
+        for (stream, deliveries) in std::mem::take(&mut self.deliveries) {
             let to = deliveries[0].to;
             if deliveries.iter().any(|delivery| delivery.to != to) {
                 continue;
@@ -131,13 +166,55 @@ impl Writer {
             let number = last.entry(to).or_default();
             *number = if polls.contains(&to) { 1 } else { *number + 1 };
             deliveries.iter().for_each(|delivery| self.put_into(Stream(*number), delivery));
+            let Some(Queue { full, room, .. }) = self.queues.remove(&stream) else { continue };
+            let was_full = full.iter().any(|slept| slept.by == to);
+            if was_full || room > 0 {
+                self.forget_sleeps(to, &full);
+                bounded.push((deliveries, if was_full { 0 } else { room }));
+            }
+        }
+        for (deliveries, room) in bounded {
+            let reader = deliveries[0].to;
+            for (by, sent) in by_sender(deliveries) {
+                let number = last.entry(by).or_default();
+                *number = (*number).max(u32::from(polls.contains(&by))) + 1;
+                let stream = Stream(*number);
+                let ops = (TapeOp::Room(reader.0, stream), TapeOp::Post(by.0, stream));
+                self.bound(&sent, room, ops);
+            }
+        }
+    }
+
+    /// The replay finds out by itself when a stream is full.
+    fn forget_sleeps(&mut self, reader: TaskIndex, full: &[Delivery]) {
+        for slept in full.iter().filter(|slept| slept.by == reader) {
+            self.task(slept.to).ops[slept.wait] = NOTHING;
+            self.task(reader).ops[slept.post] = NOTHING;
+        }
+    }
+
+    /// A sender waits before each message that has no room but for an earlier one that was taken,
+    /// and the reader says where it takes that one. `room` is what there is, if not only what the
+    /// sender had there at most.
+    fn bound(&mut self, sent: &[Delivery], room: u64, (waits, taken): (TapeOp, TapeOp)) {
+        let there = sent.iter().map(|delivery| delivery.size.with_earlier);
+        let most = there.max().unwrap_or(0).max(room);
+        let (mut bytes, mut earlier) = (0, sent.iter());
+        for delivery in sent {
+            bytes += delivery.size.bytes;
+            while bytes > most {
+                let Some(first) = earlier.next() else { break };
+                bytes -= first.size.bytes;
+                self.task(delivery.by).inserted.push((delivery.post, waits));
+                self.task(first.to).inserted.push((first.wait + 1, taken));
+            }
         }
     }
 
     fn put_into(&mut self, stream: Stream, delivery: &Delivery) {
         match &mut self.task(delivery.to).ops[delivery.wait] {
             TapeOp::Receive(_, its) => *its = stream,
-            TapeOp::Wait(_, its) if delivery.is_polled => *its = stream,
+            TapeOp::Wait(_, its) if polls(delivery.reason) => *its = stream,
             // It slept for something else.
             _ => return,
         }
@@ -147,13 +224,28 @@ impl Writer {
     }
 }
 
+impl Delivery {
+    fn is_for_room(&self) -> bool {
+        self.reason == SleepsFor::Room
+    }
+}
+
+/// The messages of each sender, in order.
+fn by_sender(deliveries: Vec<Delivery>) -> BTreeMap<TaskIndex, Vec<Delivery>> {
+    let mut senders: BTreeMap<TaskIndex, Vec<Delivery>> = BTreeMap::new();
+    for delivery in deliveries {
+        senders.entry(delivery.by).or_default().push(delivery);
+    }
+    senders
+}
+
 #[cfg(test)]
 mod tests {
     use crate::event::{Event, Leaves, SleepsFor, Waker, What};
     use crate::tapes::tests::{switch, t, tapes, wake};
 
     fn sent(at_ns: u64, task: u32, bytes: u32) -> Event {
-        Event { at_ns, cpu: 0, what: What::Send { task: t(task), stream: 7, bytes } }
+        Event { at_ns, cpu: 0, what: What::Send { task: t(task), stream: 7, bytes, room: 0 } }
     }
 
     fn taken(at_ns: u64, task: u32, bytes: u32) -> Event {
@@ -197,6 +289,81 @@ mod tests {
         ];
         let found = tapes(events, &[true, true]);
         assert_eq!(found, ["r20 p1.1 r5 p1.1 r975", "r10 m0.1 r20 m0.1 r10"]);
+    }
+
+    #[test]
+    fn a_stream_that_was_full_has_a_size() {
+        let events = |room| {
+            vec![
+                switch(0, 0, None, Some(0)),
+                sent(10, 0, 5),
+                sent(20, 0, 5),
+                switch(30, 0, Some((0, Leaves::Sleeps(room))), Some(1)),
+                wake(40, 0, Waker::Task(t(1))),
+                taken(41, 1, 5),
+                taken(50, 1, 5),
+                switch(60, 0, Some((1, Leaves::Sleeps(SleepsFor::Pipe))), Some(0)),
+                wake(70, 1, Waker::Task(t(0))),
+                sent(71, 0, 5),
+                sent(80, 0, 5),
+                switch(90, 0, Some((0, Leaves::Ended)), Some(1)),
+                taken(100, 1, 5),
+                taken(110, 1, 5),
+                switch(120, 0, Some((1, Leaves::Ended)), None),
+            ]
+        };
+        let found = tapes(events(SleepsFor::Room), &[true, true]);
+        let writer = "r10 p1.1 r10 p1.1 r20 b1.1 p1.1 r10 b1.1 p1.1 r10";
+        let reader = "r11 m0.1 p0.1 r9 m0.1 p0.1 r10 m0.1 r20 m0.1 r10";
+        assert_eq!(found, [writer, reader]);
+        // Asleep for something else, it waits only there.
+        let found = tapes(events(SleepsFor::Futex), &[true, true]);
+        assert_eq!(found[0], "r10 p1.1 r10 p1.1 r10 w1 r10 p1.1 r10 p1.1 r10");
+    }
+
+    #[test]
+    fn a_pipe_that_was_never_full_has_the_size_that_is_told() {
+        let sent = |at_ns| {
+            let what = What::Send { task: t(0), stream: 7, bytes: 4, room: 8 };
+            Event { at_ns, cpu: 0, what }
+        };
+        let events = vec![
+            switch(0, 0, None, Some(0)),
+            switch(0, 1, None, Some(1)),
+            sent(10),
+            taken(20, 1, 4),
+            sent(30),
+            taken(40, 1, 4),
+            sent(50),
+            taken(60, 1, 4),
+        ];
+        let found = tapes(events, &[true; 2]);
+        assert_eq!(found[0], "r10 p1.1 r20 p1.1 r20 b1.1 p1.1 r950");
+        assert_eq!(found[1], "r20 m0.1 p0.1 r20 m0.1 r20 m0.1 r940");
+    }
+
+    #[test]
+    fn each_sender_has_its_share_of_a_full_stream() {
+        let events = vec![
+            switch(0, 0, None, Some(0)),
+            sent(10, 0, 5),
+            sent(20, 0, 3),
+            switch(30, 0, Some((0, Leaves::Sleeps(SleepsFor::Room))), Some(2)),
+            sent(40, 2, 1),
+            switch(50, 0, Some((2, Leaves::Runnable)), Some(1)),
+            wake(60, 0, Waker::Task(t(1))),
+            taken(70, 1, 9),
+            switch(80, 0, Some((1, Leaves::Sleeps(SleepsFor::Futex))), Some(0)),
+            sent(90, 0, 8),
+            switch(100, 0, Some((0, Leaves::Sleeps(SleepsFor::Futex))), Some(2)),
+            wake(105, 1, Waker::Task(t(2))),
+            switch(110, 0, Some((2, Leaves::Ended)), Some(1)),
+            taken(120, 1, 8),
+        ];
+        let found = tapes(events, &[true; 3]);
+        assert_eq!(found[0], "r10 p1.1 r10 p1.1 r20 b1.1 b1.1 p1.1 r10");
+        assert_eq!(found[2], "r10 p1.1 r15 p1 r5");
+        assert_eq!(found[1], "r20 m0.1 p0.1 m0.1 p0.1 m2.1 r10 w2 r10 m0.1 r880");
     }
 
     #[test]

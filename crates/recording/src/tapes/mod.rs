@@ -9,6 +9,7 @@
 //! so each wait follows its post, and the tapes can be played to their ends under every scheduler.
 
 mod messages;
+mod sleeps;
 mod task;
 
 use std::collections::BTreeMap;
@@ -17,7 +18,8 @@ use model::TapeOp;
 use model::tape::Stream;
 
 use crate::event::{Event, Leaves, Recording, SleepsFor, TaskIndex, Waker, What};
-use messages::{Delivery, Queue};
+use messages::{Delivery, Queue, Size};
+use sleeps::{is_timer, polls, wait};
 use task::{EarlyWake, State, TaskWriter, TimerSleep};
 
 /// What the tasks of a recording did, by their places in the recording. Operations name tasks by
@@ -61,7 +63,7 @@ pub struct Writer {
     cpus: BTreeMap<u32, (u64, Option<TaskIndex>)>,
     /// What is in each stream.
     queues: BTreeMap<u32, Queue>,
-    /// The messages that arrived, by stream.
+    /// Messages that arrived, by stream.
     deliveries: BTreeMap<u32, Vec<Delivery>>,
     /// Deliveries that ended a poll, which any of several events could have ended.
     polled: Vec<Delivery>,
@@ -127,8 +129,8 @@ impl Writer {
                 self.fork(parent, child, at_ns);
                 self.pay_tracer(parent);
             }
-            What::Send { task, stream, bytes } => {
-                self.send(task, (stream, bytes.into()), at_ns);
+            What::Send { task, stream, bytes, room } => {
+                self.send(task, (stream, bytes.into(), room.into()), at_ns);
                 self.pay_tracer(task);
             }
             What::Take { task, stream, bytes } => {
@@ -267,8 +269,8 @@ impl Writer {
                 };
                 self.push(task, wait(by, reason));
                 let wait = self.task(task).ops.len() - 1;
-                let is_polled = polls(reason);
-                let delivery = Delivery { by, post: place, to: task, wait, is_polled };
+                let size = Size::default();
+                let delivery = Delivery { by, post: place, to: task, wait, reason, size };
                 self.task(task).woken = Some(delivery);
                 self.note_poll(delivery);
                 self.counts.waits += 1;
@@ -292,9 +294,14 @@ impl Writer {
         let writer = self.task(task);
         let State::Asleep { since_ns, reason } = writer.state else { return };
         let place = writer.ops.len();
-        let is_polled = polls(reason);
-        let delivery =
-            post.map(|(by, post)| Delivery { by, post, to: task, wait: place, is_polled });
+        let delivery = post.map(|(by, post)| Delivery {
+            by,
+            post,
+            to: task,
+            wait: place,
+            reason,
+            size: Size::default(),
+        });
         writer.woken = delivery;
         writer.state = State::Runnable;
         let (op, count) = match by {
@@ -318,7 +325,7 @@ impl Writer {
     }
 
     fn note_poll(&mut self, delivery: Delivery) {
-        if delivery.is_polled {
+        if polls(delivery.reason) {
             self.polled.push(delivery);
         }
     }
@@ -365,33 +372,6 @@ impl Writer {
         let keeps: Vec<bool> = self.tasks.iter().map(|writer| writer.keeps).collect();
         let tapes = self.tasks.into_iter().map(|writer| writer.tape(&keeps)).collect();
         Written { tapes, counts: self.counts }
-    }
-}
-
-/// Whether the task would have gone on for anything that came.
-fn polls(reason: SleepsFor) -> bool {
-    matches!(reason, SleepsFor::Any | SleepsFor::Signal)
-}
-
-/// A wait for a task, by the way in which its wake-up tells the scheduler that the waker may soon
-/// sleep.
-fn wait(by: TaskIndex, reason: SleepsFor) -> TapeOp {
-    match reason {
-        SleepsFor::Pipe | SleepsFor::Network | SleepsFor::Child | SleepsFor::Any => {
-            TapeOp::Receive(by.0, Stream::NONE)
-        }
-        _ => TapeOp::Wait(by.0, Stream::NONE),
-    }
-}
-
-/// Whether a sleep that no other task ended was a timer's. Where the source does not tell, sleeps
-/// for data of a device are uninterruptible, and others have a time-out or an alarm.
-fn is_timer(waker: Waker, reason: SleepsFor) -> bool {
-    match (waker, reason) {
-        (Waker::Timer, _) => true,
-        (_, SleepsFor::Disk | SleepsFor::Network | SleepsFor::Other) => false,
-        (Waker::Interrupt | Waker::Task(_), _) => false,
-        (Waker::Unknown, _) => true,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use model::TapeOp;
 
-use super::messages::Delivery;
+use super::messages::{Delivery, NOTHING};
 use crate::event::{SleepsFor, Waker};
 
 /// What is known of a task while events are handled.
@@ -21,6 +21,8 @@ pub struct TaskWriter {
     /// The places in `ops` of posts that may turn out to have woken nobody.
     pub doubtful: Vec<usize>,
     pub timer_sleeps: Vec<TimerSleep>,
+    /// Operations that come before those of these places in `ops`.
+    pub inserted: Vec<(usize, TapeOp)>,
     /// What ended its last sleep, until it has taken what was sent.
     pub woken: Option<Delivery>,
 }
@@ -69,11 +71,12 @@ impl TaskWriter {
             return Vec::new();
         }
         let (mut ops, mut kept) = (self.ops, 0);
-        let mut doubtful = self.doubtful.iter().copied().peekable();
+        self.doubtful.iter().for_each(|place| ops[*place] = NOTHING);
+        if !self.inserted.is_empty() {
+            ops = with_inserted(&ops, self.inserted);
+        }
+        let is_heard = |woken: u32| keeps.get(woken as usize).copied().unwrap_or(false);
         for place in 0..ops.len() {
-            let is_doubtful = doubtful.next_if_eq(&place).is_some();
-            let is_kept = |woken: u32| keeps.get(woken as usize).copied().unwrap_or(false);
-            let is_heard = |woken: u32| !is_doubtful && is_kept(woken);
             let op = ops[place];
             match (ops[..kept].last_mut(), op) {
                 (_, TapeOp::Post(woken, _) | TapeOp::Fork(woken)) if !is_heard(woken) => {}
@@ -87,6 +90,20 @@ impl TaskWriter {
         ops.truncate(kept);
         ops
     }
+}
+
+fn with_inserted(ops: &[TapeOp], mut inserted: Vec<(usize, TapeOp)>) -> Vec<TapeOp> {
+    inserted.sort_by_key(|(place, _)| *place);
+    let mut inserted = inserted.into_iter().peekable();
+    let mut all = Vec::with_capacity(ops.len() + inserted.len());
+    for (place, op) in ops.iter().enumerate() {
+        while let Some((_, before)) = inserted.next_if(|(before, _)| *before <= place) {
+            all.push(before);
+        }
+        all.push(*op);
+    }
+    all.extend(inserted.map(|(_, op)| op));
+    all
 }
 
 /// A sleep that a timer ended.

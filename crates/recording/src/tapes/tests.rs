@@ -257,7 +257,7 @@ fn a_yield_is_on_the_tape() {
 fn a_task_that_polls_goes_on_for_whatever_comes_first() {
     let polls = |reason| Leaves::Sleeps(reason);
     let stream = |at_ns, task, number| {
-        let what = What::Send { task: t(task), stream: number, bytes: 8 };
+        let what = What::Send { task: t(task), stream: number, bytes: 8, room: 0 };
         Event { at_ns, cpu: 0, what }
     };
     let take = |at_ns, number| {

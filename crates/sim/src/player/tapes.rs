@@ -55,7 +55,9 @@ impl Core {
         match op {
             TapeOp::Run(ns) => self.compute(task, ns),
             TapeOp::Wait(semaphore, _) => self.wait_owed(cpu, task, semaphore as usize, false),
-            TapeOp::Receive(semaphore, _) => self.wait_owed(cpu, task, semaphore as usize, true),
+            TapeOp::Receive(semaphore, _) | TapeOp::Room(semaphore, _) => {
+                self.wait_owed(cpu, task, semaphore as usize, true)
+            }
             TapeOp::Post(semaphore, _) => self.post_owed(cpu, task, semaphore as usize),
             TapeOp::Fork(tape) => self.make_player(cpu, task, tape),
             TapeOp::Sleep(_) if *self.phase(task) == 1 => Flow::Next,

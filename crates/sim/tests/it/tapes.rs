@@ -49,6 +49,17 @@ fn a_made_task_begins_where_its_maker_is() {
 }
 
 #[test]
+fn a_sender_waits_for_room() {
+    // Room for two messages of four.
+    let writer = "r100000 p1.1 r100000 p1.1 r100000 b1.1 p1.1 r100000 b1.1 p1.1";
+    let reader = "m0.1 p0.1 r100000 m0.1 p0.1 r100000 m0.1 r100000 m0.1 r100000";
+    let record =
+        play(20, Costs::FREE, plain(), &format!("task 1 a\n{writer}\ntask 2 b\n{reader}\n"));
+    assert_eq!(ran(&record, "a"), [(0, 300), (500, 600)]);
+    assert_eq!(ran(&record, "b"), [(300, 500), (600, 800)]);
+}
+
+#[test]
 fn making_a_thread_takes_its_time() {
     let costs = Costs { thread_ns: 100_000, ..Costs::FREE };
     let record = play(20, costs, plain(), MAKES);

@@ -99,7 +99,7 @@ fn events() -> Value {
         What::Waking { pid: 1, prio: 120, target: 0, interrupt: false, by: None },
         What::Fork { parent: 1, child: 2 },
         What::Exit { pid: 2 },
-        What::Send { pid: 2, stream: 3, bytes: 4 },
+        What::Send { pid: 2, stream: 3, bytes: 4, room: 5 },
         What::Take { pid: 2, stream: 3, bytes: 4 },
         What::Enqueue { pid: 1, queue, from, vtime, slice_ns, ahead, direct: true },
         What::Choose { pid: 1, slice_ns: None },

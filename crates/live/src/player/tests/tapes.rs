@@ -69,6 +69,15 @@ fn messages_of_many_senders_are_handled_as_they_come() {
     assert_eq!((group(&played, "maker").rounds, group(&played, "made").rounds), (1, 4));
 }
 
+#[test]
+fn a_sender_waits_for_room() {
+    let text = "task 1 maker\nf1 p1.1 b1.1 p1.1 r1000\n\
+                task 2 made\nw0 u60000000 m0.1 p0.1 m0.1\n";
+    let played = tapes(None, 1, text);
+    let took = &group(&played, "maker").turnaround;
+    assert!(took.min >= 50_000_000, "{took:?}");
+}
+
 /// The nice values of this process's threads, the 19th field of proc(5)'s `stat`.
 fn nice_values() -> Vec<i32> {
     let threads = std::fs::read_dir("/proc/self/task").expect("threads").flatten();

@@ -11,7 +11,7 @@ use recording::collect::Collector;
 use recording::event::{Leaves, Recording, SleepsFor, Task};
 use recording::scheduler_event::{By, Context, Moment, Named, Scheduling};
 
-use super::object::{Kept, RawEvent, TaskFacts, kind, leaves, waker};
+use super::object::{Kept, RawEvent, TaskFacts, bytes_of, kind, leaves, waker};
 use super::reason::{self, Polls};
 use super::task_facts::{attributes, name};
 
@@ -97,7 +97,7 @@ fn take(
     polled: impl Fn() -> SleepsFor,
 ) {
     let (task, other) = (Named::numbered(event.task), Named::numbered(event.other));
-    let what = match event.kind.into() {
+    let what = match u32::from(event.kind) & 0xff {
         kind::SWITCH => {
             let leaves = match event.detail & 0xff {
                 leaves::RUNNABLE => Leaves::Runnable,
@@ -124,7 +124,11 @@ fn take(
             let out = Some(Named::numbered(0));
             Scheduling::Switch { out, leaves: Leaves::Runnable, next: task }
         }
-        kind::SENT => Scheduling::Send { task, stream: event.other, bytes: event.detail },
+        kind::SENT => {
+            let slots = 1_u32.checked_shl((event.kind >> 8).into()).unwrap_or(0) >> 1;
+            let (stream, bytes) = (event.other, event.detail);
+            Scheduling::Send { task, stream, bytes, room: bytes_of(slots) }
+        }
         kind::TAKEN => Scheduling::Take { task, stream: event.other, bytes: event.detail },
         kind::TASK => {
             if let Some(facts) = facts.get(event.other as usize) {

@@ -48,8 +48,8 @@ fn lines(recording: &Recording) -> Vec<String> {
             }
             What::Wake { task, waker } => format!("{} by {waker:?}", tid(*task)),
             What::Fork { parent, child } => format!("{} forks {}", tid(*parent), tid(*child)),
-            What::Send { task, stream, bytes } => {
-                format!("{} sends {bytes} to {stream}", tid(*task))
+            What::Send { task, stream, bytes, room } => {
+                format!("{} sends {bytes} to {stream} of {room}", tid(*task))
             }
             What::Take { task, stream, bytes } => {
                 format!("{} takes {bytes} of {stream}", tid(*task))
@@ -68,7 +68,7 @@ fn streams_have_small_numbers_and_a_yield_is_no_sleep() {
     let made = made(&[
         switch(200, 0, 7, 8, leaves::YIELDING),
         raw(210, 0, kind::SENT, 8, 0xffff_0001, 5),
-        raw(220, 0, kind::SENT, 8, 9, 6),
+        raw(220, 0, kind::SENT | 5 << 8, 8, 9, 6),
         raw(230, 1, kind::TAKEN, 7, 0xffff_0001, 5),
         switch(300, 0, 8, 7, 0),
     ]);
@@ -76,8 +76,8 @@ fn streams_have_small_numbers_and_a_yield_is_no_sleep() {
         lines(&made)[1..],
         [
             "100 cpu0: 7 Yields -> 8",
-            "110 cpu0: 8 sends 5 to 0",
-            "120 cpu0: 8 sends 6 to 1",
+            "110 cpu0: 8 sends 5 to 0 of 0",
+            &format!("120 cpu0: 8 sends 6 to 1 of {}", bytes_of(16)),
             "130 cpu1: 7 takes 5 of 0",
             "200 cpu0: 8 Runnable -> 7",
         ]
