@@ -161,8 +161,9 @@ pub fn of(tapes: &[Tape], groups: &[(String, u32)]) -> Graph {
                 }
                 TapeOp::Until(_) => group.timers += 1,
                 TapeOp::Sleep(_) => group.delays += 1,
-                // Most find room, and its reader wakes nobody.
+                // Who looks is not woken, and most that need room find it.
                 TapeOp::Room(..)
+                | TapeOp::Spin(..)
                 | TapeOp::Post(..)
                 | TapeOp::Fork(_)
                 | TapeOp::Nice(_)

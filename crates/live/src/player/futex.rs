@@ -247,9 +247,8 @@ impl Semaphore {
     /// sleep, so it is only a reason to look.
     pub fn receive(&self, mailbox: Option<&Pipe>, stop: &AtomicU32) -> Result<bool, Stopped> {
         let Some(mailbox) = mailbox else { return self.wait(stop) };
-        let take = |value: u32| value.checked_sub(1);
         let mut slept = false;
-        while self.value.fetch_update(SeqCst, SeqCst, take).is_err() {
+        while !self.take() {
             over(stop)?;
             self.receiving.fetch_add(1, SeqCst);
             if self.value.load(SeqCst) == 0 {
@@ -262,11 +261,15 @@ impl Semaphore {
         Ok(slept)
     }
 
+    /// Decrements it unless it is zero; whether it was not.
+    pub fn take(&self) -> bool {
+        self.value.fetch_update(SeqCst, SeqCst, |value| value.checked_sub(1)).is_ok()
+    }
+
     /// Decrements it, waiting while it is zero; whether it was.
     pub fn wait(&self, stop: &AtomicU32) -> Result<bool, Stopped> {
-        let take = |value: u32| value.checked_sub(1);
         let mut slept = false;
-        while self.value.fetch_update(SeqCst, SeqCst, take).is_err() {
+        while !self.take() {
             over(stop)?;
             self.waiting.fetch_add(1, SeqCst);
             wait(&self.value, 0);

@@ -59,6 +59,14 @@ fn play_op(task: &Task, op: TapeOp, start_ns: u64) -> Result<u64, End> {
             let slept = run.semaphores[semaphore as usize].receive(mailbox, stop)?;
             if_so(slept, calls.pipe_ns)
         }
+        TapeOp::Spin(semaphore, look_ns) => {
+            while !run.semaphores[semaphore as usize].take() {
+                yield_now();
+                task.use_cpu(look_ns.into())?;
+                task.over()?;
+            }
+            0
+        }
         TapeOp::Post(semaphore, _) => {
             let mailbox = run.mailbox(semaphore as usize);
             let woke = run.semaphores[semaphore as usize].post_to(mailbox);
@@ -78,11 +86,15 @@ fn play_op(task: &Task, op: TapeOp, start_ns: u64) -> Result<u64, End> {
             0
         }
         TapeOp::Yield => {
-            // SAFETY: no arguments.
-            unsafe { libc::sched_yield() };
+            yield_now();
             calls.futex_ns
         }
     })
+}
+
+fn yield_now() {
+    // SAFETY: no arguments.
+    unsafe { libc::sched_yield() };
 }
 
 fn sleep_until(task: &Task, until_ns: u64) -> Result<u64, End> {

@@ -135,8 +135,8 @@ fn begin(head: &str, line: usize) -> Result<Tape, TapeFault> {
 fn op(word: &str) -> Result<TapeOp, String> {
     let unknown = || {
         format!(
-            "'{word}' is no operation; write r, w, m, b, p, f, u, s or n and a number, or y alone; \
-             w, m, b and p may have a stream, as in p5.1"
+            "'{word}' is no operation; write r, w, m, b, p, f, u, s or n and a number, l and \
+             two as in l5.700, or y alone; w, m, b and p may have a stream, as in p5.1"
         )
     };
     if word == "y" {
@@ -147,7 +147,8 @@ fn op(word: &str) -> Result<TapeOp, String> {
     }
     let (kind, rest) = word.split_at_checked(1).ok_or_else(unknown)?;
     let (number, stream) = match rest.split_once('.') {
-        Some((number, stream)) if "wmbp".contains(kind) => (number, stream_of(stream, unknown)?),
+        Some((number, stream)) if "wmbpl".contains(kind) => (number, stream_of(stream, unknown)?),
+        None if kind == "l" => return Err(unknown()),
         _ => (rest, Stream::NONE),
     };
     let value: u64 = number.parse().map_err(|_| unknown())?;
@@ -161,6 +162,7 @@ fn op(word: &str) -> Result<TapeOp, String> {
         "w" => TapeOp::Wait(tape()?, stream),
         "m" => TapeOp::Receive(tape()?, stream),
         "b" => TapeOp::Room(tape()?, stream),
+        "l" => TapeOp::Spin(tape()?, stream.0),
         "p" => TapeOp::Post(tape()?, stream),
         "f" => TapeOp::Fork(tape()?),
         "u" => TapeOp::Until(time()?),
@@ -211,6 +213,7 @@ pub fn write(tapes: &[Tape]) -> String {
                 TapeOp::Wait(tape, stream) => write!(text, "w{tape}{stream}"),
                 TapeOp::Receive(tape, stream) => write!(text, "m{tape}{stream}"),
                 TapeOp::Room(tape, stream) => write!(text, "b{tape}{stream}"),
+                TapeOp::Spin(tape, look_ns) => write!(text, "l{tape}.{look_ns}"),
                 TapeOp::Post(tape, stream) => write!(text, "p{tape}{stream}"),
                 TapeOp::Fork(tape) => write!(text, "f{tape}"),
                 TapeOp::Until(ns) => write!(text, "u{ns}"),

@@ -22,6 +22,9 @@ pub enum TapeOp {
     /// `b`: go on if the stream has room, which its reader, the task of this tape, has made once
     /// more. The stream's number is among those of the task that waits.
     Room(u32, Stream),
+    /// `l`: look for what the task of this tape does, and yield (`sched_yield`), computing for so
+    /// long between two yields, until that task has posted once more.
+    Spin(u32, u32),
     /// `p`: wake the task of this tape, or send it a message.
     Post(u32, Stream),
     /// `f`: make the task of this tape, whose first operation waits for that.
@@ -78,9 +81,10 @@ impl TapeOp {
     /// The tape whose task ended this wait in the recording.
     pub fn waker(self) -> Option<u32> {
         match self {
-            TapeOp::Wait(other, _) | TapeOp::Receive(other, _) | TapeOp::Room(other, _) => {
-                Some(other)
-            }
+            TapeOp::Wait(other, _)
+            | TapeOp::Receive(other, _)
+            | TapeOp::Room(other, _)
+            | TapeOp::Spin(other, _) => Some(other),
             _ => None,
         }
     }
@@ -91,6 +95,7 @@ impl TapeOp {
             TapeOp::Wait(from, stream)
             | TapeOp::Receive(from, stream)
             | TapeOp::Room(from, stream) => Some(SemaphoreKey::new(from, own, stream)),
+            TapeOp::Spin(from, _) => Some(SemaphoreKey::new(from, own, Stream::NONE)),
             _ => None,
         }
     }
@@ -127,6 +132,7 @@ impl TapeOp {
             TapeOp::Wait(other, stream) => TapeOp::Wait(name(other), stream),
             TapeOp::Receive(other, stream) => TapeOp::Receive(name(other), stream),
             TapeOp::Room(other, stream) => TapeOp::Room(name(other), stream),
+            TapeOp::Spin(other, look_ns) => TapeOp::Spin(name(other), look_ns),
             TapeOp::Post(other, stream) => TapeOp::Post(name(other), stream),
             TapeOp::Fork(other) => TapeOp::Fork(name(other)),
             op => op,

@@ -19,7 +19,7 @@ use super::sleeps::polls;
 use crate::event::{SleepsFor, TaskIndex};
 
 /// Placeholder receiver; the post is dropped if nobody reads the message.
-const NOBODY: TaskIndex = TaskIndex(u32::MAX);
+pub const NOBODY: TaskIndex = TaskIndex(u32::MAX);
 /// An operation that is dropped.
 pub const NOTHING: TapeOp = TapeOp::Post(NOBODY.0, Stream::NONE);
 

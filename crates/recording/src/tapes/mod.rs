@@ -10,9 +10,10 @@
 
 mod messages;
 mod sleeps;
+mod spins;
 mod task;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::TapeOp;
 use model::tape::Stream;
@@ -67,6 +68,8 @@ pub struct Writer {
     deliveries: BTreeMap<u32, Vec<Delivery>>,
     /// Deliveries that ended a poll, which any of several events could have ended.
     polled: Vec<Delivery>,
+    /// Tasks that have yielded and not looked again.
+    yielded: BTreeSet<TaskIndex>,
     counts: Counts,
     /// What the tracer took for each event.
     event_ns: u64,
@@ -86,6 +89,7 @@ impl Writer {
             queues: BTreeMap::new(),
             deliveries: BTreeMap::new(),
             polled: Vec::new(),
+            yielded: BTreeSet::new(),
             counts: Counts::default(),
             event_ns: 0,
             bytes: 0,
@@ -198,6 +202,7 @@ impl Writer {
         if leaves == Leaves::Yields {
             self.flush(task);
             self.keep(task, TapeOp::Yield);
+            self.note_yield(task, at_ns);
         }
     }
 
@@ -232,6 +237,7 @@ impl Writer {
         let writer = self.task(task);
         writer.early = None;
         writer.state = State::Running { since_ns: at_ns, cpu };
+        self.note_look(task, at_ns);
     }
 
     fn wake(&mut self, task: TaskIndex, waker: Waker, at_ns: u64) {
@@ -369,6 +375,7 @@ impl Writer {
         }
         self.tasks.iter_mut().for_each(TaskWriter::relative_timers);
         self.number_streams();
+        self.find_spins();
         let keeps: Vec<bool> = self.tasks.iter().map(|writer| writer.keeps).collect();
         let tapes = self.tasks.into_iter().map(|writer| writer.tape(&keeps)).collect();
         Written { tapes, counts: self.counts }

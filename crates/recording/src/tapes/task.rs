@@ -4,6 +4,7 @@
 use model::TapeOp;
 
 use super::messages::{Delivery, NOTHING};
+use super::spins::YieldLoop;
 use crate::event::{SleepsFor, Waker};
 
 /// What is known of a task while events are handled.
@@ -21,6 +22,7 @@ pub struct TaskWriter {
     /// The places in `ops` of posts that may turn out to have woken nobody.
     pub doubtful: Vec<usize>,
     pub timer_sleeps: Vec<TimerSleep>,
+    pub yield_loops: Vec<YieldLoop>,
     /// Operations that come before those of these places in `ops`.
     pub inserted: Vec<(usize, TapeOp)>,
     /// What ended its last sleep, until it has taken what was sent.
@@ -139,10 +141,14 @@ pub fn are_relative(sleeps: &[TimerSleep]) -> bool {
     let lengths: Vec<u64> = sleeps.iter().map(TimerSleep::length_ns).collect();
     let periods: Vec<u64> =
         sleeps.windows(2).map(|pair| pair[1].until_ns.saturating_sub(pair[0].until_ns)).collect();
-    let usual = median(lengths.clone());
+    are_equal(&lengths) && deviation(&lengths) * 2 < deviation(&periods)
+}
+
+/// Whether three quarters are.
+pub fn are_equal(lengths: &[u64]) -> bool {
+    let usual = median(lengths.to_vec());
     let near = |length: &&u64| length.abs_diff(usual) <= SLACK_NS.max(usual / 50);
-    let equal = lengths.iter().filter(near).count();
-    equal * 4 >= lengths.len() * 3 && deviation(&lengths) * 2 < deviation(&periods)
+    lengths.iter().filter(near).count() * 4 >= lengths.len() * 3
 }
 
 /// The median of the distances from the median.
@@ -151,7 +157,7 @@ fn deviation(values: &[u64]) -> u64 {
     median(values.iter().map(|value| value.abs_diff(middle)).collect())
 }
 
-fn median(mut values: Vec<u64>) -> u64 {
+pub fn median(mut values: Vec<u64>) -> u64 {
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or(0)
 }

@@ -58,6 +58,7 @@ impl Core {
             TapeOp::Receive(semaphore, _) | TapeOp::Room(semaphore, _) => {
                 self.wait_owed(cpu, task, semaphore as usize, true)
             }
+            TapeOp::Spin(semaphore, look_ns) => self.spin(cpu, task, semaphore as usize, look_ns),
             TapeOp::Post(semaphore, _) => self.post_owed(cpu, task, semaphore as usize),
             TapeOp::Fork(tape) => self.make_player(cpu, task, tape),
             TapeOp::Sleep(_) if *self.phase(task) == 1 => Flow::Next,
@@ -91,6 +92,23 @@ impl Core {
         }
         self.machine.task_mut(task).work_left = work_ns;
         Flow::WorkThenNext
+    }
+
+    /// Looks, yields and computes by turns. Phase 1: it has yielded.
+    fn spin(&mut self, cpu: u32, task: TaskId, semaphore: usize, look_ns: u32) -> Flow {
+        let phase = &mut self.workload.progress[task.0 as usize].phase;
+        if std::mem::take(phase) == 1 {
+            self.machine.task_mut(task).work_left = look_ns.into();
+            return Flow::Again;
+        }
+        let here = &mut self.workload.objects.semaphores[semaphore];
+        if here.value > 0 {
+            here.value -= 1;
+            return Flow::Next;
+        }
+        *phase = 1;
+        self.machine.charge(cpu, self.machine.costs.syscall_ns);
+        Flow::YieldThenAgain
     }
 
     fn owe(&mut self, task: TaskId, ns: u64) {

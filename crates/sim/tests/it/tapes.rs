@@ -60,6 +60,17 @@ fn a_sender_waits_for_room() {
 }
 
 #[test]
+fn a_task_yields_until_another_one_is_ready() {
+    let looks = "task 1 a\nr100000 l1.10000 r100000\n";
+    let record = play(20, Costs::FREE, plain(), &format!("{looks}task 2 b\nr300000 p0 r100000\n"));
+    assert_eq!(ran(&record, "a"), [(0, 100), (500, 610)]);
+    // Each time that the other one sleeps, it looks again.
+    let late = "task 2 b\nr100000 s50000 r100000 s50000 p0\n";
+    let record = play(20, Costs::FREE, plain(), &format!("{looks}{late}"));
+    assert_eq!(ran(&record, "a"), [(0, 100), (200, 260), (360, 530)]);
+}
+
+#[test]
 fn making_a_thread_takes_its_time() {
     let costs = Costs { thread_ns: 100_000, ..Costs::FREE };
     let record = play(20, costs, plain(), MAKES);

@@ -78,6 +78,14 @@ fn a_sender_waits_for_room() {
     assert!(took.min >= 50_000_000, "{took:?}");
 }
 
+#[test]
+fn a_task_yields_until_another_one_is_ready() {
+    let text = "task 1 maker\nf1 l1.1000 r1000\ntask 2 made\nw0 u60000000 p0\n";
+    let played = tapes(None, 1, text);
+    let took = &group(&played, "maker").turnaround;
+    assert!(took.min >= 50_000_000, "{took:?}");
+}
+
 /// The nice values of this process's threads, the 19th field of proc(5)'s `stat`.
 fn nice_values() -> Vec<i32> {
     let threads = std::fs::read_dir("/proc/self/task").expect("threads").flatten();
