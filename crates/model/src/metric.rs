@@ -136,7 +136,8 @@ pub const MEASURES: &[Measure] = &[
         "iterations_per_second",
         Unit::PerSecond,
         Direction::Higher,
-        "Repetitions of a group's steps, or a program's operations, per second.",
+        "Repetitions of a group's steps, stretches of computing of tapes that begin again, or a \
+         program's operations, per second.",
     ),
     number(
         "deadlines",

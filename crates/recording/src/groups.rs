@@ -167,6 +167,7 @@ pub fn of(tapes: &[Tape], groups: &[(String, u32)]) -> Graph {
                 | TapeOp::Post(..)
                 | TapeOp::Fork(_)
                 | TapeOp::Nice(_)
+                | TapeOp::Again(_)
                 | TapeOp::Yield => {}
             }
         }

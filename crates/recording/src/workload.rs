@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use model::tape::{self, Recorded, TIME_NS_MAX};
 use model::trial::sha256_hex;
-use model::{Policy, Step, Tape, TaskGroup, Workload};
+use model::{Policy, Step, Tape, TapeOp, TaskGroup, Workload};
 
 use crate::control_groups::Chosen;
 use crate::event::{Recording, TaskIndex};
@@ -25,6 +25,9 @@ pub struct Choice {
     /// Whether the kernel's own threads are played too. Otherwise what they did counts as done by
     /// devices.
     pub kernel_threads: bool,
+    /// Whether the load runs for a time and not for an amount: tasks that were there for most of
+    /// the recording begin again until that time is over.
+    pub for_a_time: bool,
 }
 
 impl Choice {
@@ -81,6 +84,9 @@ pub fn files_of(
     refuse_long(recording)?;
     let played = played(recording, choice, written)?;
     let mut workload = workload(recording, &played);
+    if choice.for_a_time {
+        last(&mut workload, recording, &played)?;
+    }
     // A tape that is written is not needed any more: together they may take gigabytes.
     let texts = played.tapes.into_iter().map(|tape| tape::write(std::slice::from_ref(&tape)));
     let tapes: String = texts.collect();
@@ -134,12 +140,17 @@ fn played(recording: &Recording, choice: &Choice, written: Written) -> Result<Pl
         return Err(Empty(why));
     }
     let counts = written.counts;
-    let tapes = in_order(recording, written, &groups);
+    let tapes = in_order(recording, written, &groups, choice.for_a_time);
     Ok(Played { groups, control_groups, counts, tapes })
 }
 
 /// The tapes in the order of the groups; operations name them by their numbers.
-fn in_order(recording: &Recording, mut written: Written, groups: &[Group]) -> Vec<Tape> {
+fn in_order(
+    recording: &Recording,
+    mut written: Written,
+    groups: &[Group],
+    for_a_time: bool,
+) -> Vec<Tape> {
     let order: Vec<TaskIndex> = groups.iter().flat_map(|group| group.tasks.clone()).collect();
     let mut numbers = vec![0; written.tapes.len()];
     for (number, task) in (0..).zip(&order) {
@@ -149,6 +160,9 @@ fn in_order(recording: &Recording, mut written: Written, groups: &[Group]) -> Ve
         let recorded = &recording.tasks[task.0 as usize];
         let mut ops = std::mem::take(&mut written.tapes[task.0 as usize]);
         ops.iter_mut().for_each(|op| *op = op.with_other(|task| numbers[task as usize]));
+        let lasts = for_a_time && written.lasting.contains(task);
+        let works = ops.iter().any(|op| matches!(op, TapeOp::Run(_)));
+        ops.extend((lasts && works).then_some(TapeOp::Again(0)));
         Tape { tid: recorded.tid, name: recorded.name.clone(), ops, line: 0 }
     };
     order.iter().map(tape).collect()
@@ -170,6 +184,25 @@ fn workload(recording: &Recording, played: &Played) -> Workload {
     let tasks = played.groups.iter().map(group).collect();
     let control_groups = played.control_groups.groups.clone();
     Workload { about, headline, control_groups, tasks, ..Workload::default() }
+}
+
+/// Lets the workload last as long as the recording, with what its tasks achieve as its headline.
+fn last(workload: &mut Workload, recording: &Recording, played: &Played) -> Result<(), Empty> {
+    let mut tapes = played.tapes.iter();
+    let begins_again = |group: &&Group| {
+        let own = tapes.by_ref().take(group.tasks.len());
+        own.filter(|tape| matches!(tape.ops.last(), Some(TapeOp::Again(_)))).count() > 0
+    };
+    let groups = played.groups.iter().filter(begins_again);
+    let achieved: Vec<String> =
+        groups.take(JUDGED).map(|group| format!("iterations_per_second {}", group.name)).collect();
+    if achieved.is_empty() {
+        return Err(Empty("no task could have gone on: none was there for more than half of the recording and in its \
+             last tenth, or all needed others that were not; leave out --for-a-time".into()));
+    }
+    workload.duration_us = Some(recording.length_ns.div_ceil(1000));
+    workload.headline.splice(..1, achieved);
+    Ok(())
 }
 
 /// What neither the source nor the tapes tell.
@@ -209,4 +242,44 @@ fn headline(groups: &[Group], tapes: &[Tape]) -> Vec<String> {
     let judged = busy.iter().filter(|(sleeps, _)| *sleeps > 0).take(JUDGED);
     let delays = judged.map(|(_, group)| format!("run_delay_ns.p99 {}", group.name));
     std::iter::once("completion_ns all".to_owned()).chain(delays).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Event, Leaves, SleepsFor, Task, What};
+
+    /// Two tasks that begin at once; each ends, or sleeps for ever, when it is told.
+    fn recording(until_ns: [u64; 2]) -> Recording {
+        let task = |name: &str| Task { name: name.into(), ..Task::default() };
+        let switch = |at_ns, cpu, out: Option<u32>, next: Option<u32>, leaves| {
+            let what = What::Switch { out: out.map(TaskIndex), leaves, next: next.map(TaskIndex) };
+            Event { at_ns, cpu, what }
+        };
+        let events = vec![
+            switch(0, 0, None, Some(0), Leaves::Runnable),
+            switch(0, 1, None, Some(1), Leaves::Runnable),
+            switch(until_ns[0], 0, Some(0), None, Leaves::Ended),
+            switch(until_ns[1], 1, Some(1), None, Leaves::Sleeps(SleepsFor::Futex)),
+        ];
+        let tasks = vec![task("worker"), task("idler")];
+        Recording { cpus: 2, length_ns: 2_000_000, tasks, events, ..Recording::default() }
+    }
+
+    #[test]
+    fn a_load_of_a_given_time_begins_again_until_then() {
+        let choice = |for_a_time| Choice { for_a_time, ..Choice::default() };
+        let ended = recording([1_900_000, 10_000]);
+        let plain = files(&ended, &choice(false), "x.tapes").expect("a workload");
+        assert_eq!(plain.tapes, "task 0 worker\nr1900000\ntask 0 idler\nr10000\n");
+        assert!(!plain.workload.contains("duration_us"), "{}", plain.workload);
+        let timed = files(&ended, &choice(true), "x.tapes").expect("a workload");
+        assert_eq!(timed.tapes, "task 0 worker\nr1900000 a\ntask 0 idler\nr10000\n");
+        for line in ["duration_us = 2000\n", "headline = [\"iterations_per_second worker\""] {
+            assert!(timed.workload.contains(line), "{line}: {}", timed.workload);
+        }
+        let early = recording([1_700_000, 10_000]);
+        let why = files(&early, &choice(true), "x.tapes").err().expect("nobody").to_string();
+        assert!(why.starts_with("no task could have gone on"), "{why}");
+    }
 }

@@ -23,9 +23,7 @@ pub fn play(task: &mut Task) -> End {
             return end;
         }
         rounds += 1;
-        if let Some(slot) = task.slot.filter(|_| task.run.counting()) {
-            slot.rounds.fetch_add(1, SeqCst);
-        }
+        task.count_round();
     }
     End::Played
 }

@@ -28,19 +28,31 @@ pub fn play(task: &Task) -> Flow {
     // made had to begin, as the recorded one had.
     let mut owed_ns = if run.script.is_made(group, number) { own_cpu_ns() } else { 0 };
     let mut tape = run.script.tape(group, number);
-    if run.script.first_wait(group, number).is_some() {
-        tape = &tape[1..];
-    }
-    let start_ns = run.control().start_ns.load(SeqCst) + task.plan().starts_ns[number as usize];
-    for (at, op) in tape.iter().enumerate() {
+    let left_out = usize::from(run.script.first_wait(group, number).is_some());
+    tape = &tape[left_out..];
+    let mut start_ns = run.control().start_ns.load(SeqCst) + task.plan().starts_ns[number as usize];
+    let begins_again = matches!(tape.last(), Some(TapeOp::Again(_)));
+    let mut at = 0;
+    while let Some(op) = tape.get(at) {
+        at += 1;
         task.over()?;
-        let TapeOp::Run(ns) = *op else {
-            owed_ns += play_op(task, *op, start_ns)?;
-            continue;
+        let ns = match *op {
+            TapeOp::Run(ns) => ns,
+            TapeOp::Again(first) => {
+                (at, start_ns) = (first as usize - left_out, now_ns());
+                continue;
+            }
+            op => {
+                owed_ns += play_op(task, op, start_ns)?;
+                continue;
+            }
         };
-        owed_ns += if at + 1 == tape.len() { END_NS } else { 0 };
+        owed_ns += if at == tape.len() { END_NS } else { 0 };
         task.use_cpu(ns.saturating_sub(owed_ns))?;
         owed_ns = owed_ns.saturating_sub(ns);
+        if begins_again {
+            task.count_round();
+        }
     }
     Ok(())
 }
@@ -50,7 +62,7 @@ fn play_op(task: &Task, op: TapeOp, start_ns: u64) -> Result<u64, End> {
     let (run, stop, calls) = (task.run, &task.run.control().stop, task.run.busy.calls);
     let if_so = |is_so: bool, ns: u64| if is_so { ns } else { 0 };
     Ok(match op {
-        TapeOp::Run(_) => 0,
+        TapeOp::Run(_) | TapeOp::Again(_) => 0,
         TapeOp::Wait(semaphore, _) => {
             if_so(run.semaphores[semaphore as usize].wait(stop)?, calls.futex_ns)
         }

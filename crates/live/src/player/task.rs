@@ -7,6 +7,7 @@
 use std::cell::{Cell, OnceCell};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering::SeqCst;
 
 use model::Seed;
 use model::play::limits::MAX_TIMERS;
@@ -104,6 +105,12 @@ impl<'a> Task<'a> {
     pub fn fail(&self, fault: Fault, errno: Errno) -> End {
         self.run.report(fault, self.group, errno);
         End::Stopped
+    }
+
+    pub fn count_round(&self) {
+        if let Some(slot) = self.slot.filter(|_| self.run.counting()) {
+            slot.rounds.fetch_add(1, SeqCst);
+        }
     }
 
     /// Uses CPU time, and checks every 50 µs whether the trial is over.

@@ -6,6 +6,9 @@
 //! stream has one semaphore for all senders, and its only reader goes on with whatever comes first.
 //! One task waits at each semaphore, so how far a task comes depends on the numbers of posts alone:
 //! tapes that can be played to their ends in one order can be played so in every order.
+//!
+//! Behind the end of a tape that begins again stands what is played each time, with a last operation
+//! that goes back there. Each such wait has its post by a tape that begins again, too.
 
 use std::collections::BTreeMap;
 
@@ -53,8 +56,12 @@ pub fn tapes(workload: &Workload) -> Result<Vec<Tape>, Refusal> {
         Refusal::new(message, format!("they are in the file {}", recorded.tapes))
     })?;
     let tapes = tape::read(text)
-        .and_then(|tapes| check(&tapes).map(|()| tapes))
+        .and_then(|tapes| check(&tapes).and_then(|()| check_again(&tapes)).map(|()| tapes))
         .map_err(|fault| Refusal::new(fault.to_string(), "import the trace again"))?;
+    if workload.duration_us.is_none() && tapes.iter().any(begins_again) {
+        let hint = "write duration_us = …, the time for which they are played";
+        return Err(Refusal::new("tapes that begin again would do so for ever", hint));
+    }
     let players: usize = groups(workload).map(|group| group.count as usize).sum();
     if tapes.len() != players {
         let message = format!("{} tapes for {players} tasks", tapes.len());
@@ -126,6 +133,37 @@ fn waits_for_ever(number: usize, tape: &Tape, at: usize) -> TapeFault {
     TapeFault { line: tape.line, message }
 }
 
+fn begins_again(tape: &Tape) -> bool {
+    matches!(tape.ops.last(), Some(TapeOp::Again(_)))
+}
+
+/// What follows a new beginning would never be played, and one without work would stop the clock.
+fn check_again(tapes: &[Tape]) -> Result<(), TapeFault> {
+    for (number, tape) in tapes.iter().enumerate() {
+        let is_again = |op: &TapeOp| matches!(op, TapeOp::Again(_));
+        let Some(at) = tape.ops.iter().position(is_again) else { continue };
+        let works = tape.ops.iter().any(|op| matches!(*op, TapeOp::Run(ns) if ns > 0));
+        let message = if at + 1 < tape.ops.len() {
+            format!("tape {number} begins again at its operation {}, which is not its last", at + 1)
+        } else if !works {
+            format!("tape {number} begins again and uses no CPU time")
+        } else {
+            continue;
+        };
+        return Err(TapeFault { line: tape.line, message });
+    }
+    Ok(())
+}
+
+/// What a tape's task plays each time that it begins again.
+fn played_again(tape: &Tape, again: &[bool]) -> Vec<TapeOp> {
+    let is_left_out = |op: &TapeOp| match *op {
+        TapeOp::Fork(_) | TapeOp::Again(_) => true,
+        op => op.waker().is_some_and(|waker| !again[waker as usize]),
+    };
+    tape.ops.iter().copied().filter(|op| !is_left_out(op)).collect()
+}
+
 /// A task is made once, by the one that its tape waits for first. A task does not exist before it
 /// is made, so that wait needs no semaphore.
 fn check_forks(tapes: &[Tape]) -> Result<(), TapeFault> {
@@ -165,6 +203,15 @@ fn resolve(mut tapes: Vec<Tape>, first: usize) -> Tapes {
         if *made {
             tape.ops.remove(0);
         }
+    }
+    let again: Vec<bool> = tapes.iter().map(begins_again).collect();
+    for tape in tapes.iter_mut().filter(|tape| begins_again(tape)) {
+        let played = played_again(tape, &again);
+        let again = TapeOp::Again(tape.ops.len() as u32);
+        tape.ops.pop();
+        tape.ops.push(again);
+        tape.ops.extend(played);
+        tape.ops.push(again);
     }
     let mut numbers: BTreeMap<SemaphoreKey, usize> = BTreeMap::new();
     for (own, tape) in (0..).zip(&mut tapes) {
@@ -225,6 +272,23 @@ mod tests {
         assert!(refusal(circle, 2).starts_with("line 1: tape 0 waits for tape 1"));
         let stored = "task 1 a\nw1 w1 w1\ntask 2 b\np0 p0 r1 p0";
         assert!(Tapes::of(&workload(stored, 2), 0).is_ok());
+    }
+
+    #[test]
+    fn a_tape_that_begins_again_leaves_out_what_is_done_once() {
+        let text = "task 1 a\nr5 f1 w1 w2 a\ntask 2 b\nw0 r7 p0 a\ntask 3 c\nr1 p0";
+        let mut workload = workload(text, 3);
+        let why = Tapes::of(&workload, 0).expect_err("no end").to_string();
+        assert!(why.starts_with("tapes that begin again would do so for ever"), "{why}");
+        workload.duration_us = Some(1);
+        let tapes = Tapes::of(&workload, 0).expect("tapes");
+        let (b, c) = (TapeOp::Wait(0, Stream::NONE), TapeOp::Wait(1, Stream::NONE));
+        let (run, fork, again) = (TapeOp::Run, TapeOp::Fork(1), TapeOp::Again);
+        assert_eq!(tapes.ops[0], [run(5), fork, b, c, again(5), run(5), b, again(5)]);
+        let post = TapeOp::Post(0, Stream::NONE);
+        assert_eq!(tapes.ops[1], [run(7), post, again(3), run(7), post, again(3)]);
+        assert!(refusal("task 1 a\nr5 a r5", 1).contains("its operation 2, which is not its last"));
+        assert!(refusal("task 1 a\ns5 a", 1).contains("begins again and uses no CPU time"));
     }
 
     #[test]

@@ -136,11 +136,13 @@ fn op(word: &str) -> Result<TapeOp, String> {
     let unknown = || {
         format!(
             "'{word}' is no operation; write r, w, m, b, p, f, u, s or n and a number, l and \
-             two as in l5.700, or y alone; w, m, b and p may have a stream, as in p5.1"
+             two as in l5.700, or y or a alone; w, m, b and p may have a stream, as in p5.1"
         )
     };
-    if word == "y" {
-        return Ok(TapeOp::Yield);
+    match word {
+        "y" => return Ok(TapeOp::Yield),
+        "a" => return Ok(TapeOp::Again(0)),
+        _ => {}
     }
     if let Some(nice) = word.strip_prefix('n') {
         return nice_of(nice).ok_or_else(|| format!("'{word}' is no nice value; write n-20 … n19"));
@@ -220,6 +222,7 @@ pub fn write(tapes: &[Tape]) -> String {
                 TapeOp::Sleep(ns) => write!(text, "s{ns}"),
                 TapeOp::Nice(nice) => write!(text, "n{nice}"),
                 TapeOp::Yield => write!(text, "y"),
+                TapeOp::Again(_) => write!(text, "a"),
             };
             line += text.len() - start;
         }

@@ -33,6 +33,10 @@ pub enum TapeOp {
     Nice(i32),
     /// `y`: let others run (`sched_yield`).
     Yield,
+    /// `a`, at the end: begin the tape again, until the trial is over, but for what the task does
+    /// once: it makes no tasks, and waits for none that does not begin again. While it is played,
+    /// the operation to go on with; see [`crate::play::tapes`].
+    Again(u32),
 }
 
 /// A pipe or socket that one task reads, by its number among those of this task; written behind
@@ -114,7 +118,7 @@ impl TapeOp {
         let number = match self {
             TapeOp::Run(ns) | TapeOp::Sleep(ns) | TapeOp::Until(ns) => ns,
             TapeOp::Nice(nice) => nice.unsigned_abs().into(),
-            TapeOp::Yield => return 2,
+            TapeOp::Yield | TapeOp::Again(_) => return 2,
             _ => self.other().unwrap_or_default().into(),
         };
         3 + number.checked_ilog10().unwrap_or_default() as usize

@@ -21,6 +21,7 @@ fn what_is_written_is_read() {
         TapeOp::Sleep(0),
         TapeOp::Nice(-20),
         TapeOp::Yield,
+        TapeOp::Again(0),
     ];
     let long = vec![TapeOp::Run(123_456_789); 100];
     let tapes = [
@@ -30,7 +31,7 @@ fn what_is_written_is_read() {
     let text = write(&tapes);
     assert!(
         text.starts_with(
-            "task 7 a game\nr1200 p1 w1 w1.3 m1.2 b1.4 l1.5 p1.7 f1 u86400000000000 s0 n-20 y\ntask 8 \n"
+            "task 7 a game\nr1200 p1 w1 w1.3 m1.2 b1.4 l1.5 p1.7 f1 u86400000000000 s0 n-20 y a\ntask 8 \n"
         ),
         "{text}"
     );
@@ -60,7 +61,7 @@ fn what_is_no_tape_is_refused_with_its_line() {
     assert_eq!(fault("\nr5"), "line 2: no tape has begun; write 'task TID NAME'");
     assert_eq!(fault("task x y"), "line 1: 'x' is no thread's number; write 'task TID NAME'");
     let op = "is no operation; write r, w, m, b, p, f, u, s or n and a number, l and two as in \
-              l5.700, or y alone; w, m, b and p may have a stream, as in p5.1";
+              l5.700, or y or a alone; w, m, b and p may have a stream, as in p5.1";
     let broken = [
         "r", "5", "t1", "x5", "r-1", "é5", "r5p1", "y1", "u1.1", "p0.0", "p0.x", "f0.1", "l0",
         "l0.0",

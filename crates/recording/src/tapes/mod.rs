@@ -8,6 +8,7 @@
 //! not get more time; or a device, which takes as long again. Events are handled in order of time,
 //! so each wait follows its post, and the tapes can be played to their ends under every scheduler.
 
+mod lasting;
 mod messages;
 mod sleeps;
 mod spins;
@@ -29,6 +30,8 @@ use task::{EarlyWake, State, TaskWriter, TimerSleep};
 pub struct Written {
     /// One for each task; empty for those that are not played.
     pub tapes: Vec<Vec<TapeOp>>,
+    /// The tasks that could have gone on for longer.
+    pub lasting: BTreeSet<TaskIndex>,
     pub counts: Counts,
 }
 
@@ -156,6 +159,7 @@ impl Writer {
     /// trace, is only woken.
     fn fork(&mut self, parent: TaskIndex, child: TaskIndex, at_ns: u64) {
         let is_new = matches!(self.task(child).state, State::Unseen);
+        self.task(child).made_ns = if is_new { at_ns } else { 0 };
         self.task(child).state = State::Asleep { since_ns: 0, reason: SleepsFor::Unknown };
         self.end_sleep(child, Waker::Task(parent), at_ns);
         if let Some(Delivery { by, post, .. }) = self.task(child).woken.take_if(|_| is_new) {
@@ -197,7 +201,10 @@ impl Writer {
         writer.state = match leaves {
             Leaves::Runnable | Leaves::Yields => State::Runnable,
             Leaves::Sleeps(reason) => State::Asleep { since_ns: at_ns, reason },
-            Leaves::Ended => State::Ended,
+            Leaves::Ended => {
+                writer.ended_ns = Some(at_ns);
+                State::Ended
+            }
         };
         if leaves == Leaves::Yields {
             self.flush(task);
@@ -376,9 +383,14 @@ impl Writer {
         self.tasks.iter_mut().for_each(TaskWriter::relative_timers);
         self.number_streams();
         self.find_spins();
+        let present = lasting::present(&self.tasks, end_ns);
+        let is_asleep = |writer: &TaskWriter| matches!(writer.state, State::Asleep { .. });
+        let asleep: Vec<bool> = self.tasks.iter().map(is_asleep).collect();
         let keeps: Vec<bool> = self.tasks.iter().map(|writer| writer.keeps).collect();
-        let tapes = self.tasks.into_iter().map(|writer| writer.tape(&keeps)).collect();
-        Written { tapes, counts: self.counts }
+        let tapes: Vec<Vec<TapeOp>> =
+            self.tasks.into_iter().map(|writer| writer.tape(&keeps)).collect();
+        let lasting = lasting::lasting(present, &tapes, &asleep);
+        Written { tapes, lasting, counts: self.counts }
     }
 }
 

@@ -11,6 +11,9 @@ use crate::event::{SleepsFor, Waker};
 #[derive(Default)]
 pub struct TaskWriter {
     pub keeps: bool,
+    /// When it was made; 0: it was there before.
+    pub made_ns: u64,
+    pub ended_ns: Option<u64>,
     pub state: State,
     pub ops: Vec<TapeOp>,
     /// Computed since the last operation.
@@ -55,6 +58,12 @@ pub struct EarlyWake {
 }
 
 impl TaskWriter {
+    /// Whether it was there for more than half of the recording, and in its last tenth.
+    pub fn lasts(&self, end_ns: u64) -> bool {
+        let ended_ns = self.ended_ns.unwrap_or(end_ns);
+        ended_ns >= end_ns - end_ns / 10 && ended_ns - self.made_ns > end_ns / 2
+    }
+
     /// Sleeps of equal lengths are relative. The first one may have begun before the recording.
     pub fn relative_timers(&mut self) {
         let sleeps = self.timer_sleeps.get(1..).unwrap_or_default();

@@ -14,12 +14,23 @@ pub struct TapeProgress {
     at: usize,
     /// What its calls have cost, as far as it has not computed less for that.
     pub owed_ns: u64,
+    /// When it began again, ns of virtual time; 0: it has not.
+    begun_ns: u64,
+    /// Whether it computes for an operation.
+    works: bool,
 }
 
 impl Core {
     /// Plays operations up to one that takes time.
     pub(super) fn tape(&mut self, cpu: u32, task: TaskId) -> Flow {
+        self.count_work(task);
         while let Some(op) = self.tape_op(task) {
+            if let TapeOp::Again(first) = op {
+                let begun_ns = self.machine.clock(cpu);
+                let tape = &mut self.workload.progress[task.0 as usize].tape;
+                (tape.at, tape.begun_ns) = (first as usize, begun_ns);
+                continue;
+            }
             match self.play_tape_op(cpu, task, op) {
                 Flow::Next => self.next_tape_op(task),
                 Flow::WorkThenNext => {
@@ -53,6 +64,7 @@ impl Core {
 
     fn play_tape_op(&mut self, cpu: u32, task: TaskId, op: TapeOp) -> Flow {
         match op {
+            TapeOp::Again(_) => Flow::Next,
             TapeOp::Run(ns) => self.compute(task, ns),
             TapeOp::Wait(semaphore, _) => self.wait_owed(cpu, task, semaphore as usize, false),
             TapeOp::Receive(semaphore, _) | TapeOp::Room(semaphore, _) => {
@@ -71,7 +83,7 @@ impl Core {
             }
             TapeOp::Until(ns) => {
                 let play = &self.workload.progress[task.0 as usize];
-                let (slept, until) = (play.phase == 1, play.start_ns + ns);
+                let (slept, until) = (play.phase == 1, play.start_ns.max(play.tape.begun_ns) + ns);
                 if slept || until <= self.machine.clock(cpu) {
                     return Flow::Next;
                 }
@@ -91,7 +103,18 @@ impl Core {
             return Flow::Next;
         }
         self.machine.task_mut(task).work_left = work_ns;
+        self.workload.progress[task.0 as usize].tape.works = true;
         Flow::WorkThenNext
+    }
+
+    /// If the tape begins again, what it has computed counts: there is no other end.
+    fn count_work(&mut self, task: TaskId) {
+        let play = &mut self.workload.progress[task.0 as usize];
+        let tape = self.workload.script.tape(play.group as usize, play.number);
+        let begins_again = matches!(tape.last(), Some(TapeOp::Again(_)));
+        if std::mem::take(&mut play.tape.works) && begins_again {
+            self.recorder.groups[play.group as usize].rounds += 1;
+        }
     }
 
     /// Looks, yields and computes by turns. Phase 1: it has yielded.

@@ -71,6 +71,19 @@ fn a_task_yields_until_another_one_is_ready() {
 }
 
 #[test]
+fn a_tape_begins_again_until_the_time_is_over() {
+    // 1 ms of computing, then 2 ms until its timer: beside a hog it comes to less.
+    let again = "task 1 a\nr1000000 u3000000 a\ntask 2 b\n";
+    let rate = |other: &str| {
+        let record = play(20, Costs::FREE, plain(), &format!("{again}{other}\n"));
+        record.measured.value("iterations_per_second", "a").expect("a rate")
+    };
+    assert_eq!(rate("r1"), 350.0);
+    let beside = rate("r1000000 a");
+    assert!(beside < 300.0, "{beside}");
+}
+
+#[test]
 fn making_a_thread_takes_its_time() {
     let costs = Costs { thread_ns: 100_000, ..Costs::FREE };
     let record = play(20, costs, plain(), MAKES);

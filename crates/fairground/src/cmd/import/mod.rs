@@ -56,6 +56,10 @@ pub struct Args {
     /// Of a trace: play the kernel's own threads too
     #[arg(long)]
     kernel_threads: bool,
+    /// Of a trace: the load runs for a time, not for an amount. Tasks that were there to its end
+    /// begin again until that time is over, and what they achieve is measured
+    #[arg(long)]
+    for_a_time: bool,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
@@ -106,7 +110,10 @@ fn is_about_trace(args: &Args) -> bool {
     match args.format.as_deref() {
         Some(name) => name == trace::FORMAT,
         None => {
-            let asked = args.output.is_some() || args.kernel_threads || !args.only.is_empty();
+            let asked = args.output.is_some()
+                || args.kernel_threads
+                || args.for_a_time
+                || !args.only.is_empty();
             asked || args.files.first().is_some_and(|file| trace::is_trace(file))
         }
     }

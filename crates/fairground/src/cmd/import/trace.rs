@@ -64,6 +64,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let choice = Choice {
         only: args.only.clone(),
         kernel_threads: args.kernel_threads,
+        for_a_time: args.for_a_time,
         ..Choice::default()
     };
     let (recording, events, written) = with_passes(file, |pass| in_passes(file, &choice, pass))?;

@@ -58,6 +58,10 @@ pub struct Args {
     /// The workload plays kernel threads too, instead of sleeping while they ran
     #[arg(long)]
     kernel_threads: bool,
+    /// The load runs for a time, not for an amount: in the workload, tasks that were there to its
+    /// end begin again until that time is over, and what they achieve is measured
+    #[arg(long)]
+    for_a_time: bool,
     /// Only the tasks of this name, process or control group, and what they fork [default: the
     /// command and what it starts, if there is one]
     #[arg(long, value_name = "NAME|PID|CGROUP", value_parser = TaskFilter::parse)]
@@ -241,7 +245,8 @@ impl Files<'_> {
         }
         self.written += 1;
         let file = numbered(&self.args.output, self.written);
-        let choice = Choice { kernel_threads: self.args.kernel_threads, ..Choice::default() };
+        let Args { kernel_threads, for_a_time, .. } = *self.args;
+        let choice = Choice { kernel_threads, for_a_time, ..Choice::default() };
         recordings::write(&recordings::files(&recording, &choice, &file)?, &file)?;
         let trace = self.args.trace.as_ref().map(|trace| numbered(trace, self.written));
         if let Some(trace) = &trace {

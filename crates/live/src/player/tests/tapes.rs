@@ -86,6 +86,16 @@ fn a_task_yields_until_another_one_is_ready() {
     assert!(took.min >= 50_000_000, "{took:?}");
 }
 
+#[test]
+fn a_tape_begins_again_until_the_time_is_over() {
+    // Its second wait has no post, because the maker does not begin again.
+    let text = "task 1 maker\nf1 p1\ntask 2 made\nw0 w0 r1000 u3000000 r1000 a\n";
+    let played = tapes(Some(100_000), 1, text);
+    let made = group(&played, "made");
+    assert!(made.rounds > 4, "stretches of computing: {}", made.rounds);
+    assert_eq!(made.turnaround.count, 0, "it has no other end");
+}
+
 /// The nice values of this process's threads, the 19th field of proc(5)'s `stat`.
 fn nice_values() -> Vec<i32> {
     let threads = std::fs::read_dir("/proc/self/task").expect("threads").flatten();
