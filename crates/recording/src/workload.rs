@@ -197,8 +197,10 @@ fn last(workload: &mut Workload, recording: &Recording, played: &Played) -> Resu
     let achieved: Vec<String> =
         groups.take(JUDGED).map(|group| format!("iterations_per_second {}", group.name)).collect();
     if achieved.is_empty() {
-        return Err(Empty("no task could have gone on: none was there for more than half of the recording and in its \
-             last tenth, or all needed others that were not; leave out --for-a-time".into()));
+        let why = "no task could have gone on: none was there for more than half of the recording \
+                   and in its last tenth, or all needed others that were not; leave out \
+                   --for-a-time";
+        return Err(Empty(why.into()));
     }
     workload.duration_us = Some(recording.length_ns.div_ceil(1000));
     workload.headline.splice(..1, achieved);

@@ -7,8 +7,8 @@
 //! One task waits at each semaphore, so how far a task comes depends on the numbers of posts alone:
 //! tapes that can be played to their ends in one order can be played so in every order.
 //!
-//! Behind the end of a tape that begins again stands what is played each time, with a last operation
-//! that goes back there. Each such wait has its post by a tape that begins again, too.
+//! Behind the end of a tape that begins again stands what is played each time, with a last
+//! operation that goes back there. Each such wait has its post by a tape that begins again, too.
 
 use std::collections::BTreeMap;
 

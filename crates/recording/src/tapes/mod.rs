@@ -10,6 +10,7 @@
 
 mod lasting;
 mod messages;
+mod room;
 mod sleeps;
 mod spins;
 mod task;
