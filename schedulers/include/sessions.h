@@ -4,9 +4,9 @@
  *
  * Where autogroup is on, a task of the root control group is in the group of its session, which
  * has the weight of the session's nice value. sched_ext is told nothing of that, so a task is
- * looked at whenever it joins a queue or begins to run, and at ticks. The group is found by the session's
- * number, which no later session has. If all groups are in use, that of a session without runnable
- * tasks becomes another one's: its own tasks find a new one when they wake up.
+ * looked at whenever it joins a queue or begins to run, and at ticks. The group is found by the
+ * session's number, which no later session has. If all groups are in use, that of a session
+ * without runnable tasks becomes another one's: its own tasks find a new one when they wake up.
  */
 #ifndef FAIRGROUND_SESSIONS_H
 #define FAIRGROUND_SESSIONS_H
