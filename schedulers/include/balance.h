@@ -29,6 +29,8 @@
 #define MAX_BUSY_INTERVAL_MS 100
 /* How often a CPU is asked whether it has switched tasks: longer than that takes. */
 #define MAX_SWITCH_POLLS 256
+/* How often its queue is looked at: it may begin to switch in between. */
+#define MAX_LOOKS 3
 #define NS_PER_MS 1000000ULL
 
 /* The queue in which a CPU holds tasks between their old queue and its own (`env->tasks`). */
@@ -58,6 +60,8 @@ struct look_around {
 	u64 tried_load;
 	u32 nr_balance_failed;
 	bool all_pinned;
+	/* Whether a task waited there at all. */
+	bool has_seen;
 };
 
 /* Counts a task that this CPU has just pulled; returns its place in the queue (`attach_task`). */
@@ -165,19 +169,16 @@ static __noinline bool wait_for_switch(u32 cpu)
  * Returns the pid of the task that has not run for longest among those that wait on the busiest CPU
  * and are light enough; 0 if there is none (`can_migrate_task`).
  */
-static __noinline s32 task_to_detach(struct look_around *env)
+static __noinline s32 longest_waiting(struct look_around *env)
 {
 	struct task_struct *p;
 	u64 oldest = 0;
 	s32 found = 0;
 
-	if (!wait_for_switch(env->src_cpu)) {
-		env->all_pinned = false;
-		return 0;
-	}
 	bpf_for_each(scx_dsq, p, env->src_cpu, 0) {
 		struct fair_task *task = fair_task(p);
 
+		env->has_seen = true;
 		if (!task || !bpf_cpumask_test_cpu(env->dst_cpu, p->cpus_ptr))
 			continue;
 		env->all_pinned = false;
@@ -189,6 +190,28 @@ static __noinline s32 task_to_detach(struct look_around *env)
 		}
 	}
 	return found;
+}
+
+/*
+ * Returns the pid of a task to pull; 0 if there is none. If the other CPU took its only waiting
+ * task just before the look, the one that it ran comes into the queue.
+ */
+static __noinline s32 task_to_detach(struct look_around *env)
+{
+	u32 i;
+
+	env->has_seen = false;
+	bpf_for(i, 0, MAX_LOOKS) {
+		s32 found;
+
+		if (!wait_for_switch(env->src_cpu))
+			break;
+		found = longest_waiting(env);
+		if (env->has_seen)
+			return found;
+	}
+	env->all_pinned = false;
+	return 0;
 }
 
 /*
