@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 
 use libbpf_rs::btf::types::{
     Array, Composite, CompositeMember, DataSec, Enum, Enum64, Func, FuncProto, Int, IntEncoding,
-    MemberAttr, Var,
+    MemberAttr, Struct, Var,
 };
 use libbpf_rs::btf::{Btf, BtfKind, BtfType, HasSize, TypeId};
 use libbpf_rs::{AsRawLibbpf, MapType, OpenMap, libbpf_sys};
@@ -205,4 +205,12 @@ fn type_name(ty: &BtfType) -> String {
 
 fn text(name: Option<&OsStr>) -> String {
     name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+/// Whether the code reads a member of `struct autogroup`, or of a form of it: types that are only
+/// pointed to have no members in a BPF object.
+pub fn sees_sessions(btf: &Btf) -> bool {
+    let structures = (1..btf.len()).filter_map(|id| btf.type_by_id::<Struct>((id as u32).into()));
+    let mut names = structures.filter_map(|structure| structure.name());
+    names
+        .any(|name| name.to_str().is_some_and(|name| name.split("___").next() == Some("autogroup")))
 }

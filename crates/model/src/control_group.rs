@@ -3,12 +3,22 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Trial;
 use crate::contestant::Policy;
 use crate::usual::is_default;
 use crate::util_clamp::UtilClamp;
 
 /// How the note begins that a scheduler disregards the control groups of its workload.
 pub const NO_GROUP_CALLBACKS: &str = "the scheduler has no callbacks for control groups";
+
+/// The callbacks of which a scheduler that looks at control groups has at least one.
+pub const GROUP_CALLBACKS: [&str; 3] = ["cgroup_init", "cgroup_move", "cgroup_set_weight"];
+
+/// What a user should know of a scheduler that is not told of the trial's control groups.
+pub fn note_on_groups(trial: &Trial, is_told: bool) -> Option<String> {
+    (!trial.workload.control_groups.is_empty() && !is_told)
+        .then(|| format!("{NO_GROUP_CALLBACKS}: their weights and quotas have no effect"))
+}
 
 /// A control group (`[[group]]`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

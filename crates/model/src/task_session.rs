@@ -3,10 +3,19 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Trial;
 use crate::usual::is_default;
 
 /// How the note begins that a scheduler disregards the sessions of its workload.
 pub const NO_SESSIONS: &str = "the scheduler does not look at the sessions of tasks";
+
+/// What a user should know of a scheduler that does not look at the trial's sessions.
+pub fn note_on_sessions(trial: &Trial, sees: bool) -> Option<String> {
+    let (machine, workload) = (&trial.machine, &trial.workload);
+    let counts = machine.autogroup && workload.control_groups.is_empty();
+    (counts && !workload.sessions.is_empty() && !sees)
+        .then(|| format!("{NO_SESSIONS}: the machine's autogroup has no effect"))
+}
 
 /// A session (`[[session]]`), which `setsid` begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

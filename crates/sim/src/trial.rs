@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use model::control_group::NO_GROUP_CALLBACKS;
+use model::control_group::note_on_groups;
 use model::util_clamp::NO_CLAMPS;
 use model::{ActiveScheduler, Outcome, Provenance, Record, SchedulerChoice, Trial};
 
@@ -37,7 +37,8 @@ fn run_with(
         Err(reason) => return (without(trial, Outcome::Unsupported { reason }), None),
     };
     let name = ops.as_ref().map(|ops| ops.name()).unwrap_or_default();
-    let note = ops.as_ref().and_then(|ops| note_on_groups(trial, &ops.present()));
+    let note =
+        ops.as_ref().and_then(|ops| note_on_groups(trial, is_told_of_groups(&ops.present())));
     if ops.is_none() && core.needs_fair_class() {
         let reason = unsupported(&trial.contestant.scheduler);
         return (without(trial, Outcome::Unsupported { reason }), None);
@@ -56,11 +57,9 @@ fn run_with(
     (record, core.races.take())
 }
 
-/// What a user should know of a scheduler that is never told of the workload's control groups.
-fn note_on_groups(trial: &Trial, has: &OpsPresent) -> Option<String> {
-    let is_told = [has.cgroup_init, has.cgroup_move, has.cgroup_set_weight].contains(&true);
-    (!trial.workload.control_groups.is_empty() && !is_told)
-        .then(|| format!("{NO_GROUP_CALLBACKS}: their weights and quotas have no effect"))
+/// Whether it has one of [`GROUP_CALLBACKS`](model::control_group::GROUP_CALLBACKS).
+fn is_told_of_groups(has: &OpsPresent) -> bool {
+    has.cgroup_init || has.cgroup_move || has.cgroup_set_weight
 }
 
 /// DIVERGES: clamps of the utilisation have no effect. A `task_struct` of the headers has none, and

@@ -193,7 +193,7 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
             .collect(),
         left_out,
         calls: Vec::new(),
-        sees_sessions: sees_sessions(&btf),
+        sees_sessions: variables::sees_sessions(&btf),
         null_reads: null_reads::null_reads(twin),
         host_instruction: None,
     };
@@ -311,15 +311,6 @@ fn callables(
         Some(Callable { place: *symbols.get(&name)?, name, argument })
     };
     programs.filter_map(callable).collect()
-}
-
-/// Whether the code reads a member of `struct autogroup`, or of a form of it: types that are only
-/// pointed to have no members in a BPF object.
-fn sees_sessions(btf: &Btf) -> bool {
-    let structures = (1..btf.len()).filter_map(|id| btf.type_by_id::<Struct>((id as u32).into()));
-    let mut names = structures.filter_map(|structure| structure.name());
-    names
-        .any(|name| name.to_str().is_some_and(|name| name.split("___").next() == Some("autogroup")))
 }
 
 /// Whether this variable is a `struct sched_ext_ops`: other subsystems have tables of their own.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use compile::variables::map_types;
+use compile::variables::{map_types, sees_sessions};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{AsRawLibbpf, Map, MapCore, MapFlags, MapType, Object, OpenMap, OpenObject};
 use model::inside::{
@@ -20,6 +20,8 @@ use crate::probes::{count_runs, run_statistics};
 pub struct Watch {
     /// The callbacks and the names of their programs, in the order of the ops table.
     pub callbacks: Vec<(String, String)>,
+    /// Whether the code looks at the sessions of tasks.
+    pub sees_sessions: bool,
     /// The maps that the file defines, and the types of their keys and values.
     maps: Vec<(String, Option<[ValueType; 2]>)>,
     /// The kernel counts as long as this is open.
@@ -37,6 +39,7 @@ impl Watch {
         };
         Watch {
             callbacks: callbacks(open, ops_members),
+            sees_sessions: sees_sessions(btf),
             maps: open.maps().filter_map(named).collect(),
             counting: None,
             before: BTreeMap::new(),
@@ -88,6 +91,15 @@ impl Watch {
 }
 
 impl LoadedScheduler {
+    pub fn has_callback(&self, name: &str) -> bool {
+        self.watch.callbacks.iter().any(|(own, _)| own == name)
+    }
+
+    /// Whether it looks at the sessions of tasks, which no callback tells.
+    pub fn sees_sessions(&self) -> bool {
+        self.watch.sees_sessions
+    }
+
     /// Looks into the scheduler from now on.
     pub fn watch(&mut self) {
         self.watch.begin(&self.object);

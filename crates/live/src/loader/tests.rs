@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use model::KnobValue;
+use model::control_group::GROUP_CALLBACKS;
 
 use super::*;
 
@@ -87,6 +88,20 @@ fn what_a_kernel_lacks_is_left_out_and_said() {
 fn rubbish_is_no_object() {
     let error = knobs(b"not an object").unwrap_err();
     assert!(error.message.starts_with("object is not a BPF object"), "{}", error.message);
+}
+
+#[test]
+fn it_is_known_who_looks_at_groups_and_sessions() {
+    for (name, looks) in [("eevdf", true), ("cfs", true), ("vtime", false)] {
+        let sources = compile::builtin().into_iter();
+        for source in sources.filter(|source| source.name == name) {
+            let compiled = compile::compile(&source).expect("it is compiled already");
+            let open = Open::new(name, &compiled.object, &Listener::new()).expect("an object");
+            let Watch { callbacks, sees_sessions, .. } = open.watch;
+            let is_told = callbacks.iter().any(|(name, _)| GROUP_CALLBACKS.contains(&&**name));
+            assert_eq!((is_told, sees_sessions), (looks, looks), "{name}");
+        }
+    }
 }
 
 #[test]

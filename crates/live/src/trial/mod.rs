@@ -87,7 +87,7 @@ fn answer(
         Ok(under_test) => under_test,
         Err(outcome) => return outcome.into(),
     };
-    provenance.notes.extend(under_test.notes());
+    provenance.notes.extend(under_test.notes(trial));
     provenance.scheduler_before = active().into();
     if let Err(outcome) = under_test.verify_before(&provenance.scheduler_before) {
         under_test.stop();

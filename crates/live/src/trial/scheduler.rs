@@ -6,8 +6,12 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use model::control_group::{GROUP_CALLBACKS, note_on_groups};
 use model::inside::Inside;
-use model::{ActiveScheduler, Histogram, Measured, Metric, Outcome, Policy, SchedulerChoice};
+use model::task_session::note_on_sessions;
+use model::{
+    ActiveScheduler, Histogram, Measured, Metric, Outcome, Policy, SchedulerChoice, Trial,
+};
 use process::silence;
 
 use crate::facts::{active, sched_ext};
@@ -103,11 +107,12 @@ pub fn await_disabled() -> bool {
 }
 
 impl UnderTest {
-    pub fn notes(&self) -> Vec<String> {
-        match &self.kind {
-            LoadedFrom::File(loaded) => loaded.notes().to_vec(),
-            _ => Vec::new(),
-        }
+    pub fn notes(&self, trial: &Trial) -> Vec<String> {
+        let LoadedFrom::File(loaded) = &self.kind else { return Vec::new() };
+        let is_told = GROUP_CALLBACKS.iter().any(|name| loaded.has_callback(name));
+        let groups = note_on_groups(trial, is_told);
+        let sessions = note_on_sessions(trial, loaded.sees_sessions());
+        loaded.notes().iter().cloned().chain(groups).chain(sessions).collect()
     }
 
     /// Whether the kernel says that this one is active.

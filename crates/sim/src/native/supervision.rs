@@ -9,7 +9,7 @@ use std::time::Duration;
 use compile::native::interface::{KFUNCS, MEMBERS, Named, OPS_FLAGS, Support};
 use compile::native::{Native, find_line};
 use model::inside::Inside;
-use model::task_session::NO_SESSIONS;
+use model::task_session::note_on_sessions;
 use model::{ActiveScheduler, CpuFacts, Measured, Outcome, Record, Shared, Trace, Trial};
 use serde::{Deserialize, Serialize};
 
@@ -63,16 +63,8 @@ fn run_as<const RACES: bool, const INSIDE: bool>(
             scheduler.watch.borrow_mut().take_found();
     }
     record.provenance.notes.extend(left_out(native, scheduler.settings()));
-    record.provenance.notes.extend(note_on_sessions(trial, native));
+    record.provenance.notes.extend(note_on_sessions(trial, native.facts.sees_sessions));
     record
-}
-
-/// What a user should know of a scheduler that does not ask for the sessions of tasks.
-fn note_on_sessions(trial: &Trial, native: &Native) -> Option<String> {
-    let (machine, workload) = (&trial.machine, &trial.workload);
-    let counts = machine.autogroup && workload.control_groups.is_empty();
-    (counts && !workload.sessions.is_empty() && !native.facts.sees_sessions)
-        .then(|| format!("{NO_SESSIONS}: the machine's autogroup has no effect"))
 }
 
 /// What the scheduler has or calls and what has no effect here, and why.
