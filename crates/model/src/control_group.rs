@@ -11,7 +11,7 @@ use crate::util_clamp::UtilClamp;
 /// How the note begins that a scheduler disregards the control groups of its workload.
 pub const NO_GROUP_CALLBACKS: &str = "the scheduler has no callbacks for control groups";
 
-/// The callbacks of which a scheduler that looks at control groups has at least one.
+/// A scheduler that looks at control groups has at least one of these callbacks.
 pub const GROUP_CALLBACKS: [&str; 3] = ["cgroup_init", "cgroup_move", "cgroup_set_weight"];
 
 /// What a user should know of a scheduler that is not told of the trial's control groups.

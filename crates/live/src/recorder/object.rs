@@ -97,7 +97,7 @@ pub const SYSCALLS: usize = record_limit::SYSCALLS as usize;
 /// CPUs with a place in [`TaskFacts::cpus`], by 64.
 pub const CPU_WORDS: usize = record_limit::CPU_WORDS as usize;
 
-/// The size of a pipe with so many slots, as far as a message's size goes.
+/// The size of a pipe with this number of slots, in bytes; at most `u32::MAX`.
 pub fn bytes_of(slots: u32) -> u32 {
     // SAFETY: no pointers.
     let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };

@@ -17,7 +17,7 @@ pub struct Names {
     conditions: Vec<String>,
     /// Those of steps, and those of groups that are joined.
     pub semaphores: Vec<String>,
-    /// Who waits for the end of which group.
+    /// The waits of tasks for the end of a group.
     pub joins: Vec<(String, String)>,
     pub barriers: Vec<String>,
     /// The timers that tasks share.

@@ -8,7 +8,7 @@ use model::TapeOp;
 use super::task::TaskWriter;
 use crate::event::TaskIndex;
 
-/// So many waits for tasks that do not go on are those of its start and its end.
+/// A task waits this often at most, at its start and its end, for tasks that do not go on.
 const ONCE_MOST: usize = 3;
 
 /// The tasks that were there for more than half of the recording and in its last tenth, and that

@@ -36,7 +36,7 @@ struct StreamMessage {
 #[derive(Clone, Copy, Default)]
 pub struct Size {
     pub bytes: u64,
-    /// With the sender's earlier messages of which nothing was taken yet.
+    /// The size together with the sender's earlier messages that nobody has begun to take.
     pub with_earlier: u64,
 }
 
