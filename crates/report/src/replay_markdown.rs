@@ -4,16 +4,22 @@
 use std::collections::BTreeSet;
 
 use model::metric::Unit;
-use stats::replay::{Answers, Check, Kind, Pair, Proof, Side, Way};
+use stats::replay::{Answers, Check, Kind, Pair, Proof, Proofs, Side, Way};
 
 use crate::table::Align::{Left, Right};
 use crate::table::Table;
 use crate::units;
 
+/// What trials without traces say, and then, by groups of tasks, what those with traces say. With
+/// `all`, every figure.
+pub fn tables(Proofs { judged, traced }: &Proofs, all: bool) -> String {
+    let traced = tables_of(traced, all);
+    format!("{}\nTraced on both sides, by groups of tasks:\n\n{traced}", tables_of(judged, all))
+}
+
 /// A row for each program under the scheduler that it was recorded under, a row for each under all
-/// of them, how large the differences are, and what is not near or has no same answer. With `all`,
-/// every figure.
-pub fn tables(proofs: &[Proof], all: bool) -> String {
+/// of them, how large the differences are, and what is not near or has no same answer.
+fn tables_of(proofs: &[Proof], all: bool) -> String {
     let tables = [same_scheduler(proofs), all_schedulers(proofs), by_size(proofs)];
     let mut text = tables.map(|table| table.markdown()).join("\n");
     let figures = if all { "Every figure" } else { "Figures that are not within" };
@@ -292,7 +298,7 @@ mod tests {
 
     #[test]
     fn shares_are_of_what_both_have() {
-        let text = tables(&[proof()], false);
+        let text = tables_of(&[proof()], false);
         for row in [
             "| hackbench | uniprocessor (vm) | eevdf | 3 | 1 (33 %) | – | – |",
             "| uniprocessor (vm) | 2 | 4 | 1 (25 %) | 1 (25 %) | 2 (50 %) | 1 / 1 / 2 |",
@@ -304,6 +310,6 @@ mod tests {
             assert!(text.contains(row), "{row}\n{text}");
         }
         assert!(!text.contains("CPU time"), "{text}");
-        assert!(tables(&[proof()], true).contains("CPU time · a"));
+        assert!(tables_of(&[proof()], true).contains("CPU time · a"));
     }
 }

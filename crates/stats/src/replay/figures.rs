@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The figures of the tasks of a workload, from the events of one trial.
+//! The figures of the tasks of a workload, from one trial: from its events, or from its record.
 
 use std::collections::BTreeMap;
 
-use model::Trace;
+use model::metric::ALL;
+use model::{Histogram, Measured, Trace};
 
 use crate::explain::About;
 use crate::explain::timeline::Timeline;
 use crate::number::quantile::samples_needed;
 
-/// What a trace says of a workload.
+/// What a trial says of a workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// From the common start to the end of the workload.
@@ -18,7 +19,7 @@ pub struct Figures {
     pub groups: BTreeMap<String, GroupFigures>,
 }
 
-/// What a trace says of the tasks of a group, all together.
+/// What a trial says of the tasks of a group, all together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupFigures {
     /// The time that they ran.
@@ -47,6 +48,9 @@ pub enum Kind {
     /// The mean wait for a CPU, ns.
     DelayMean,
 }
+
+/// The one group of a trial without a trace.
+const ALL_TASKS: &str = "all tasks";
 
 /// Groups with a smaller part of the CPU time do not decide anything.
 pub const WEIGHT_MIN: f64 = 0.01;
@@ -119,6 +123,25 @@ pub fn figures(trace: &Trace, members: &BTreeMap<u32, String>, wall_ns: u64) -> 
     }
     figures.groups.values_mut().for_each(|group| group.waits_ns.sort_unstable());
     figures
+}
+
+/// The figures of a trial without a trace, whose tasks are one group. `None`: the record lacks one
+/// of them.
+pub fn figures_of_record(measured: &Measured) -> Option<Figures> {
+    let number = |name| measured.value(name, ALL).map(|value| value as u64);
+    let of_each_group = |name| measured.histograms.iter().filter(move |of| of.name == name);
+    let waits = of_each_group("run_delay_ns").flat_map(|of| of.buckets.iter());
+    let mut waits_ns: Vec<u64> =
+        waits.flat_map(|(ns, count)| std::iter::repeat_n(ns, count as usize)).collect();
+    waits_ns.sort_unstable();
+    let group = GroupFigures {
+        cpu_ns: number("cpu_time_ns")?,
+        switches: number("voluntary_switches")? + number("involuntary_switches")?,
+        wakeups: of_each_group("wakeup_latency_ns").map(|of: &Histogram| of.count).sum(),
+        waits_ns,
+    };
+    let wall_ns = measured.series("busy_share")?.end_ns;
+    Some(Figures { wall_ns, groups: BTreeMap::from([(ALL_TASKS.to_owned(), group)]) })
 }
 
 #[cfg(test)]
@@ -199,5 +222,35 @@ mod tests {
     fn light_groups_do_not_decide() {
         let seen = read(&[(1, switch(1, "S", 2)), (1000, switch(2, "S", 0))], 1000);
         assert_eq!(seen.weighty(), ["b"]);
+    }
+
+    #[test]
+    fn a_record_has_the_figures_of_all_tasks() {
+        let number = |name: &str, value| model::Metric::number(name, ALL, value);
+        let delays = |group, samples| Histogram::from_samples("run_delay_ns", group, samples);
+        let mut measured = Measured {
+            metrics: vec![
+                number("cpu_time_ns", 70.0),
+                number("voluntary_switches", 4.0),
+                number("involuntary_switches", 3.0),
+            ],
+            histograms: vec![
+                delays("a", &[30, 10, 10, 20]),
+                delays("b", &[40, 50]),
+                Histogram::from_samples("wakeup_latency_ns", "a", &[10, 10]),
+            ],
+            ..Measured::default()
+        };
+        assert_eq!(figures_of_record(&measured), None, "nobody knows how long it took");
+        let end_ns = 100;
+        let series = model::Series { name: "busy_share".into(), end_ns, ..Default::default() };
+        measured.series.push(series);
+        let seen = figures_of_record(&measured).expect("nothing is missing");
+        assert_eq!(seen.value(Kind::Wall, ""), Some(100.0));
+        assert_eq!(seen.value(Kind::Switches, ""), Some(7.0));
+        assert_eq!(seen.value(Kind::Wakeups, ""), Some(2.0));
+        let of_all = |kind| seen.value(kind, ALL_TASKS);
+        assert_eq!((of_all(Kind::Cpu), of_all(Kind::DelayP50)), (Some(70.0), Some(20.0)));
+        assert_eq!(of_all(Kind::DelayMean), Some(160.0 / 6.0));
     }
 }

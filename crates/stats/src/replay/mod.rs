@@ -2,12 +2,13 @@
 //! Whether the replay of a real program tells the truth about it.
 //!
 //! ```text
-//! trace of the program ─► figures ┐
+//! trial of the program ─► figures ┐
 //!                                 ├─► same (one scheduler: how near), direction (two: which way)
-//! trace of its replay  ─► figures ┘
+//! trial of its replay  ─► figures ┘
 //! ```
 //!
-//! [`figures`] is the one measurement for both sides. Nothing else differs but who ran.
+//! Both sides are measured alike: by [`figures_of_record`] in trials without traces, which judge,
+//! and by [`figures`] in trials with traces, which say of each group of tasks what differs.
 
 pub mod direction;
 pub mod figures;
@@ -16,8 +17,17 @@ pub mod same;
 use model::Backend;
 
 pub use direction::{Answers, FiguresByScheduler, Pair, Side, Way, pairs};
-pub use figures::{Figures, Kind, figures};
+pub use figures::{Figures, Kind, figures, figures_of_record};
 pub use same::{Check, checks};
+
+/// What was found of programs and their replays.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Proofs {
+    /// Of trials without traces: what a tracer costs is on neither side.
+    pub judged: Vec<Proof>,
+    /// Of trials with traces, by groups of like tasks.
+    pub traced: Vec<Proof>,
+}
 
 /// What was found of one program.
 #[derive(Clone, Debug, PartialEq)]

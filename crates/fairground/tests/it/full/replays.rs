@@ -40,7 +40,7 @@ file = "eevdf"
 name = "pipelines.toml"
 "#;
 
-/// The row of sums of a table, the first or the second one.
+/// The row of sums of a table: the first one, the second one, and both again with traces.
 fn sums(said: &str, table: usize) -> Vec<String> {
     let row = said.lines().filter(|line| line.starts_with("| all |")).nth(table).expect("sums");
     row.split('|').map(|cell| cell.trim().to_owned()).collect()
@@ -64,17 +64,20 @@ fn a_replay_of_a_real_program_is_near_it() {
     bench.write("truth.toml", EXPERIMENT);
     let verb = ["fidelity", "truth.toml", "--replays", "--offline", "--all", "--tapes", "tapes"];
     let said = stdout(&bench.run(&verb).code(0));
-    let same = sums(&said, 0);
-    assert!(same[4].parse::<u32>().is_ok_and(|figures| figures >= 6), "{said}");
-    assert!(share(&same[5]) >= 70.0, "{said}");
-    assert!(said.contains("| pipelines | wall time |"), "{said}");
-    let directions = sums(&said, 1);
-    assert!(directions[4].parse::<u32>().is_ok_and(|claims| claims > 0), "{said}");
-    // The same way, of the replay on the kernel and in the simulator.
-    for way in [5, 9] {
-        // Of the few claims of one small program, one may be wrong by itself.
-        assert!(share(&directions[way]) >= 50.0, "{said}");
+    // Without traces, and with them.
+    for [first, second] in [[0, 1], [2, 3]] {
+        let same = sums(&said, first);
+        assert!(same[4].parse::<u32>().is_ok_and(|figures| figures >= 6), "{said}");
+        assert!(share(&same[5]) >= 70.0, "{said}");
+        let directions = sums(&said, second);
+        assert!(directions[4].parse::<u32>().is_ok_and(|claims| claims > 0), "{said}");
+        // The same way, of the replay on the kernel and in the simulator.
+        for way in [5, 9] {
+            // Of the few claims of one small program, one may be wrong by itself.
+            assert!(share(&directions[way]) >= 50.0, "{said}");
+        }
     }
+    assert!(said.contains("| pipelines | wall time |"), "{said}");
     let read = |name: &str| std::fs::read_to_string(bench.path(name)).expect("the recording");
     let workload = read("tapes/pipelines-vm.toml");
     assert!(workload.contains("name = \"cksum\""), "{workload}");
@@ -97,6 +100,9 @@ fn what_cannot_be_recorded_is_refused_before_anything_runs() {
     refused(&["--tapes", "tapes"], "--replays");
     refused(&["--replays", "--counterparts"], "--counterparts");
     refused(&["--replays", "--on", "vm", "--tapes", "truth.toml"], "name another folder");
+    std::fs::create_dir(bench.path("old")).expect("a folder");
+    bench.write("old/pipelines-vm.tapes", "");
+    refused(&["--replays", "--on", "vm", "--tapes", "old"], "is there already");
     refused(&["--replays", "--on", "vm", "--workload", "tiny.toml"], "starts no program");
     assert!(!bench.path("fairground.db").exists());
 }

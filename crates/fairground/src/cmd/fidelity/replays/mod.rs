@@ -3,10 +3,10 @@
 //!
 //! ```text
 //! experiment ─► programs, traced ─► the baseline's first trial ─► a workload file each
-//! workload files ─► replays, traced, under the same schedulers ─► stats::replay ─► tables
+//! programs, workload files, under all schedulers ─► stats::replay ─► tables
 //! ```
 //!
-//! Both sides are trials with traces, and their figures come from these by one function.
+//! Programs and replays run twice, without traces and with them.
 
 mod sides;
 mod taping;
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use model::{Backend, Record, Workload};
-use stats::replay::{self, Proof};
+use stats::replay::{self, Proof, Proofs};
 
 use super::{Args, measured};
 use crate::exit::{self, bad_input};
@@ -34,31 +34,41 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     let options = &mut args.experiment;
     options.experiment.get_or_insert_with(|| EXPERIMENT.into());
     let asked = options.plan()?;
-    let programs = programs(asked.clone())?;
+    let planned = programs(asked.clone())?;
     let tapes = Tapes::new(args.tapes.as_deref())?;
-    let recorded_under = programs.experiment.baseline.clone();
-    let Some(records) = measure(&args, programs)? else { return Ok(exit::interrupted()) };
-    let recorded = tapes.write(&args.execution.store, &records, &recorded_under)?;
-    let mut all = records.clone();
-    let mut proofs = Vec::new();
+    tapes.refuse_old_files(&planned.experiment.workloads, &planned.experiment.backends)?;
+    let under = planned.experiment.baseline.clone();
+    let Some(programs) = measure(&args, planned)? else { return Ok(exit::interrupted()) };
+    let recorded = tapes.write(&args.execution.store, &programs.traced, &under)?;
+    let mut all = programs.clone();
+    let mut proofs = Proofs::default();
     for backend in kernel_backends(&asked) {
         let of_backend: Vec<&Recorded> =
             recorded.iter().filter(|program| program.backend == backend).collect();
         let Some(planned) = replays(&args, &asked, backend, &of_backend)? else { continue };
-        let Some(replayed) = measure(&args, planned)? else { return Ok(exit::interrupted()) };
-        let sides = Sides {
-            store: &args.execution.store,
-            counterparts: &asked.relations.counterparts,
-            programs: &records,
-            replays: &replayed,
+        let Some(replays) = measure(&args, planned)? else { return Ok(exit::interrupted()) };
+        let prove = |programs, replays| {
+            let store = &args.execution.store;
+            let counterparts = &asked.relations.counterparts;
+            prove(&Sides { store, counterparts, programs, replays }, &of_backend, &under)
         };
-        proofs.extend(prove(&sides, &of_backend, &recorded_under)?);
-        all.extend(replayed);
+        proofs.judged.extend(prove(&programs.untraced, &replays.untraced)?);
+        proofs.traced.extend(prove(&programs.traced, &replays.traced)?);
+        all.untraced.extend(replays.untraced);
+        all.traced.extend(replays.traced);
     }
     let text = report::replay_markdown::tables(&proofs, args.all);
     output::write(args.output.as_deref(), text.as_bytes())?;
+    let all = [all.untraced, all.traced].concat();
     comparison::misbehaviours(&all).iter().for_each(output::tell);
     Ok(exit::of_records(&all))
+}
+
+/// The same trials, measured twice.
+#[derive(Clone)]
+struct Measured {
+    untraced: Vec<Record>,
+    traced: Vec<Record>,
 }
 
 fn kernel_backends(planned: &PlannedExperiment) -> Vec<Backend> {
@@ -66,7 +76,7 @@ fn kernel_backends(planned: &PlannedExperiment) -> Vec<Backend> {
     backends.filter(|backend| !backend.is_model()).collect()
 }
 
-/// The part that runs on kernels, with traces.
+/// The part that runs on kernels.
 fn programs(planned: PlannedExperiment) -> Result<PlannedExperiment> {
     if kernel_backends(&planned).is_empty() {
         return Err(bad_input(format!(
@@ -84,7 +94,7 @@ fn programs(planned: PlannedExperiment) -> Result<PlannedExperiment> {
     }
     let mut planned = planned;
     planned.experiment.backends.retain(|backend| !backend.is_model());
-    Ok(planned.with_traces())
+    Ok(planned)
 }
 
 /// The plan of the replays of what was recorded on a backend: there, and in the simulator if the
@@ -105,15 +115,18 @@ fn replays(
     let files: Vec<PathBuf> = recorded.iter().map(|program| program.file.clone()).collect();
     let mut planned = args.experiment.plan_of_files(on, &files)?;
     planned.experiment.name = format!("{}-tapes-{}", asked.experiment.name, backend.word());
-    Ok(Some(planned.with_traces()))
+    Ok(Some(planned))
 }
 
-/// Runs a plan; its records, or `None` when the user has interrupted it.
-fn measure(args: &Args, planned: PlannedExperiment) -> Result<Option<Vec<Record>>> {
-    match measured(Campaign::with_own_rules(planned, &args.execution))? {
-        Some(selection) => Ok(Some(selection.open()?.records)),
-        None => Ok(None),
-    }
+/// Runs a plan, with traces and without; `None` when the user has interrupted it.
+fn measure(args: &Args, planned: PlannedExperiment) -> Result<Option<Measured>> {
+    let run = |planned| -> Result<Option<Vec<Record>>> {
+        let selection = measured(Campaign::with_own_rules(planned, &args.execution))?;
+        selection.map(|selection| Ok(selection.open()?.records)).transpose()
+    };
+    let Some(traced) = run(planned.clone().with_traces())? else { return Ok(None) };
+    let untraced = run(planned)?;
+    Ok(untraced.map(|untraced| Measured { untraced, traced }))
 }
 
 fn prove(sides: &Sides<'_>, recorded: &[&Recorded], under: &str) -> Result<Vec<Proof>> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The figures of programs and of their replays, from the traces in a store.
+//! The figures of programs and of their replays, from the records and traces in a store.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use anyhow::Result;
 use model::metric::PROGRAM;
 use model::{Backend, Record, Trace};
 use recording::traced;
-use stats::replay::{Figures, FiguresByScheduler, figures};
+use stats::replay::{Figures, FiguresByScheduler, figures, figures_of_record};
 use store::{Filter, Store};
 
 use super::taping::Recorded;
@@ -63,7 +63,10 @@ impl Sides<'_> {
     fn side<'a>(&self, records: impl Iterator<Item = &'a Record>) -> Result<FiguresByScheduler> {
         let mut side = FiguresByScheduler::new();
         for record in records.filter(|record| record.outcome.is_ok()) {
-            let figures = of_trial(&trace(self.store, record)?, record);
+            let figures = match record.trial.trace {
+                true => of_events(&trace(self.store, record)?, record),
+                false => figures_of_record(&record.measured),
+            };
             side.entry(record.trial.contestant.name.clone()).or_default().extend(figures);
         }
         Ok(side)
@@ -86,7 +89,7 @@ pub fn trace(store: &Path, record: &Record) -> Result<Trace> {
 }
 
 /// `None`: the trace has holes, or no end.
-fn of_trial(trace: &Trace, record: &Record) -> Option<Figures> {
+fn of_events(trace: &Trace, record: &Record) -> Option<Figures> {
     let wall_ns = wall_ns(record, trace)?;
     if trace.lost > 0 || trace.events.is_empty() {
         return None;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use model::{Backend, Clock, Record};
+use model::{Backend, Clock, Record, Workload};
 use recording::traced;
 use recording::workload::{Choice, Files};
 use tempfile::TempDir;
@@ -45,6 +45,26 @@ impl Tapes {
         Ok(Tapes { folder: folder.to_owned(), _scratch: None })
     }
 
+    /// Refuses a folder that has one of the files already, before anything runs.
+    pub fn refuse_old_files(&self, workloads: &[Workload], backends: &[Backend]) -> Result<()> {
+        for workload in workloads {
+            for backend in backends {
+                let file = self.file(workload, *backend);
+                if [&recordings::tapes_file(&file), &file].iter().any(|file| file.exists()) {
+                    return Err(bad_input(format!(
+                        "--tapes: {} is there already; delete it, or name another folder",
+                        file.display()
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&self, workload: &Workload, backend: Backend) -> PathBuf {
+        self.folder.join(format!("{}-{}.toml", slug(&workload.cell()), backend.word()))
+    }
+
     /// Writes the files of each cell: what the contestant's first trial did that ended well.
     pub fn write(&self, store: &Path, records: &[Record], under: &str) -> Result<Vec<Recorded>> {
         let mut seen = BTreeSet::new();
@@ -59,8 +79,7 @@ impl Tapes {
             if !seen.insert((cell.clone(), trial.machine.name.clone(), trial.backend)) {
                 continue;
             }
-            let name = format!("{}-{}.toml", slug(&cell), trial.backend.word());
-            let file = self.folder.join(name);
+            let file = self.file(&trial.workload, trial.backend);
             let Some(files) = files(store, record, &file)? else { continue };
             recordings::write(&files, &file)?;
             let machine = trial.machine.name.clone();
