@@ -149,13 +149,29 @@ impl<'a> Document<'a> {
                 _ => DeValue::String(text.into()),
             };
         });
-        T::deserialize(toml::Deserializer::from(table)).map_err(|error| {
+        T::deserialize(toml::Deserializer::from(table.clone())).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             let (message, hint) = plain(error.message());
+            let above = "write it above the first [table]: what follows one belongs to it";
+            let hint = if is_known_above::<T>(table, at) { Some(above.into()) } else { hint };
             let message = self.evaluated.get(&at).map_or(message, |known| known.about.clone());
             self.places.error_at(at, message).maybe_hint(hint)
         })
     }
+}
+
+/// Whether a field that is unknown in a table below is one of the whole file.
+fn is_known_above<T: DeserializeOwned>(mut table: Spanned<DeTable<'_>>, at: usize) -> bool {
+    let span = table.span();
+    let mut alone = DeTable::new();
+    walk_table("", table.get_mut(), &mut |path, key, from, value| {
+        if let (Some(key), true) = (key, from == at && path.contains('.')) {
+            alone.insert(Spanned::new(from..from, key.to_owned().into()), value.clone());
+        }
+    });
+    let is_found = !alone.is_empty();
+    let read = T::deserialize(toml::Deserializer::from(Spanned::new(span, alone)));
+    is_found && read.err().is_none_or(|error| !error.message().starts_with("unknown field"))
 }
 
 /// What follows the `=` of an expression.

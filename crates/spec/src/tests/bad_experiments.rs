@@ -55,6 +55,7 @@ fn the_good_one_is_good() {
 fn files() {
     bad("question = \"Why?\"", "", expect![[r#"x.toml: the question is missing; begin with question = "…": one sentence"#]]);
     bad("on = \"vm\"", "on = \"vmm\"", expect!["x.toml:2:6: unknown value 'vmm'; did you mean 'vm' or 'sim'?"]);
+    bad("kernel = \"7\"", "kernel = \"7\"\nautogroup = true", expect!["x.toml:10:1: unknown field 'autogroup'; write it above the first [table]: what follows one belongs to it"]);
     bad("blocks = 2", "blokcs = 2", expect!["x.toml:5:1: unknown field 'blokcs'; did you mean 'blocks'?"]);
     bad("blocks = 2", "blocks = 0", expect!["x.toml:5:1: blocks = 0 is out of range; write 1 … 10000"]);
     bad("blocks = 2", "timeout_s = 100000", expect!["x.toml:5:1: timeout_s = 100000 is out of range; write 1 … 86400"]);
