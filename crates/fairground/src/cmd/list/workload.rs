@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
-use model::Recorded;
+use model::{Recorded, TaskGroup};
 use model::metric::Unit;
 use recording::groups::{self, Graph};
 use report::units::number;
@@ -29,20 +29,18 @@ pub struct ShownWorkload {
     #[serde(skip_serializing_if = "Option::is_none")]
     graph: Option<Graph>,
     #[serde(skip)]
-    groups: Vec<(String, u32, usize)>,
+    tasks: Vec<TaskGroup>,
 }
 
 pub fn read(name: &str) -> Result<ShownWorkload> {
     let asset = assets::find(Kind::Workload, name, Path::new(""))?;
     let workload = spec::workload::resolve_anywhere(&asset, host_cpus())?;
-    let groups = workload.tasks.iter();
-    let groups = groups.map(|group| (group.name.clone(), group.count, group.steps.len()));
     let graph = match workload.recording {
         Some(_) => Some(recordings::graph_of(&workload).map_err(anyhow::Error::msg)?),
         None => None,
     };
     Ok(ShownWorkload {
-        groups: groups.collect(),
+        tasks: workload.tasks,
         graph,
         name: workload.name,
         about: workload.about,
@@ -58,17 +56,29 @@ pub fn text(shown: &ShownWorkload) -> String {
     }
     match (&shown.graph, &shown.recording) {
         (Some(graph), Some(recorded)) => parts.extend(recorded_parts(graph, recorded)),
-        _ => parts.push(declared(&shown.groups)),
+        _ => parts.push(declared(&shown.tasks)),
     }
     parts.join("\n")
 }
 
 /// The groups of a workload without a recording.
-fn declared(groups: &[(String, u32, usize)]) -> String {
-    let row = |(name, count, steps): &(String, u32, usize)| {
-        vec![name.clone(), count.to_string(), steps.to_string()]
+fn declared(tasks: &[TaskGroup]) -> String {
+    let has_places = tasks.iter().any(|task| !place(task).is_empty());
+    let row = |task: &TaskGroup| {
+        let mut row =
+            vec![task.name.clone(), task.count.to_string(), task.steps.len().to_string()];
+        row.extend(has_places.then(|| place(task).to_owned()));
+        row
     };
-    table(&["group", "tasks", "steps"], groups.iter().map(row))
+    let rows = tasks.iter().map(row);
+    match has_places {
+        true => table(&["group", "tasks", "steps", "session or control group"], rows),
+        false => table(&["group", "tasks", "steps"], rows),
+    }
+}
+
+fn place(task: &TaskGroup) -> &str {
+    if task.group.is_empty() { &task.session } else { &task.group }
 }
 
 fn recorded_parts(graph: &Graph, recorded: &Recorded) -> Vec<String> {
@@ -127,4 +137,22 @@ fn count(value: u64) -> String {
 fn share(cpu_ns: u64, recorded: &Recorded) -> String {
     let capacity_ns = recorded.length_us as f64 * 1e3 * f64::from(recorded.cpus.max(1));
     format!("{:.1} %", 100.0 * cpu_ns as f64 / capacity_ns.max(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_says_where_tasks_are() {
+        let task = |name: &str, session: &str| TaskGroup {
+            name: name.into(),
+            session: session.into(),
+            ..TaskGroup::default()
+        };
+        let apart = declared(&[task("game", "desktop"), task("make", "terminal")]);
+        assert!(apart.contains("session or control group"), "{apart}");
+        assert!(apart.contains("terminal"), "{apart}");
+        assert!(!declared(&[task("game", "")]).contains("session"));
+    }
 }
