@@ -146,9 +146,8 @@ mod tests {
     #[test]
     fn a_column_says_where_tasks_are() {
         let task = |name: &str, session: &str| TaskGroup {
-            name: name.into(),
             session: session.into(),
-            ..TaskGroup::default()
+            ..TaskGroup::once(name, Vec::new())
         };
         let apart = declared(&[task("game", "desktop"), task("make", "terminal")]);
         assert!(apart.contains("session or control group"), "{apart}");
