@@ -54,6 +54,29 @@ pub fn declared_functions(text: &str) -> Vec<String> {
     found
 }
 
+/// The functions that a text defines, without those that a macro names.
+pub fn defined_functions(text: &str) -> Vec<String> {
+    let all: String = code(text).into_iter().map(|(_, code)| code + "\n").collect();
+    let mut found = Vec::new();
+    let (mut depth, mut begin) = (0_u32, 0);
+    for (at, byte) in all.bytes().enumerate() {
+        match byte {
+            b'{' if depth == 0 && all[begin..at].trim_end().ends_with(')') => {
+                found.extend(all[begin..at].split('(').next().map(last_word));
+                depth = 1;
+            }
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && matches!(byte, b'}' | b';') {
+            begin = at + 1;
+        }
+    }
+    found.retain(|name| !name.is_empty() && !name.contains(|c: char| c.is_ascii_uppercase()));
+    found
+}
+
 fn last_word(text: &str) -> String {
     let text = text.trim_end();
     text[text.rfind(|c| !is_of_word(c)).map_or(0, |start| start + 1)..].to_owned()
@@ -243,6 +266,9 @@ mod tests {
         assert!(!declared_functions(text).contains(&"d".into()));
         assert!(declared_functions("static inline bool e(u64 x)\n{").contains(&"e".into()));
         assert_eq!(with_words("a(ab, a)", &[("a", "b")]), "b(ab, b)");
+        let text = "#define x(a) (a)\nstruct s { int i; };\nstatic u64 f(u64 a)\n{ if (a) { } }\n\
+                    void BPF_OPS(g, int a) { h(); }\n";
+        assert_eq!(defined_functions(text), ["f"]);
     }
 
     #[test]

@@ -9,8 +9,10 @@ use std::path::Path;
 use crate::identity::{folder_of, places, plain};
 use crate::job::{For, Job};
 use crate::native::{flavors, make};
-use crate::{Source, clang, scan, source};
+use crate::{Source, clang, own_files, scan, source};
 
+/// The most bytes of a header of ours.
+const LONGEST: u64 = 1 << 20;
 /// The header of scx that schedulers begin with, and the end of its name.
 const COMMON: &str = "common.bpf.h";
 
@@ -90,12 +92,27 @@ pub fn of(source: &Source, headers: &Path, wanted: For) -> Vec<(String, String)>
     let left: Vec<(String, String)> = all.iter().filter(is_left).cloned().collect();
     let names: Vec<&str> = left.iter().map(|(name, _)| name.as_str()).collect();
     let there = There { names: &names, folders: &source.folders, headers };
-    let words = renamed(source);
+    let own = own_functions(source, headers);
+    let own = own.iter().map(|(name, other)| (name.as_str(), other.as_str()));
+    let words: Vec<(&str, &str)> = renamed(source).iter().copied().chain(own).collect();
+    let declared = declared(source);
     let mut written = Vec::new();
     for (name, text) in &left {
         let mut text = there.with_ours(folder_of(name), text);
         if words.iter().any(|(old, _)| text.contains(old)) {
-            text = scan::with_words(&text, words);
+            // A declaration of an older name stays beside one of the newer name.
+            let is_second = |part: &str| {
+                let is_old =
+                    |(old, new): &&(&str, &str)| declared.contains(*new) && part.contains(old);
+                part.contains("__ksym") && words.iter().any(|word| is_old(&word))
+            };
+            let parts = text.split_inclusive(';');
+            text = parts
+                .map(|part| match is_second(part) {
+                    true => part.to_owned(),
+                    false => scan::with_words(part, &words),
+                })
+                .collect();
         }
         if wanted == For::Simulator {
             // The ecosystem's headers have flavors of their own, which the model does not need.
@@ -212,6 +229,26 @@ fn declared(source: &Source) -> BTreeSet<String> {
     let own = source.included.iter().filter(|(name, text)| !is_types(name, text));
     let own = own.map(|(_, text)| text.as_str()).chain([source.text.as_str()]);
     own.flat_map(scan::declared_functions).collect()
+}
+
+/// The functions that a scheduler defines and our headers too, which were once without them, and
+/// what they are called instead.
+fn own_functions(source: &Source, headers: &Path) -> Vec<(String, String)> {
+    if !uses_common(source) || has_own_common(source) {
+        return Vec::new();
+    }
+    let ours = ["common", "compat"].map(|name| {
+        let path = headers.join(format!("scx/{name}.bpf.h"));
+        own_files::read_text(&path, LONGEST).unwrap_or_default()
+    });
+    let are_ours: BTreeSet<String> =
+        ours.iter().flat_map(|text| scan::defined_functions(text)).collect();
+    let mut names: Vec<String> = source.texts().flat_map(scan::defined_functions).collect();
+    names.retain(|name| {
+        are_ours.contains(name)
+            || ours.iter().any(|text| text.contains(&format!("#define {name}(")))
+    });
+    names.into_iter().map(|name| (name.clone(), format!("{name}_own"))).collect()
 }
 
 /// What the compiler is told to define for a scheduler.

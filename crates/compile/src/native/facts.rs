@@ -102,6 +102,9 @@ pub struct Facts {
     /// The lines that may read through a null pointer, see [`null_reads`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub null_reads: Vec<null_reads::Line>,
+    /// The lines that use an arena, see [`null_reads`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arena_accesses: Vec<null_reads::Line>,
     /// An instruction whose result depends on the host, see [`host_instruction`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_instruction: Option<HostInstruction>,
@@ -195,6 +198,7 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
         calls: Vec::new(),
         sees_sessions: variables::sees_sessions(&btf),
         null_reads: null_reads::null_reads(twin),
+        arena_accesses: null_reads::arena_accesses(twin),
         host_instruction: None,
     };
     if found.ops.is_empty() {

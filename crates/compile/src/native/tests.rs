@@ -138,6 +138,11 @@ fn a_table_of_operations_needs_no_link() {
         SEC(\".struct_ops\") struct sched_ext_ops old_ops = { .name = \"old\" };";
     let found = check("linked", body).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(found.facts.ops.keys().collect::<Vec<_>>(), ["linked_ops", "old_ops"]);
+    let elsewhere = "#undef SCX_OPS_DEFINE\n#define SCX_OPS_DEFINE(name, ...)\n\
+        void BPF_STRUCT_OPS(placed_enqueue, struct task_struct *p, u64 flags) { }\n\
+        SEC(\"struct_ops/x\") struct sched_ext_ops placed = { .enqueue = (void *)placed_enqueue };";
+    let error = check("placed", elsewhere).expect_err("libbpf finds no table");
+    assert_eq!((error.line, error.unsupported), (Some(6), false), "{error}");
 }
 
 #[test]

@@ -228,6 +228,14 @@ const PLAIN: &str = "#include \"vmlinux.h\"\n#include <bpf/bpf_helpers.h>\n\
 fn a_scheduler_without_the_headers_of_scx_declares_what_it_calls() {
     let (_folder, source) = resolved(&[("plain.bpf.c", PLAIN)]);
     compiles(&source);
+    let both = PLAIN.replace(
+        "extern int",
+        "extern void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice,\n\
+                                        u64 enq_flags) __ksym;\nextern bool scx_bpf_consume(void) __ksym;\n\
+         extern void scx_bpf_dsq_move_to_local(u64 id) __ksym;\nextern int",
+    );
+    let (_folder, source) = resolved(&[("both.bpf.c", &both)]);
+    compiles(&source);
 }
 
 /// As the headers of scx that both a scheduler and its user space include.
@@ -243,6 +251,11 @@ fn a_header_for_bpf_and_for_user_space_is_one_for_bpf() {
 fn older_forms_compile_with_our_headers() {
     for (name, lines) in [
         ("constant", "const volatile u64 SLICE = SCX_SLICE_DFL;"),
+        (
+            "function",
+            "static u64 div_round_up(u64 a, u64 b)\n{ return a / b; }\n\
+             #define SLICE div_round_up(9, 2)",
+        ),
         ("exists", "#define SLICE (bpf_ksym_exists(scx_bpf_select_cpu_and) ? 1 : 2)"),
         (
             "counts",

@@ -250,8 +250,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
     // SAFETY: the context is the kernel's, and the scheduler was interrupted.
     if signal == libc::SIGSEGV
         && is_object(machine(context).0)
-        && !writes(context)
-        && unsafe { zero_reads::resolve(context, address) }
+        && unsafe { zero_reads::resolve(context, address, writes(context)) }
     {
         return;
     }

@@ -50,7 +50,7 @@ impl Loaded {
     /// # Errors
     /// There is no such knob, or it cannot have the value.
     pub fn set_knobs(&self, native: &Native, values: &Knobs, words: &Words) -> Result<Set, String> {
-        let places = places(native);
+        let places = self.places(native);
         let place = |name: &str| {
             let known = || {
                 let variables = places.keys().filter(|known| !known.contains('.'));
@@ -89,6 +89,32 @@ impl Loaded {
         Ok(set)
     }
 
+    /// Where what user space can set is, with its type. Maps have no place.
+    fn places(&self, native: &Native) -> BTreeMap<String, (SymbolRange, ValueType)> {
+        let facts = &native.facts;
+        let variables = facts.variables.iter().map(|v| (v.name.clone(), (v.place, v.ty.clone())));
+        let table = facts.ops.values().next().copied().unwrap_or_default();
+        // A scheduler's own types may have the members elsewhere than the object.
+        let offsets: BTreeMap<&str, u64> = self.export().ops_fields().collect();
+        let members = facts.ops_members.iter().filter_map(|member| {
+            let address = table.address + offsets.get(member.name.as_str())?;
+            let place = SymbolRange { address, size: member.ty.size as u64 };
+            Some((format!("{OPS}{}", member.name), (place, member.ty.clone())))
+        });
+        let entries = ValueType { name: "u32".into(), size: 4, kind: ValueKind::Unsigned };
+        let maps = facts
+            .maps
+            .iter()
+            .map(|map| (format!("{MAPS}{}", map.name), (map.place, entries.clone())));
+        let values = facts.maps.iter().filter_map(|map| {
+            Some((format!("{VALUE}{}", map.name), (map.place, map.value.clone()?)))
+        });
+        let callables = facts.callables.iter();
+        let callables = callables
+            .map(|one| (format!("{START}{}", one.name), (one.place, one.argument.clone())));
+        variables.chain(members).chain(maps).chain(values).chain(callables).collect()
+    }
+
     /// Writes to a variable whose page may be read-only.
     fn write(&self, place: SymbolRange, bytes: &[u8]) -> std::io::Result<()> {
         let page = 4096u64;
@@ -116,28 +142,6 @@ pub struct Set {
     pub calls: Vec<(u64, Call)>,
     /// Values of arrays.
     pub values: Vec<Call>,
-}
-
-/// Where what user space can set is, with its type. Maps have no place.
-fn places(native: &Native) -> BTreeMap<String, (SymbolRange, ValueType)> {
-    let facts = &native.facts;
-    let variables = facts.variables.iter().map(|v| (v.name.clone(), (v.place, v.ty.clone())));
-    let table = facts.ops.values().next().copied().unwrap_or_default();
-    let members = facts.ops_members.iter().map(|member| {
-        let (address, size) = (table.address + member.offset as u64, member.ty.size as u64);
-        (format!("{OPS}{}", member.name), (SymbolRange { address, size }, member.ty.clone()))
-    });
-    let entries = ValueType { name: "u32".into(), size: 4, kind: ValueKind::Unsigned };
-    let maps =
-        facts.maps.iter().map(|map| (format!("{MAPS}{}", map.name), (map.place, entries.clone())));
-    let values = facts
-        .maps
-        .iter()
-        .filter_map(|map| Some((format!("{VALUE}{}", map.name), (map.place, map.value.clone()?))));
-    let callables = facts.callables.iter();
-    let callables =
-        callables.map(|one| (format!("{START}{}", one.name), (one.place, one.argument.clone())));
-    variables.chain(members).chain(maps).chain(values).chain(callables).collect()
 }
 
 /// A knob as messages about its values name it.

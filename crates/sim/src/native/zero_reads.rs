@@ -1,37 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Reads through null pointers of the kernel's structures give zeros, as on a kernel. The lines
-//! that may do so are known (`compile::native::Facts::null_reads`); any other read of a null
-//! pointer is a crash, because the verifier refuses it.
+//! Reads through null pointers of the kernel's structures give zeros, as on a kernel; so do those
+//! from pages of an arena that are not there, and a write to these does nothing. The lines that may
+//! do so are known (`compile::native::Facts::null_reads`, `arena_accesses`); any other use of a
+//! null pointer is a crash, because the verifier refuses it.
 //!
-//! The instruction is executed again with its base in a page of zeros, and alone: the processor
-//! stops after it, and the register gets its value back, unless the instruction has replaced it.
+//! The instruction is executed again with its base among zeros, and alone: the processor stops
+//! after it, and the register gets its value back, unless the instruction has replaced it.
 
 use std::cell::UnsafeCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_void;
 
-use compile::native::{Native, find_line};
+use compile::native::{Native, find_lines};
 
 use super::division::REGISTERS;
+use super::maps::arena;
 
 /// No process has anything below this address (`vm.mmap_min_addr`).
 const LOWEST: u64 = 64 << 10;
 /// The flag that stops the processor after one instruction.
 const TRAP: i64 = 1 << 8;
-/// Zeros, with room for a misaligned read of 16 bytes.
+/// Zeros, with room for a misaligned access of 16 bytes.
 #[repr(align(64))]
 struct Zeros([u8; 64]);
-static ZEROS: Zeros = Zeros([0; 64]);
 
-/// The object, the lines, and where the object is loaded.
-type Loaded = (Vec<u8>, BTreeSet<(String, u32)>, u64);
+/// A scheduler, and where its object is loaded.
+struct Loaded {
+    object: Vec<u8>,
+    first: u64,
+    null_reads: BTreeSet<(String, u32)>,
+    arena_accesses: BTreeSet<(String, u32)>,
+}
+
+/// What an instruction may do at an address that nothing is at.
+#[derive(Clone, Copy, Default)]
+struct May {
+    read: bool,
+    use_arena: bool,
+}
 
 /// What the handlers of signals know. The process that they are in has one scheduler and one
 /// thread, and the interrupted code is the scheduler's, so that allocating is safe.
 struct State {
     scheduler: Option<Loaded>,
     /// Instructions that were asked about before.
-    known: BTreeMap<u64, bool>,
+    known: BTreeMap<u64, May>,
+    zeros: Zeros,
     /// The base register of the instruction that is executed alone, its value, and the value that
     /// it has meanwhile.
     alone: Option<(usize, i64, i64)>,
@@ -40,8 +54,13 @@ struct State {
 struct Shared(UnsafeCell<State>);
 // SAFETY: see `State`.
 unsafe impl Sync for Shared {}
-static STATE: Shared =
-    Shared(UnsafeCell::new(State { scheduler: None, known: BTreeMap::new(), alone: None }));
+static STATE: Shared = Shared(UnsafeCell::new(State::of(None)));
+
+impl State {
+    const fn of(scheduler: Option<Loaded>) -> State {
+        State { scheduler, known: BTreeMap::new(), zeros: Zeros([0; 64]), alone: None }
+    }
+}
 
 fn state() -> &'static mut State {
     // SAFETY: one thread, and no function here calls another one that holds the state.
@@ -50,31 +69,44 @@ fn state() -> &'static mut State {
 
 /// Tells the handlers of the scheduler that was loaded at this address.
 pub fn allow(native: &Native, first: u64) {
-    let lines: BTreeSet<_> = native.facts.null_reads.iter().cloned().collect();
-    let scheduler = (!lines.is_empty()).then(|| (native.object.clone(), lines, first));
-    *state() = State { scheduler, known: BTreeMap::new(), alone: None };
+    let facts = &native.facts;
+    let is_needed = !facts.null_reads.is_empty() || !facts.arena_accesses.is_empty();
+    let scheduler = is_needed.then(|| Loaded {
+        object: native.object.clone(),
+        first,
+        null_reads: facts.null_reads.iter().cloned().collect(),
+        arena_accesses: facts.arena_accesses.iter().cloned().collect(),
+    });
+    *state() = State::of(scheduler);
 }
 
-/// Lets an interrupted read of this address go on with zeros. Returns false if it may not, or if
+/// Lets an interrupted access of this address go on with zeros. Returns false if it may not, or if
 /// the instruction is none that is known.
 ///
 /// # Safety
 /// `context` must be the context of a signal handler, interrupted in the scheduler's code.
-pub unsafe fn resolve(context: *mut c_void, address: u64) -> bool {
+pub unsafe fn resolve(context: *mut c_void, address: u64, writes: bool) -> bool {
     // SAFETY: the caller guarantees a valid context.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     let at = registers[libc::REG_RIP as usize] as u64;
-    if address >= LOWEST || !may_read(at) {
+    let is_null = address < LOWEST;
+    if !is_null && !arena::has_room_at(address as usize) {
+        return false;
+    }
+    let may = find(at);
+    if !(may.use_arena || may.read && is_null && !writes) {
         return false;
     }
     // SAFETY: the processor has decoded the instruction.
     let Some(base) = (unsafe { base(at) }) else { return false };
-    let to = (&raw const ZEROS.0) as u64 + address % 16;
+    let state = state();
+    state.zeros = Zeros([0; 64]);
+    let to = (&raw mut state.zeros.0) as u64 + address % 16;
     let old = registers[base];
     let new = old.wrapping_add(to.wrapping_sub(address) as i64);
     registers[base] = new;
     registers[libc::REG_EFL as usize] |= TRAP;
-    state().alone = Some((base, old, new));
+    state.alone = Some((base, old, new));
     true
 }
 
@@ -93,20 +125,20 @@ pub unsafe fn end(context: *mut c_void) -> bool {
     true
 }
 
-/// Whether the instruction at this address belongs to a line that may read null pointers.
-fn may_read(at: u64) -> bool {
-    let State { scheduler: Some((object, lines, first)), known, .. } = state() else {
-        return false;
-    };
+/// What the instruction at this address may do, by its line.
+fn find(at: u64) -> May {
+    let State { scheduler: Some(loaded), known, .. } = state() else { return May::default() };
     *known.entry(at).or_insert_with(|| {
-        find_line(object, at - *first).is_some_and(|line| {
-            let file = line.file.rsplit('/').next().unwrap_or_default().to_owned();
-            lines.contains(&(file, line.line))
-        })
+        let lines = find_lines(&loaded.object, at - loaded.first).unwrap_or_default().into_iter();
+        let lines: Vec<_> = lines
+            .map(|line| (line.file.rsplit('/').next().unwrap_or_default().to_owned(), line.line))
+            .collect();
+        let is_one = |of: &BTreeSet<_>| lines.iter().any(|line| of.contains(line));
+        May { read: is_one(&loaded.null_reads), use_arena: is_one(&loaded.arena_accesses) }
     })
 }
 
-/// The index in `gregs` of the register that a read's address begins with (Intel SDM, volume 2,
+/// The index in `gregs` of the register that an access's address begins with (Intel SDM, volume 2,
 /// chapter 2). `None` where there is none, or where it takes part twice.
 unsafe fn base(at: u64) -> Option<usize> {
     let mut place = at as *const u8;
@@ -116,7 +148,7 @@ unsafe fn base(at: u64) -> Option<usize> {
         place.sub(1).read()
     };
     let (mut rex, mut opcode) = (0, next());
-    while matches!(opcode, 0x66 | 0xf2 | 0xf3) || opcode & 0xf0 == 0x40 {
+    while matches!(opcode, 0x66 | 0xf0 | 0xf2 | 0xf3) || opcode & 0xf0 == 0x40 {
         if opcode & 0xf0 == 0x40 {
             rex = opcode;
         }

@@ -90,9 +90,13 @@ void BPF_STRUCT_OPS(list_dispatch, s32 cpu, struct task_struct *prev)
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(list_init)
 {
-	struct waiting __arena *node;
+	struct waiting __arena *node = first;
 	int i;
 
+	/* Of a page that is not there: a kernel writes nothing, and reads zeros. */
+	node->pid = 1;
+	if (node->next)
+		return -4;
 	if (bpf_arena_reserve_pages(&arena, NULL, 2))
 		return -1;
 	node = bpf_arena_alloc_pages(&arena, NULL, 1, NUMA_NO_NODE, 0);

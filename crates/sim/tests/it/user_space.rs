@@ -2,11 +2,11 @@
 //! What a scheduler's user space sets: variables of every type, members of the ops table, sizes of
 //! maps, and calls of programs.
 
-use model::{Knobs, Machine, Record, SchedulerChoice, Trial};
+use model::{KnobValue, Knobs, Machine, Record, SchedulerChoice, Trial};
 
 use sim::native::run;
 
-use crate::common::{compiled_text, hogs_and_sleepers, trial_of};
+use crate::common::{compiled, compiled_text, hogs_and_sleepers, trial_of};
 
 const TEXT: &str = r#"
 #include <scx/common.bpf.h>
@@ -104,6 +104,35 @@ fn the_values_are_in_memory_before_the_first_callback() {
     let expected =
         ["1024 512 9", "7 2 3 short 1", "5 -4", "1", "12 110", "0 9 1", "1 9 0", "last on 1"];
     assert_eq!(record.provenance.printed, expected, "{:?}", record.outcome);
+}
+
+/// The kernel's types, with the members of the table in another order.
+const TYPES: &str = "typedef _Bool bool; typedef unsigned char __u8; typedef unsigned short __u16;\n\
+    typedef unsigned int __u32, u32, __wsum; typedef int s32, __s32; typedef short __s16;\n\
+    typedef unsigned long long u64, __u64; typedef long long __s64; typedef __u16 __be16, __sum16;\n\
+    typedef __u32 __be32; typedef __u64 __be64; enum { BPF_MAP_TYPE_ARRAY = 2 };\n\
+    struct task_struct {\n int pid;\n};\n\
+    struct sched_ext_ops { u64 flags; void *enqueue; char name[128]; };\n";
+
+const OWN_TYPES: &str = "#include \"vmlinux.h\"\n#include <bpf/bpf_helpers.h>\n\
+    #include <bpf/bpf_tracing.h>\nchar _license[] SEC(\"license\") = \"GPL\"; u64 seen;\n\
+    void scx_bpf_dsq_insert(struct task_struct *p, u64 id, u64 slice, u64 flags) __ksym;\n\
+    SEC(\"struct_ops/enqueue\") void BPF_PROG(enqueue, struct task_struct *p, u64 flags)\n\
+    { scx_bpf_dsq_insert(p, 1ULL << 63 | 1, 1000000, flags); }\n\
+    SEC(\".struct_ops.link\")\n\
+    struct sched_ext_ops own = { .enqueue = (void *)enqueue, .name = \"own\" };\n";
+
+#[test]
+fn members_of_the_table_are_where_the_simulator_has_them() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("vmlinux.h"), TYPES).expect("it can be written");
+    let file = folder.path().join("own.bpf.c");
+    std::fs::write(&file, OWN_TYPES).expect("it can be written");
+    let native = compiled(&file).unwrap_or_else(|error| panic!("{error}"));
+    let flags = KnobValue::Text("SCX_OPS_ENQ_EXITING".into());
+    let trial = trial_of("own", &[("ops.flags", flags)], 2, 5, hogs_and_sleepers(1));
+    let outcome = run(&trial, Some(&native)).outcome;
+    assert!(outcome.is_ok(), "{outcome:?}");
 }
 
 #[test]

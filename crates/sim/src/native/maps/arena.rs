@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! ARENA: memory that a scheduler allocates by pages, at addresses of this process.
-//!
-//! DIVERGES: a pointer that is null, or behind the arena, is a crash; in the kernel it reads zeros
-//! and writes nothing. Freed pages read as zeros in both.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -14,6 +11,11 @@ const FIRST: usize = 1 << 44;
 const DISTANCE: usize = 1 << 32;
 /// The number of arenas that a process has room for.
 const PLACES: usize = 64;
+
+/// Whether an arena could be there.
+pub fn has_room_at(address: usize) -> bool {
+    (FIRST..FIRST + PLACES * DISTANCE).contains(&address)
+}
 
 pub struct Arena {
     base: *mut u8,

@@ -2,7 +2,7 @@
 //! BPF maps. Values have stable addresses, because schedulers keep pointers to them during a
 //! callback and timers beyond it.
 
-mod arena;
+pub mod arena;
 mod hash;
 pub mod kinds;
 mod queue;
