@@ -63,6 +63,11 @@ pub fn not_found(source: &Source, message: &str) -> Option<String> {
             "{before}{name} is included in a roundabout way: write #include \"…\" with its name"
         ));
     }
+    if name.starts_with("linux/") || name.starts_with("asm/") {
+        return Some(format!(
+            "{before}'{name}' file not found: leave it out; vmlinux.h has the kernel's types"
+        ));
+    }
     Some(format!(
         "{before}'{name}' file not found: Fairground brings vmlinux.h, the headers of scx and \
          libbpf, and of C {}, and looks beside the scheduler and in the folders `include` there \

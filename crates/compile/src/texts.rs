@@ -185,6 +185,9 @@ impl There<'_> {
     fn ours(&self, name: &str) -> Option<String> {
         let parts: Vec<&str> =
             name.split('/').filter(|part| !matches!(*part, "." | "..")).collect();
+        if parts.first() == Some(&"linux") {
+            return None;
+        }
         let ends = (0..parts.len()).map(|start| parts[start..].join("/"));
         let file = parts.last()?;
         let alone = ["scx", "bpf", "lib"].map(|folder| format!("{folder}/{file}"));

@@ -150,6 +150,8 @@ fn neither_the_day_nor_the_folder_nor_foreign_files_are_in_an_object() {
     assert!(refusal(joined, "").contains("poisoned"), "{}", refusal(joined, ""));
     let said = refusal("#include <sys/types.h>", "");
     assert!(said.contains("'sys/types.h' file not found: Fairground brings"), "{said}");
+    let said = refusal("#include <linux/bpf.h>", "");
+    assert!(said.contains("leave it out; vmlinux.h has the kernel's types"), "{said}");
     let of_c = "#include <stdbool.h>\n#include <stdint.h>\n#include <stddef.h>\n#include <limits.h>\n\
                 #include <errno.h>\n#include <stdarg.h>\n#include <string.h>";
     let uses = "uint64_t a = INT_MAX; bool b = true; size_t c = offsetof(struct task_struct, pid);\

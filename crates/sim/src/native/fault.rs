@@ -179,6 +179,8 @@ pub fn place(object: &[u8]) -> String {
     unsafe { _Unwind_Backtrace(look_at_frame, (&raw mut caller).cast()) };
     let first = FIRST.load(Relaxed);
     let line = (caller > 0).then(|| find_line(object, caller - 1 - first)).flatten();
+    // The shim's own lines are no place for a scheduler's author.
+    let line = line.filter(|line| !line.file.starts_with("fairground/"));
     let line = line.map(|line| format!(" ({}:{})", line.file, line.line));
     format!("{callback}{}", line.unwrap_or_default())
 }

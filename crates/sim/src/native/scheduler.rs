@@ -123,6 +123,10 @@ impl<const RACES: bool, const INSIDE: bool> NativeScheduler<RACES, INSIDE> {
                 _ => result,
             };
             if result != 0 {
+                core.error(format!(
+                    "the program {}, which its settings call, failed ({result})",
+                    call.program
+                ));
                 return result;
             }
         }

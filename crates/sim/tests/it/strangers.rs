@@ -223,6 +223,13 @@ fn a_null_pointer_that_the_verifier_refuses_is_a_crash() {
 }
 
 #[test]
+fn an_error_of_the_kernel_has_the_scheduler_s_line() {
+    let asks = "struct rq *rq = scx_bpf_cpu_rq(99); if (rq) n += rq->clock;";
+    let outcome = ending(&("rows", "u64 n;", asks, "", ""));
+    assert!(outcome.reason().contains("in enqueue (rows.bpf.c:5)"), "{outcome:?}");
+}
+
+#[test]
 fn an_optional_program_runs_if_user_space_asks_for_it() {
     let program = "u64 woken, queued;\nSEC(\"?tp_btf/sched_wakeup\")\n\
                    int BPF_PROG(wk, struct task_struct *p) { woken++; return 0; }";

@@ -112,7 +112,7 @@ const TYPES: &str = "typedef _Bool bool; typedef unsigned char __u8; typedef uns
     typedef unsigned long long u64, __u64; typedef long long __s64; typedef __u16 __be16, __sum16;\n\
     typedef __u32 __be32; typedef __u64 __be64; enum { BPF_MAP_TYPE_ARRAY = 2 };\n\
     struct task_struct {\n int pid;\n};\n\
-    struct sched_ext_ops { u64 flags; void *enqueue; char name[128]; };\n";
+    struct sched_ext_ops { u64 flags; void (*enqueue)(struct task_struct *, u64); char name[128]; };\n";
 
 const OWN_TYPES: &str = "#include \"vmlinux.h\"\n#include <bpf/bpf_helpers.h>\n\
     #include <bpf/bpf_tracing.h>\nchar _license[] SEC(\"license\") = \"GPL\"; u64 seen;\n\
@@ -139,7 +139,10 @@ fn members_of_the_table_are_where_the_simulator_has_them() {
 fn what_cannot_be_done_is_the_reason() {
     let reason = |values: &str| run_with(values).outcome.reason().to_owned();
     let failed = reason(r#"{"start": [{"program": "refuse"}]}"#);
-    assert!(failed.contains("-22"), "{failed}");
+    assert!(
+        failed.contains("the program refuse, which its settings call, failed (-22)"),
+        "{failed}"
+    );
     let beyond = reason(r#"{"start": [{"map": "places", "key": 2}]}"#);
     assert!(beyond.contains("the map places has no value with the key 2"), "{beyond}");
     assert!(reason(r#"{"ops.flag": 1}"#).contains("no knob ops.flag"));

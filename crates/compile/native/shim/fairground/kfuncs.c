@@ -177,11 +177,11 @@ long bpf_get_numa_node_id(void)
 static struct rq *fairground_rq(s32 cpu)
 {
 	static struct rq rqs[8192];
-	struct task_struct *curr = scx_bpf_cpu_curr(cpu);
 
+	/* An error; the last call, so that the scheduler's line is the caller's. */
 	if (cpu < 0 || cpu >= fairground.nr_cpu_ids)
-		return NULL;
-	rqs[cpu] = (struct rq) { .cpu = cpu, .curr = curr, .clock = bpf_ktime_get_ns() };
+		return (struct rq *)scx_bpf_cpu_curr(cpu);
+	rqs[cpu] = (struct rq) { .cpu = cpu, .curr = scx_bpf_cpu_curr(cpu), .clock = bpf_ktime_get_ns() };
 	return &rqs[cpu];
 }
 

@@ -359,6 +359,15 @@ impl Map {
 fn form(fact: &Fact, cpus: u32) -> Result<Form, String> {
     let (key, value) = (fact.key_size as usize, fact.value_size as usize);
     let entries = fact.max_entries as usize;
+    // libbpf counts the CPUs for events itself.
+    let needs_none = [kinds::TASK_STORAGE, kinds::CGRP_STORAGE, kinds::PERF_EVENT_ARRAY];
+    if entries == 0 && !needs_none.contains(&fact.kind) {
+        return Err(format!(
+            "it has no max_entries, and a kernel makes no such map (-EINVAL): write \
+             __uint(max_entries, N), or maps.{} = N in the scheduler's settings",
+            fact.name
+        ));
+    }
     let no_memory = || format!("no memory for {entries} entries of {value} bytes");
     Ok(match fact.kind {
         kinds::ARRAY | kinds::PERCPU_ARRAY => {

@@ -26,6 +26,15 @@ fn map(kind: u32, max_entries: u32) -> Box<Map> {
     Map::new(&fact("tested", kind, max_entries), 3).expect("the model has it")
 }
 
+#[test]
+fn a_map_has_room() {
+    let new = |kind| Map::new(&fact("tested", kind, 0), 3);
+    for kind in [kinds::HASH, kinds::RINGBUF, kinds::ARENA] {
+        assert!(new(kind).is_err_and(|why| why.contains("maps.tested = N")), "{kind}");
+    }
+    assert!(new(kinds::TASK_STORAGE).is_ok() && new(kinds::PERF_EVENT_ARRAY).is_ok());
+}
+
 fn update(map: &mut Map, key: u32, value: u64, flags: u64) -> i64 {
     let (key, value) = (key.to_ne_bytes(), value.to_ne_bytes());
     // SAFETY: four bytes of key and eight of value, as `map` says.
@@ -135,7 +144,7 @@ fn ring_buffers_give_memory_until_it_is_settled() {
 
 #[test]
 fn a_kind_that_the_model_lacks_is_named() {
-    let refusal = Map::new(&fact("routes", 11, 0), 1).err().expect("tries are not modelled");
+    let refusal = Map::new(&fact("routes", 11, 1), 1).err().expect("tries are not modelled");
     let words = ["routes", "BPF_MAP_TYPE_LPM_TRIE"];
     assert!(words.iter().all(|word| refusal.contains(word)), "{refusal}");
 }
