@@ -40,6 +40,17 @@ pub fn of_folder(folder: &Path) -> Result<Layout, String> {
     of_files(folder, &sources)
 }
 
+/// The scheduler whose table of callbacks is in this file of a crate of scx, which links it with
+/// others; `None`: it is one by itself.
+pub fn of_main(file: &Path) -> Option<Layout> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let sources = folder.unwrap_or(Path::new("."));
+    let root = sources.join("../..");
+    let is_crate = is_same(&root.join(OF_CRATES), sources);
+    let layout = is_crate.then(|| of_build_script(&root, sources).ok().flatten())??;
+    (!layout.others.is_empty() && is_same(&layout.main, file)).then_some(layout)
+}
+
 fn is_same(one: &Path, other: &Path) -> bool {
     one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
@@ -172,6 +183,9 @@ mod tests {
                 ("scx_x", vec!["main.bpf.c".to_owned(), "a.bpf.c".into()])
             );
         }
+        let of_file = |name: &str| of_main(&there.path().join("scx_x/src/bpf").join(name));
+        assert!(of_file("main.bpf.c").is_some_and(|layout| names(&layout)[1] == "a.bpf.c"));
+        assert_eq!((of_file("other.bpf.c"), of_file("lib/a.bpf.c")), (None, None));
         std::fs::remove_file(there.path().join("scx_x/src/bpf/lib/a.bpf.c")).expect("it is there");
         let error = of_folder(&there.path().join("scx_x")).expect_err("a source is missing");
         assert!(error.contains("a.bpf.c, which is not there"), "{error}");

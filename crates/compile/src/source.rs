@@ -77,7 +77,8 @@ pub fn is_path(file: &str) -> bool {
 }
 
 /// Finds a scheduler: a name without `/` and `.bpf.c` is a built-in one. Everything else is a file,
-/// several with `+` between them, or a folder, relative to `base`.
+/// several with `+` between them, or a folder, relative to `base`. A file of a crate of scx brings
+/// the others with which the crate links it.
 ///
 /// # Errors
 /// When there is no such scheduler or file; the message says which names there are.
@@ -94,7 +95,9 @@ pub fn resolve(file: &str, base: &Path) -> Result<Source, CompileError> {
     }
     let path = place(file);
     if !path.is_dir() {
-        return gather(None, path, Vec::new());
+        let whole = layout::of_main(&path).map(|layout| (Some(layout.name), layout.others));
+        let (name, others) = whole.unwrap_or_default();
+        return gather(name, path, others);
     }
     let layout = layout::of_folder(&path).map_err(|why| {
         CompileError::new(path.display(), format!("no scheduler's folder: {why}"))

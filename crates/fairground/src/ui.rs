@@ -79,7 +79,7 @@ impl Screen {
     /// Starts with nothing on the terminal.
     fn new() -> Screen {
         let now = Instant::now();
-        let template = "{bar:24} {pos}/{len} {elapsed} elapsed, {eta} left  {wide_msg}";
+        let template = "{bar:24} {pos}/{len} {elapsed} elapsed{prefix}  {wide_msg}";
         Screen {
             status: StatusLine::new(template),
             done: 0,
@@ -120,6 +120,7 @@ impl Screen {
         self.status.print(&format!("{trials} {noun}{there}"));
         if let Some(bar) = &self.status.0 {
             bar.reset();
+            bar.set_prefix("");
             bar.set_length((trials - done) as u64);
             bar.enable_steady_tick(Duration::from_millis(250));
         }
@@ -142,7 +143,10 @@ impl Screen {
             self.misbehaved(trial, outcome);
         }
         match &self.status.0 {
-            Some(bar) => bar.inc(1),
+            Some(bar) => {
+                bar.inc(1);
+                bar.set_prefix(format!(", about {} left", words(self.left())));
+            }
             None if self.last_line.elapsed() >= PLAIN_LINES => {
                 self.last_line = Instant::now();
                 self.status.print(&self.plain_line());
@@ -161,13 +165,16 @@ impl Screen {
         self.status.print(&format!("{word}: {}: {reason}", label(trial)));
     }
 
-    /// `120 of 738 trials, 16 %, about 3 min 20 s left`.
-    fn plain_line(&self) -> String {
+    fn left(&self) -> Duration {
         let (began, before) = self.began;
         let new = self.done.saturating_sub(before).max(1) as f64;
-        let left = began.elapsed().mul_f64((self.trials - self.done.min(self.trials)) as f64 / new);
+        began.elapsed().mul_f64((self.trials - self.done.min(self.trials)) as f64 / new)
+    }
+
+    /// `120 of 738 trials, 16 %, about 3 min 20 s left`.
+    fn plain_line(&self) -> String {
         let percent = self.done * 100 / self.trials.max(1);
-        let (done, trials, left) = (self.done, self.trials, words(left));
+        let (done, trials, left) = (self.done, self.trials, words(self.left()));
         format!("{done} of {trials} trials, {percent} %, about {left} left")
     }
 }

@@ -184,9 +184,11 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
     let is_ops = |name: &&str| is_of_sched_ext(&btf, name);
     let tables = TABLES.iter().flat_map(|section| of_section(&globals, section)).filter(is_ops);
     let (tracers, left_out) = programs::besides_callbacks(&open, &btf);
+    let maps = maps(&open, &symbols, &btf);
+    let has_arena = maps.iter().any(|map| map.kind == ARENA);
     let found = Facts {
         ops: tables.filter_map(|name| Some((name.to_owned(), *symbols.get(name)?))).collect(),
-        maps: maps(&open, &symbols, &btf),
+        maps,
         ops_members: variables::ops_members(&btf),
         callables: callables(&open, &btf, &symbols),
         variables: knobs.filter_map(variable).collect(),
@@ -198,7 +200,7 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
         calls: Vec::new(),
         sees_sessions: variables::sees_sessions(&btf),
         null_reads: null_reads::null_reads(twin),
-        arena_accesses: null_reads::arena_accesses(twin),
+        arena_accesses: if has_arena { null_reads::arena_accesses(twin) } else { Vec::new() },
         host_instruction: None,
     };
     if found.ops.is_empty() {
@@ -296,6 +298,8 @@ fn inner_at(btf: &Btf, map: &str) -> Option<u32> {
 
 /// `BPF_MAP_TYPE_STRUCT_OPS`: how libbpf sees the table of callbacks.
 const STRUCT_OPS: u32 = 26;
+/// `BPF_MAP_TYPE_ARENA`.
+const ARENA: u32 = 33;
 
 /// The names of the variables of a data section.
 fn of_section<'a>(globals: &'a [Global], section: &str) -> impl Iterator<Item = &'a str> {

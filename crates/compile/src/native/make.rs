@@ -181,12 +181,9 @@ fn link_complaint(stderr: &str, units: &[Text]) -> Complaint {
     let mut missing = Vec::new();
     for line in stderr.lines().filter(|line| line.contains("undefined ")) {
         let Some(symbol) = undefined_symbol(line) else { continue };
-        let named = |unit: &Text| line_of(stderr, line, &unit.label);
-        let mentioned = |unit: &Text| mention(&unit.text, symbol);
-        let place = |find: &dyn Fn(&Text) -> Option<u32>| {
-            units.iter().enumerate().find_map(|(number, unit)| Some((number, find(unit)?)))
-        };
-        let entry = (place(&named).or_else(|| place(&mentioned)), kernel_name(symbol).to_owned());
+        let mentioned = |unit: &Text| Some((unit.label.clone(), mention(&unit.text, symbol)?));
+        let place = place_of(stderr, line).or_else(|| units.iter().find_map(mentioned));
+        let entry = (place, kernel_name(symbol).to_owned());
         if !missing.contains(&entry) {
             missing.push(entry);
         }
@@ -196,7 +193,7 @@ fn link_complaint(stderr: &str, units: &[Text]) -> Complaint {
     }
     missing.sort();
     let lines = missing.iter().map(|(place, symbol)| {
-        let place = place.map(|(_, line)| format!(" (line {line})")).unwrap_or_default();
+        let place = place.as_ref().map(|(_, line)| format!(" (line {line})")).unwrap_or_default();
         if symbol.contains("bpf_") {
             return format!("the model has no {symbol}(){place}");
         }
@@ -205,10 +202,18 @@ fn link_complaint(stderr: &str, units: &[Text]) -> Complaint {
              as FILE+FILE, or by the name of their folder"
         )
     });
-    let first = missing.iter().find_map(|(place, _)| *place);
+    let first = missing.iter().find_map(|(place, _)| place.clone());
+    let (file, line) = first.unzip();
+    let unit = units.iter().find(|unit| Some(&unit.label) == file.as_ref());
+    let path = unit.unwrap_or(&units[0]).path.display().to_string();
+    // An included file lies where its name says, as seen from the scheduler's folder.
+    let folder = path.strip_suffix(&units[0].label).filter(|_| unit.is_none());
     Complaint {
-        file: units[first.map_or(0, |(unit, _)| unit)].path.display().to_string(),
-        line: first.map(|(_, line)| line),
+        file: match (folder, file) {
+            (Some(folder), Some(file)) => format!("{folder}{file}"),
+            _ => path,
+        },
+        line,
         message: lines.collect::<Vec<_>>().join("\n"),
         ..Complaint::default()
     }
@@ -222,12 +227,14 @@ fn undefined_symbol(line: &str) -> Option<&str> {
     Some(rest.trim_matches(|c: char| !(c.is_ascii_alphanumeric() || c == '_')))
 }
 
-/// The line number after the source's name, in this line (ld) or the next one (lld).
-fn line_of(stderr: &str, line: &str, label: &str) -> Option<u32> {
+/// The file and its line, in this line (ld) or the next one (lld).
+fn place_of(stderr: &str, line: &str) -> Option<(String, u32)> {
     let following = stderr.lines().skip_while(|other| *other != line).take(2);
-    following.into_iter().find_map(|line| {
-        let (_, rest) = line.split_once(&format!("{label}:"))?;
-        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    let mut words = following.flat_map(|line| line.split([' ', '(', ')']));
+    words.find_map(|word| {
+        let mut parts = word.trim_start_matches("./").split(':');
+        let file = parts.next().filter(|file| file.ends_with(".c") || file.ends_with(".h"))?;
+        Some((file.to_owned(), parts.next()?.parse().ok()?))
     })
 }
 

@@ -67,6 +67,7 @@ fn of_arenas(code: &[u8]) -> Vec<usize> {
         }
         match one {
             _ if one.is_call() => cast[..6].fill(false),
+            _ if one.ends_the_way() => cast.fill(false),
             _ if one.is_cast() => cast[target] = true,
             _ if one.is_move() => cast[target] = cast[source],
             _ if one.is_load() => cast[target] = false,
