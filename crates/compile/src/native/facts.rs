@@ -102,9 +102,6 @@ pub struct Facts {
     /// The lines that may read through a null pointer, see [`null_reads`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub null_reads: Vec<null_reads::Line>,
-    /// The lines that use an arena, see [`null_reads`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub arena_accesses: Vec<null_reads::Line>,
     /// An instruction whose result depends on the host, see [`host_instruction`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_instruction: Option<HostInstruction>,
@@ -184,11 +181,9 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
     let is_ops = |name: &&str| is_of_sched_ext(&btf, name);
     let tables = TABLES.iter().flat_map(|section| of_section(&globals, section)).filter(is_ops);
     let (tracers, left_out) = programs::besides_callbacks(&open, &btf);
-    let maps = maps(&open, &symbols, &btf);
-    let has_arena = maps.iter().any(|map| map.kind == ARENA);
     let found = Facts {
         ops: tables.filter_map(|name| Some((name.to_owned(), *symbols.get(name)?))).collect(),
-        maps,
+        maps: maps(&open, &symbols, &btf),
         ops_members: variables::ops_members(&btf),
         callables: callables(&open, &btf, &symbols),
         variables: knobs.filter_map(variable).collect(),
@@ -200,7 +195,6 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
         calls: Vec::new(),
         sees_sessions: variables::sees_sessions(&btf),
         null_reads: null_reads::null_reads(twin),
-        arena_accesses: if has_arena { null_reads::arena_accesses(twin) } else { Vec::new() },
         host_instruction: None,
     };
     if found.ops.is_empty() {
@@ -298,8 +292,6 @@ fn inner_at(btf: &Btf, map: &str) -> Option<u32> {
 
 /// `BPF_MAP_TYPE_STRUCT_OPS`: how libbpf sees the table of callbacks.
 const STRUCT_OPS: u32 = 26;
-/// `BPF_MAP_TYPE_ARENA`.
-const ARENA: u32 = 33;
 
 /// The names of the variables of a data section.
 fn of_section<'a>(globals: &'a [Global], section: &str) -> impl Iterator<Item = &'a str> {

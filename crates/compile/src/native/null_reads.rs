@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The lines that may use a null pointer: a kernel reads zeros there, and its verifier asks for no
-//! check. They are found in the BPF object.
+//! The lines that may read through a null pointer of the kernel's structures: a kernel reads zeros
+//! there (`BPF_PROBE_MEM`), and its verifier asks for no check.
 //!
-//! Of the kernel's structures (`BPF_PROBE_MEM`), a load of a member of a kernel's structure has a relocation,
+//! They are found in the BPF object. A load of a member of a kernel's structure has a relocation,
 //! because its place differs from kernel to kernel. Where the pointer of such a load was loaded by
 //! another one, it was never checked by the verifier. Pointers that a helper, a kfunc or an
 //! argument gives are not among them: the verifier asks for a check of those that may be null.
@@ -21,61 +21,30 @@ const FRAME: u8 = 10;
 /// A line, and the last component of its file.
 pub type Line = (String, u32);
 
-/// The lines of a BPF object that read from the kernel's structures.
+/// The lines of a BPF object.
 pub fn null_reads(twin: &[u8]) -> Vec<Line> {
-    lines(twin, of_structures).unwrap_or_default().into_iter().collect()
+    lines(twin).unwrap_or_default().into_iter().collect()
 }
 
-/// The lines that read from an arena, or write to it: a kernel writes nothing to a page that is not
-/// there.
-pub fn arena_accesses(twin: &[u8]) -> Vec<Line> {
-    lines(twin, |code, _| of_arenas(code)).unwrap_or_default().into_iter().collect()
-}
-
-/// The lines of the instructions that are found in each section's code and its loads of members.
-fn lines(twin: &[u8], find: fn(&[u8], &BTreeSet<usize>) -> Vec<usize>) -> Option<BTreeSet<Line>> {
+fn lines(twin: &[u8]) -> Option<BTreeSet<Line>> {
     let file = object::File::parse(twin).ok()?;
     let types = file.section_by_name(".BTF")?.data().ok()?;
     let more = file.section_by_name(".BTF.ext")?.data().ok()?;
     let texts = types.get(number(types, 4)? + number(types, 16)?..)?;
     let mut found = BTreeSet::new();
-    let mut members = records(more, texts, 24).unwrap_or_default();
-    for (section, lines) in records(more, texts, 16)? {
+    let members = records(more, texts, 24)?;
+    let mut places = records(more, texts, 16)?;
+    for (section, of_section) in members {
         let code = file.section_by_name(&section)?.data().ok()?;
-        let is_member = |record: &&[u8]| number(record, 12) == Some(MEMBER);
-        let of_members = members.remove(&section).unwrap_or_default().into_iter();
-        let loads = of_members.filter(is_member).map(|record| Some(number(record, 0)? / STEP));
+        let is_member = |record: &&&[u8]| number(record, 12) == Some(MEMBER);
+        let of_members = of_section.iter().filter(is_member);
+        let loads = of_members.map(|record| Some(number(record, 0)? / STEP));
         let loads: BTreeSet<usize> = loads.collect::<Option<_>>()?;
-        let places = find(code, &loads).into_iter();
-        found.extend(places.filter_map(|place| line_of(&lines, texts, place * STEP)));
+        let lines = places.remove(&section).unwrap_or_default();
+        let unchecked = loads.iter().filter(|&&load| is_unchecked(code, &loads, load));
+        found.extend(unchecked.filter_map(|load| line_of(&lines, texts, load * STEP)));
     }
     Some(found)
-}
-
-fn of_structures(code: &[u8], members: &BTreeSet<usize>) -> Vec<usize> {
-    members.iter().copied().filter(|&load| is_unchecked(code, members, load)).collect()
-}
-
-/// The instructions whose address is one of an arena: a cast has made it so.
-fn of_arenas(code: &[u8]) -> Vec<usize> {
-    let (mut cast, mut found) = ([false; 16], Vec::new());
-    for (index, one) in (0..).map_while(|index| Some((index, instruction(code, index)?))) {
-        let [target, source] = [one.target, one.source].map(usize::from);
-        let base = if one.is_load() { source } else { target };
-        if matches!(one.class(), 1..=3) && cast[base] {
-            found.push(index);
-        }
-        match one {
-            _ if one.is_call() => cast[..6].fill(false),
-            _ if one.ends_the_way() => cast.fill(false),
-            _ if one.is_cast() => cast[target] = true,
-            _ if one.is_move() => cast[target] = cast[source],
-            _ if one.is_load() => cast[target] = false,
-            _ if one.writes(one.target) && !one.is_sum() => cast[target] = false,
-            _ => {}
-        }
-    }
-    found
 }
 
 /// The records of one kind in `.BTF.ext`, by the section of code. The header has the place and
@@ -155,16 +124,6 @@ impl Instruction {
     /// `r = r` of 64 bits, and no cast of an address.
     fn is_move(&self) -> bool {
         self.operation == 0xbf && self.offset == 0
-    }
-
-    /// An address of an arena becomes one of the kernel, or the reverse.
-    fn is_cast(&self) -> bool {
-        self.operation == 0xbf && self.offset == 1
-    }
-
-    /// `r += x` of 64 bits.
-    fn is_sum(&self) -> bool {
-        matches!(self.operation, 0x07 | 0x0f)
     }
 
     fn is_call(&self) -> bool {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Reads through null pointers of the kernel's structures give zeros, as on a kernel; so do those
-//! from pages of an arena that are not there, and a write to these does nothing. The lines that may
-//! do so are known (`compile::native::Facts::null_reads`, `arena_accesses`); any other use of a
-//! null pointer is a crash, because the verifier refuses it.
+//! Reads through null pointers of the kernel's structures give zeros, as on a kernel. The lines
+//! that may do so are known (`compile::native::Facts::null_reads`). So do reads from pages of an
+//! arena that are not there, and a write to these does nothing; a null pointer of a scheduler with
+//! an arena is taken for one into it. Any other use of a null pointer is a crash, because the
+//! verifier refuses it.
 //!
 //! The instruction is executed again with its base among zeros, and alone: the processor stops
 //! after it, and the register gets its value back, unless the instruction has replaced it.
@@ -14,7 +15,7 @@ use std::ffi::c_void;
 use compile::native::{Native, find_lines};
 
 use super::division::REGISTERS;
-use super::maps::arena;
+use super::maps::{arena, kinds};
 
 /// No process has anything below this address (`vm.mmap_min_addr`).
 const LOWEST: u64 = 64 << 10;
@@ -29,14 +30,7 @@ struct Loaded {
     object: Vec<u8>,
     first: u64,
     null_reads: BTreeSet<(String, u32)>,
-    arena_accesses: BTreeSet<(String, u32)>,
-}
-
-/// What an instruction may do at an address that nothing is at.
-#[derive(Clone, Copy, Default)]
-struct May {
-    read: bool,
-    use_arena: bool,
+    has_arena: bool,
 }
 
 /// What the handlers of signals know. The process that they are in has one scheduler and one
@@ -44,7 +38,7 @@ struct May {
 struct State {
     scheduler: Option<Loaded>,
     /// Instructions that were asked about before.
-    known: BTreeMap<u64, May>,
+    known: BTreeMap<u64, bool>,
     zeros: Zeros,
     /// The base register of the instruction that is executed alone, its value, and the value that
     /// it has meanwhile.
@@ -70,12 +64,12 @@ fn state() -> &'static mut State {
 /// Tells the handlers of the scheduler that was loaded at this address.
 pub fn allow(native: &Native, first: u64) {
     let facts = &native.facts;
-    let is_needed = !facts.null_reads.is_empty() || !facts.arena_accesses.is_empty();
-    let scheduler = is_needed.then(|| Loaded {
+    let has_arena = facts.maps.iter().any(|map| map.kind == kinds::ARENA);
+    let scheduler = (has_arena || !facts.null_reads.is_empty()).then(|| Loaded {
         object: native.object.clone(),
         first,
         null_reads: facts.null_reads.iter().cloned().collect(),
-        arena_accesses: facts.arena_accesses.iter().cloned().collect(),
+        has_arena,
     });
     *state() = State::of(scheduler);
 }
@@ -89,12 +83,7 @@ pub unsafe fn resolve(context: *mut c_void, address: u64, writes: bool) -> bool 
     // SAFETY: the caller guarantees a valid context.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     let at = registers[libc::REG_RIP as usize] as u64;
-    let is_null = address < LOWEST;
-    if !is_null && !arena::has_room_at(address as usize) {
-        return false;
-    }
-    let may = find(at);
-    if !(may.use_arena || may.read && is_null && !writes) {
+    if !may_go_on(at, address, writes) {
         return false;
     }
     // SAFETY: the processor has decoded the instruction.
@@ -125,17 +114,25 @@ pub unsafe fn end(context: *mut c_void) -> bool {
     true
 }
 
-/// What the instruction at this address may do, by its line.
-fn find(at: u64) -> May {
-    let State { scheduler: Some(loaded), known, .. } = state() else { return May::default() };
-    *known.entry(at).or_insert_with(|| {
-        let lines = find_lines(&loaded.object, at - loaded.first).unwrap_or_default().into_iter();
-        let lines: Vec<_> = lines
-            .map(|line| (line.file.rsplit('/').next().unwrap_or_default().to_owned(), line.line))
-            .collect();
-        let is_one = |of: &BTreeSet<_>| lines.iter().any(|line| of.contains(line));
-        May { read: is_one(&loaded.null_reads), use_arena: is_one(&loaded.arena_accesses) }
-    })
+/// Whether the instruction at `at` may use an address at which nothing is.
+fn may_go_on(at: u64, address: u64, writes: bool) -> bool {
+    let State { scheduler: Some(loaded), known, .. } = state() else { return false };
+    let is_null = address < LOWEST;
+    if loaded.has_arena && (is_null || arena::has_room_at(address as usize)) {
+        return true;
+    }
+    is_null && !writes && *known.entry(at).or_insert_with(|| loaded.reads_null(at))
+}
+
+impl Loaded {
+    /// Whether the instruction belongs to a line that may read null pointers.
+    fn reads_null(&self, at: u64) -> bool {
+        let lines = find_lines(&self.object, at - self.first).unwrap_or_default();
+        lines.into_iter().any(|line| {
+            let file = line.file.rsplit('/').next().unwrap_or_default().to_owned();
+            self.null_reads.contains(&(file, line.line))
+        })
+    }
 }
 
 /// The index in `gregs` of the register that an access's address begins with (Intel SDM, volume 2,
