@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
-use model::{Recorded, TaskGroup};
 use model::metric::Unit;
+use model::{Recorded, TaskGroup};
 use recording::groups::{self, Graph};
 use report::units::number;
 use serde::Serialize;
@@ -65,8 +65,7 @@ pub fn text(shown: &ShownWorkload) -> String {
 fn declared(tasks: &[TaskGroup]) -> String {
     let has_places = tasks.iter().any(|task| !place(task).is_empty());
     let row = |task: &TaskGroup| {
-        let mut row =
-            vec![task.name.clone(), task.count.to_string(), task.steps.len().to_string()];
+        let mut row = vec![task.name.clone(), task.count.to_string(), task.steps.len().to_string()];
         row.extend(has_places.then(|| place(task).to_owned()));
         row
     };

@@ -362,11 +362,8 @@ fn form(fact: &Fact, cpus: u32) -> Result<Form, String> {
     // libbpf counts the CPUs for events itself.
     let needs_none = [kinds::TASK_STORAGE, kinds::CGRP_STORAGE, kinds::PERF_EVENT_ARRAY];
     if entries == 0 && !needs_none.contains(&fact.kind) {
-        return Err(format!(
-            "it has no max_entries, and a kernel makes no such map (-EINVAL): write \
-             __uint(max_entries, N), or maps.{} = N in the scheduler's settings",
-            fact.name
-        ));
+        let why = format!("a kernel makes none without max_entries: set maps.{} = N", fact.name);
+        return Err(why);
     }
     let no_memory = || format!("no memory for {entries} entries of {value} bytes");
     Ok(match fact.kind {
