@@ -1,10 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Installs what is missing, and says what before it does. Groups: build, vm, test, full, docs,
-# packages, bench, kernels, emulator, slurm, sources, postgresql, programs.
+# packages, foreign, bench, kernels, emulator, slurm, sources, postgresql, programs.
 #
-# With apt it installs (through sudo if not root); without apt it lists what to install and stops.
+# With apt it installs (through sudo if not root). Without apt it prints the command that installs,
+# with this distribution's names, and stops: `--like FILE GROUP…` prints that of the system whose
+# /etc/os-release is FILE.
 set -eu
+
+system=/etc/os-release has_apt=""
+if [ "${1:-}" = --like ]; then
+    system=$2
+    shift 2
+elif command -v apt-get >/dev/null 2>&1; then
+    has_apt=yes
+fi
+[ -e "$system" ] || system=/usr/lib/os-release
 
 packages=""
 crates=""
@@ -35,6 +46,34 @@ need_crate() { # need_crate PROGRAM CRATE
     if ! command -v "$1" >/dev/null 2>&1 && ! [ -x "${CARGO_HOME:-$HOME/.cargo}/bin/$1" ]; then
         crates="$crates $2"
     fi
+}
+
+# What installs these packages on that system. crates/process/src/packages.rs does the same.
+command_for() { # command_for PACKAGE...
+    awk -v wanted="$*" '
+        FNR == NR {
+            if (sub(/^ID(_LIKE)?=/, "")) { gsub(/["\047]/, ""); ids = ids " " $0 }
+            next
+        }
+        /^#/ { next }
+        { cells = split($0, cell, /  +/) }
+        ++row == 1 {
+            for (i = split(ids, id, " "); i; i--)
+                for (c = 1; c <= cells; c++) if (cell[c] == id[i]) column = c
+            next
+        }
+        row == 2 { command = cell[column]; next }
+        { name[cell[1]] = cell[column] }
+        END {
+            if (!column) { print "this system\047s package manager (Debian\047s names):", wanted; exit }
+            count = split(wanted, package, " ")
+            for (i = 1; i <= count; i++) {
+                here = package[i] in name ? name[package[i]] : package[i]
+                if (here == "-") absent = absent " " package[i]
+                else if (!seen[here]++) command = command " " here
+            }
+            print command (absent ? " # no package for" absent : "")
+        }' "$system" "${0%/*}/../packaging/names.txt"
 }
 
 for group in "$@"; do
@@ -75,9 +114,17 @@ for group in "$@"; do
         need strip binutils
         need systemctl systemd
         need xz xz-utils
+        need rpmbuild rpm
         need_crate mdbook mdbook
         need_crate cargo-deb cargo-deb
         need_crate cargo-cyclonedx cargo-cyclonedx
+        ;;
+    foreign) # besides, for scripts/foreign.sh
+        need rpm rpm
+        need makepkg makepkg
+        need pacman pacman-package-manager
+        need nix-instantiate nix-bin
+        need busybox busybox-static
         ;;
     bench)
         need valgrind valgrind
@@ -142,7 +189,7 @@ for group in "$@"; do
         need tbench dbench
         ;;
     *)
-        groups="build vm test full docs packages bench kernels emulator slurm sources postgresql"
+        groups="build vm test full docs packages foreign bench kernels emulator slurm sources postgresql"
         echo "setup.sh: unknown group '$group'; the groups are: $groups programs" >&2
         exit 2
         ;;
@@ -155,9 +202,9 @@ if ! command -v cargo >/dev/null 2>&1; then
 fi
 
 if [ -n "$packages" ]; then
-    if ! command -v apt-get >/dev/null 2>&1; then
-        echo "Please install, with this system's own package manager:$packages" >&2
-        echo "(these are Debian's names), then run make again." >&2
+    if [ -z "$has_apt" ]; then
+        # shellcheck disable=SC2086 # a list of words
+        echo "Please run as root, then make again: $(command_for $packages)" >&2
         exit 1
     fi
     as_root=""

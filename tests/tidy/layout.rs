@@ -11,7 +11,7 @@ const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
     ("sim", &["compile", "process"]),
     // A chunk is a file that carries schedulers' texts, its records go where those of local trials
     // go.
-    ("fleet", &["compile", "spec", "store"]),
+    ("fleet", &["compile", "process", "spec", "store"]),
     // The compiler reads a stranger's text.
     ("compile", &["process"]),
     // A report is a function of a comparison, whose type the statistics define.

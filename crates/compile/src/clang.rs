@@ -78,10 +78,15 @@ pub fn find() -> Result<PathBuf, String> {
         // A name is searched in `PATH`; a relative path starts at the current directory.
         return Ok(if path.components().count() > 1 { absolute(&path) } else { path });
     }
-    names().find(|name| version(name).is_some_and(|major| major >= OLDEST)).map(Into::into).ok_or(
-        "no clang of version 16 or newer: install the package clang-19, or name one in BPF_CLANG"
-            .into(),
-    )
+    names()
+        .find(|name| version(name).is_some_and(|major| major >= OLDEST))
+        .map(Into::into)
+        .ok_or_else(|| {
+            let remedy = process::packages::install("clang-19");
+            format!(
+                "no clang of version 16 or newer, and BPF_CLANG names none; to get one: {remedy}"
+            )
+        })
 }
 
 fn names() -> impl Iterator<Item = String> {

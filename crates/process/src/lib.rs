@@ -8,7 +8,7 @@
 //! stopped ([`patient`]).
 //!
 //! [`sandbox`] is what such a process cannot do, [`silence`] measures how long it has taken,
-//! [`stop`] is a request to end, and [`installed`] finds programs.
+//! [`stop`] is a request to end, [`installed`] finds programs, and [`packages`] says what gets them.
 //!
 //! What is not here: when a worker is told to stop or is killed, and what its answer means. The two
 //! backends differ in that.
@@ -16,6 +16,7 @@
 mod fd_passing;
 pub mod fork_server;
 pub mod installed;
+pub mod packages;
 pub mod patient;
 pub mod sandbox;
 pub mod silence;

@@ -29,7 +29,7 @@ pub fn missing(trial: &Trial) -> Option<String> {
     let mut needed = trial.workload.program.iter().flat_map(Program::needed);
     let package = needed.find(|(name, _)| *name == missing).map_or("", |(_, package)| package);
     Some(if !package.is_empty() {
-        format!("{missing} is not installed; `apt install {package}` brings it")
+        format!("{missing} is not installed; to get it: {}", process::packages::install(package))
     } else {
         not_here(missing)
     })

@@ -44,10 +44,8 @@ impl Accelerator {
 /// The first line of `qemu-system-x86_64 --version`.
 pub fn version() -> Result<String> {
     installed::version(PROGRAM).with_context(|| {
-        format!(
-            "`{PROGRAM}` cannot be run: install QEMU (Debian and Ubuntu: `apt-get install \
-             qemu-system-x86`; Fedora: `qemu-system-x86-core`; Arch: `qemu-system-x86`)"
-        )
+        let remedy = process::packages::install("qemu-system-x86");
+        format!("`{PROGRAM}` cannot be run; to get it: {remedy}")
     })
 }
 

@@ -25,9 +25,6 @@ use crate::planned_experiment::host_cpus;
 #[derive(Clone, Debug)]
 pub struct MachineFacts {
     pub release: String,
-    pub is_root: bool,
-    /// Whether packages are installed by `apt-get`.
-    pub has_apt: bool,
     pub simulator: Result<(), String>,
     pub compiler: Result<String, NoCompiler>,
     pub qemu: Result<String, String>,
@@ -67,8 +64,6 @@ impl MachineFacts {
         let qemu = qemu::version().map_err(words);
         MachineFacts {
             release: facts::provenance(&Context::default()).kernel_release,
-            is_root: facts::is_root(),
-            has_apt: installed::find("apt-get").is_some(),
             simulator: simulator(),
             compiler: compile::compiler(),
             kvm: kvm(&qemu, found.as_deref().unwrap_or_default()),

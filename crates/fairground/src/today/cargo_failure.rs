@@ -85,7 +85,8 @@ fn package(needs: &Needs, said: &str) -> String {
     };
     let mut known = needs.headers.iter().chain(&libclang);
     let found = known.find(|(name, _)| said.lines().any(|line| is_unfound(line, name)));
-    found.map_or_else(String::new, |(_, package)| format!("; install the package `{package}`"))
+    let remedy = |package| format!("; to get it: {}", process::packages::install(package));
+    found.map_or_else(String::new, |(_, package)| remedy(package))
 }
 
 /// What kept cargo from compiling: its error, and the last cause of that.
@@ -142,7 +143,7 @@ mod tests {
                    stderr\n  x.c:3:10: fatal error: gelf.h: No such file or directory\n";
         let own = said(false, true, own).to_string();
         let expected = "libbpf-sys v1.5.1: x.c:3:10: fatal error: gelf.h: No such file or \
-                        directory; install the package `libelf-dev`";
+                        directory; to get it: ";
         assert!(own.contains(expected), "{own}");
         let panicked = "error: failed to run custom build command for `scx_utils v1`\n  thread \
                         'main' panicked at build.rs:1:2:\n  Unable to find libclang: \"none\"\n";

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::common::{Bench, stdout};
+use crate::common::{Bench, project, stdout};
 use testing::need;
 
 fn works(json: &str, name: &str) -> bool {
@@ -90,7 +90,7 @@ fn without_a_network_the_mirror_is_what_does_not_work() {
     assert!(output.status.success() && works(&json, "simulator"), "{json}");
     assert!(!works(&json, "downloads"), "{json}");
     assert!(lacks(&json, "downloads").contains("look at the network"), "{json}");
-    assert!(lacks(&json, MACHINE).contains("fairground kernel use FILE"), "{json}");
+    assert!(lacks(&json, MACHINE).contains("fairground kernel use --running"), "{json}");
 }
 
 #[test]
@@ -137,4 +137,31 @@ fn without_any_home_it_says_what_to_set() {
     }
     let text = stdout(&doctor.assert().success());
     assert!(text.contains("export FAIRGROUND_HOME=FOLDER"), "{text}");
+}
+
+#[test]
+fn without_apt_the_setup_names_the_packages_of_the_distribution() {
+    let bench = Bench::new();
+    let (folder, system) = (bench.path("programs"), bench.path("os-release"));
+    std::fs::create_dir(&folder).expect("a folder");
+    for (name, program) in [("sh", "sh"), ("awk", "awk"), ("cargo", "true")] {
+        symlink(vm::installed::find(program).expect("a program"), folder.join(name))
+            .expect("a link");
+    }
+    for (words, expected) in [
+        (
+            "ID=cachyos\nID_LIKE=arch\n",
+            "pacman -S munge # no package for slurm-client slurmctld slurmd",
+        ),
+        ("ID=fedora\n", "dnf install munge slurm slurm-slurmctld slurm-slurmd"),
+        ("ID_LIKE=\"opensuse suse\"\n", "zypper install munge slurm slurm-node"),
+        ("ID=debian\n", "apt install munge slurm-client slurmctld slurmd"),
+        ("ID=nixos\n", "(Debian's names): munge slurm-client slurmctld slurmd"),
+    ] {
+        std::fs::write(&system, words).expect("a file");
+        let mut setup = Command::new(project("scripts/setup.sh"));
+        let asked = setup.arg("--like").arg(&system).arg("slurm").env("PATH", &folder).output();
+        let said = String::from_utf8(asked.expect("it runs").stderr).expect("text");
+        assert!(said.ends_with(&format!("{expected}\n")), "{said}");
+    }
 }

@@ -124,7 +124,8 @@ fn what_cargo_lacks_and_what_does_not_compile_is_a_sentence() {
     fails(&format!("{failed}\n{own}"));
     let text = said("get scx_bpfland", 2);
     assert!(text.contains("scx_bpfland@1.1.4 does not compile: libbpf-sys v1: x.c:1: "), "{text}");
-    assert!(text.contains("; install the package `libelf-dev`; all of it is in "), "{text}");
+    let remedy = process::packages::install("libelf-dev");
+    assert!(text.contains(&format!("; to get it: {remedy}; all of it is in ")), "{text}");
     fails("echo 'error: x: No space left on device' >&2");
     assert!(said("get scx_bpfland", 3).contains("the disk is full: make room"));
     assert!(said("get scx_bpflnd", 2).contains("did you mean 'scx_bpfland'?"));

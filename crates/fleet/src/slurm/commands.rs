@@ -31,7 +31,8 @@ pub fn output(program: &str, arguments: &[&str]) -> Result<String> {
     let output = match command.args(arguments).stdin(Stdio::null()).output() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(refuse(format!(
-                "{program} is not installed; Slurm's commands are in the package slurm-client"
+                "{program} is not installed; to get it: {}",
+                process::packages::install("slurm-client")
             )));
         }
         output => output.with_context(|| format!("cannot run {program}"))?,

@@ -63,7 +63,8 @@ pub struct Finished {
 pub fn missing(program: &Program) -> Option<String> {
     let (name, package) = program.needed().find(|(name, _)| find(name).is_none())?;
     let package = if package.is_empty() { name } else { package };
-    Some(format!("`{name}` is not installed here; try: apt install {package}"))
+    let remedy = process::packages::install(package);
+    Some(format!("`{name}` is not installed here; to get it: {remedy}"))
 }
 
 /// The first line that `PROGRAM --version` prints; `None` if it does not have that option.

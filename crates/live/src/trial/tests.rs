@@ -167,8 +167,9 @@ fn what_cannot_run_here_says_why() {
     let wide = json!({"name": "w", "duration_us": 1, "task": [
         {"name": "far", "affinity": [9999], "steps": []}]});
     let program = json!({"kind": "program", "command": ["scx_of_the_future"]});
+    let remedy = process::packages::install("rt-tests");
     for (trial, word) in [
-        (kernel(missing), "apt install rt-tests"),
+        (kernel(missing), remedy.as_str()),
         (kernel(wide), "CPU 9999"),
         (trial(program, hogs(Some(1))), "scx_of_the_future"),
     ] {

@@ -3,6 +3,7 @@
 
 use compile::NoCompiler;
 use live::loader::Obstacle;
+use process::packages::install;
 use serde::Serialize;
 use vm::{NoKvm, emulator, qemu};
 
@@ -58,7 +59,7 @@ fn simulator(facts: &MachineFacts) -> Finding {
 
 fn own_files(facts: &MachineFacts) -> Finding {
     let remedy = |why: &NoCompiler| match why {
-        NoCompiler::Missing => facts.install("clang-19"),
+        NoCompiler::Missing => install("clang-19"),
         NoCompiler::Chosen(_) => "unset BPF_CLANG".into(),
     };
     let lacks = facts.compiler.as_ref().err().map(|why| lack(why.to_string(), remedy(why)));
@@ -86,7 +87,7 @@ fn several_cpus(facts: &MachineFacts) -> Finding {
             if !packages.is_empty() {
                 let names: Vec<&str> = facts.emulator_tools.iter().map(|(name, _)| *name).collect();
                 let what = format!("building the emulator needs {}", names.join(", "));
-                lacks.push(lack(what, facts.install(&packages.join(" "))));
+                lacks.push(lack(what, install(&packages.join(" "))));
             }
             lacks.push(lack("the emulator is not built", emulator::COMMAND));
         }
@@ -158,7 +159,7 @@ fn programs(facts: &MachineFacts) -> Finding {
     let incomplete = programs.workloads - programs.complete;
     let lacks = (incomplete > 0).then(|| {
         let what = format!("{incomplete} of {} lack a program", programs.workloads);
-        lack(what, facts.install(&packages.join(" ")))
+        lack(what, install(&packages.join(" ")))
     });
     Finding {
         name: "workloads with real programs",
@@ -184,26 +185,17 @@ fn downloads(facts: &MachineFacts) -> Option<Finding> {
 }
 
 impl MachineFacts {
-    fn install(&self, packages: &str) -> String {
-        match (self.has_apt, self.is_root) {
-            (true, true) => format!("apt-get install {packages}"),
-            (true, false) => format!("sudo apt-get install {packages}"),
-            (false, _) => {
-                format!("with this system's package manager (Debian's names): {packages}")
-            }
-        }
-    }
-
     /// What every virtual machine needs and lacks here.
     fn no_machine(&self) -> Vec<Lack> {
-        let qemu = self.qemu.as_ref().err().map(|_| {
-            lack(format!("{} cannot be run", qemu::PROGRAM), self.install("qemu-system-x86"))
-        });
+        let qemu =
+            self.qemu.as_ref().err().map(|_| {
+                lack(format!("{} cannot be run", qemu::PROGRAM), install("qemu-system-x86"))
+            });
         let kernels = match &self.kernels {
             Ok(kernels) if !kernels.is_empty() => None,
             Ok(_) if matches!(self.mirror, Some(Err(_))) => Some(lack(
                 "no kernel is here, and the package mirror does not answer",
-                "fairground kernel use FILE",
+                "fairground kernel use --running, or kernel use FILE",
             )),
             Ok(_) => Some(lack("no kernel is here", "fairground kernel pull")),
             Err(why) => Some(lack(why, "export FAIRGROUND_HOME=FOLDER")),

@@ -7,8 +7,6 @@ use crate::abilities::machine_facts::Programs;
 fn able() -> MachineFacts {
     MachineFacts {
         release: "6.12.94+deb13-amd64".into(),
-        is_root: true,
-        has_apt: true,
         simulator: Ok(()),
         compiler: Ok("clang-19, version 19".into()),
         qemu: Ok("QEMU emulator version 10.0.8".into()),
@@ -53,7 +51,7 @@ fn without_a_network_a_missing_kernel_is_copied_from_elsewhere() {
     let bare = MachineFacts { kernels: Ok(Vec::new()), ..able() };
     assert_eq!(lacks(&bare)[0].1, "fairground kernel pull");
     let facts = MachineFacts { mirror: no_network, ..bare };
-    assert_eq!(lacks(&facts)[0].1, "fairground kernel use FILE");
+    assert_eq!(lacks(&facts)[0].1, "fairground kernel use --running, or kernel use FILE");
     assert_eq!(
         findings(&MachineFacts { mirror: None, ..able() }).len(),
         findings(&able()).len() - 1
@@ -84,7 +82,7 @@ fn a_missing_emulator_names_what_its_build_needs() {
     let remedies: Vec<String> = lacks(&facts).into_iter().map(|(_, remedy)| remedy).collect();
     assert_eq!(
         remedies,
-        ["apt-get install ninja-build libglib2.0-dev", "fairground kernel emulator build"]
+        [install("ninja-build libglib2.0-dev"), "fairground kernel emulator build".into()]
     );
 }
 

@@ -192,7 +192,10 @@ fn git() -> Command {
 fn answer(command: &mut Command) -> Result<Answer> {
     let output = stop::output(command).map_err(|error| match error.kind() {
         io::ErrorKind::Interrupted => Interrupted.into(),
-        io::ErrorKind::NotFound => bad_input("git is not installed; `apt install git` brings it"),
+        io::ErrorKind::NotFound => {
+            let remedy = process::packages::install("git");
+            bad_input(format!("git is not installed; to get it: {remedy}"))
+        }
         _ => anyhow::Error::new(error).context("git cannot be run"),
     })?;
     if output.status.success() {

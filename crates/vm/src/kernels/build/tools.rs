@@ -79,8 +79,8 @@ pub fn missing(needs: &Needs) -> Vec<(&'static str, &'static str)> {
 pub fn words(what: &str, missing: &[(&str, &str)]) -> String {
     let names: Vec<&str> = missing.iter().map(|(name, _)| *name).collect();
     let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
-    let (names, packages) = (names.join(", "), packages.join(" "));
-    format!("building {what} needs {names}: install the packages `{packages}`")
+    let (names, remedy) = (names.join(", "), process::packages::install(&packages.join(" ")));
+    format!("building {what} needs {names}; to get them: {remedy}")
 }
 
 fn has_header(name: &str) -> bool {
@@ -193,7 +193,8 @@ mod tests {
     #[test]
     fn one_message_names_all_packages() {
         let text = words("a kernel", &[("flex", "flex"), ("pahole", "dwarves")]);
-        let expected = "building a kernel needs flex, pahole: install the packages `flex dwarves`";
+        let remedy = process::packages::install("flex dwarves");
+        let expected = format!("building a kernel needs flex, pahole; to get them: {remedy}");
         assert_eq!(text, expected);
     }
 
