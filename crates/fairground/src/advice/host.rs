@@ -212,7 +212,7 @@ pub fn why_no_boot(cpus: u32, offline: bool) -> Option<String> {
     };
     let no_kernel = || {
         let has = home.as_deref().is_some_and(|home| kernels::find(home, VM_KERNEL).is_ok());
-        let (pull, give) = ("fairground kernel pull", "fairground kernel use FILE");
+        let (pull, give) = ("fairground kernel pull", "fairground kernel use --running");
         match (has, installed::find("apt-get")) {
             (true, _) => None,
             (_, Some(_)) if !offline => None,

@@ -108,7 +108,7 @@ fn booted(release: &str, bootable: &[(Version, String)]) -> InUse {
     let get = if major >= 7 {
         format!("kernel pull {major}.{minor}")
     } else {
-        "kernel use /boot/vmlinuz-$(uname -r)".to_owned()
+        "kernel use --running".to_owned()
     };
     InUse {
         options: nearest.into_iter().map(option).collect(),

@@ -17,8 +17,8 @@ use super::mirror::{Index, Mirror, SUITES, run};
 use super::naming::{has_version_prefix, version_key};
 
 /// Advice for users whose apt cannot get a kernel.
-const INSTEAD: &str = "give a kernel image of your own instead: `fairground kernel use FILE`, for \
-                       example FILE = /boot/vmlinuz-$(uname -r)";
+const INSTEAD: &str = "give a kernel image of your own instead: `fairground kernel use FILE`, or \
+                       the one that runs: --running";
 
 /// The names of the packages of one kernel series.
 struct Series {

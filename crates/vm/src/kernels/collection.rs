@@ -42,13 +42,13 @@ pub struct Kernel {
 }
 
 /// The largest file that is taken for a kernel's image.
-const IMAGE: FileKind = FileKind { noun: "a kernel", most: 1 << 30 };
+pub(super) const IMAGE: FileKind = FileKind { noun: "a kernel", most: 1 << 30 };
 
 /// The largest configuration; a distribution's has 300 KiB.
-const CONFIG: FileKind = FileKind { noun: "a kernel's configuration", most: 4 << 20 };
+pub(super) const CONFIG: FileKind = FileKind { noun: "a kernel's configuration", most: 4 << 20 };
 
 /// An image's header and the text of its version are in its first bytes.
-const HEADER_BYTES: u64 = 128 << 10;
+pub(super) const HEADER_BYTES: u64 = 128 << 10;
 
 impl Kernel {
     /// Whether it has sched_ext; `None` without the configuration file that tells it. Kernels with
@@ -114,8 +114,8 @@ pub fn find(home: &Path, name_or_path: &str) -> Result<Kernel> {
     let kernels = stored(home)?;
     let Some(kernel) = resolve(&kernels, name_or_path) else {
         bail!(
-            "no kernel `{name_or_path}` in {}: run `fairground kernel pull`, or give an image of \
-             your own with `fairground kernel use FILE` (for example /boot/vmlinuz-$(uname -r))",
+            "no kernel `{name_or_path}` in {}: run `fairground kernel pull`, or give one of your own \
+             with `fairground kernel use FILE`, or the one that runs with --running",
             folder(home).display()
         );
     };

@@ -6,6 +6,10 @@ use std::collections::BTreeMap;
 
 /// The offset of the setup header's magic `HdrS`.
 const MAGIC: usize = 0x202;
+/// The number of sectors before the protected-mode kernel, besides the first.
+const SETUP_SECTORS: usize = 0x1f1;
+/// The payload's offset in that kernel; its length follows.
+const PAYLOAD: usize = 0x248;
 /// The offset of a field: the offset of the version string, minus 0x200.
 const VERSION_POINTER: usize = 0x20e;
 
@@ -24,6 +28,20 @@ pub fn release(image: &[u8]) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "+-._~".contains(c);
     let usable = release.starts_with(|c: char| c.is_ascii_digit()) && release.chars().all(plain);
     usable.then(|| release.to_owned())
+}
+
+/// The packed kernel in a bzImage.
+pub fn payload(image: &[u8]) -> Option<&[u8]> {
+    let number = |place: usize| {
+        let bytes = image.get(place..place + 4)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?) as usize)
+    };
+    let sectors = match image.get(SETUP_SECTORS)? {
+        0 => 4, // by the protocol
+        &sectors => usize::from(sectors),
+    };
+    let start = (sectors + 1) * 512 + number(PAYLOAD)?;
+    image.get(start..start + number(PAYLOAD + 4)?)
 }
 
 /// A configuration's options with their values.
@@ -84,6 +102,15 @@ pub fn fake(release: &str) -> Vec<u8> {
     image[MAGIC..MAGIC + 4].copy_from_slice(b"HdrS");
     image[VERSION_POINTER..VERSION_POINTER + 2].copy_from_slice(&0x100u16.to_le_bytes());
     image[0x300..0x300 + release.len()].copy_from_slice(release.as_bytes());
+    image
+}
+
+/// The same with a payload.
+#[cfg(test)]
+pub fn fake_of(release: &str, payload: &[u8]) -> Vec<u8> {
+    let mut image = [&fake(release), payload].concat();
+    image[SETUP_SECTORS] = 1;
+    image[PAYLOAD + 4..PAYLOAD + 8].copy_from_slice(&(payload.len() as u32).to_le_bytes());
     image
 }
 

@@ -23,7 +23,9 @@ pub fn run(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = process::stop::output(command).map_err(|error| match error.kind() {
         ErrorKind::Interrupted => Interrupted.into(),
-        _ => anyhow!("`{name}` cannot be run ({error}): pulling needs Debian's apt"),
+        _ => anyhow!(
+            "`{name}` cannot be run ({error}): pulling needs Debian's apt, `kernel use` does not"
+        ),
     })?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);

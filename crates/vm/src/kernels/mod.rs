@@ -3,12 +3,13 @@
 //! and any image given by path.
 //!
 //! `collection` finds and stores them, `naming` says what their names mean, and `image` what their
-//! files say; `apt` gets them, and the kernel's own example schedulers, from the Debian mirror that
+//! files say, `configuration` what runs here and what is packed in it; `apt` gets them, and the kernel's own example schedulers, from the Debian mirror that
 //! `mirror` finds; [`build`] makes kernels from sources.
 
 mod apt;
 pub mod build;
 mod collection;
+mod configuration;
 mod image;
 mod mirror;
 mod naming;
@@ -17,5 +18,6 @@ pub use apt::{NAMES, pull, pull_examples};
 pub use collection::{
     Kernel, Own, add_file, add_own, configuration, find, from_image, is_here, list,
 };
+pub use configuration::{embedded, running};
 pub use mirror::Mirror;
 pub use naming::is_usable_name;

@@ -6,6 +6,7 @@ pub mod build;
 mod emulator;
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -39,8 +40,13 @@ enum KernelAction {
     /// Add a kernel image of your own
     Use {
         /// A bootable image, e.g. arch/x86/boot/bzImage
-        file: PathBuf,
-        /// Its configuration file, which sched_ext schedulers need
+        #[arg(required_unless_present = "running")]
+        file: Option<PathBuf>,
+        /// The kernel that runs, with its configuration
+        #[arg(long, conflicts_with = "file")]
+        running: bool,
+        /// Its configuration file, which sched_ext schedulers need; without it, the one beside the
+        /// image or in it
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
         /// A name of its own; without it, the kernel is found by its release
@@ -73,8 +79,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
         KernelAction::Boots { remove } => output::print(&boots(&home, remove)?)?,
         KernelAction::Emulator(args) => return emulator::run(&home, args),
         KernelAction::Build(args) => return build::run(args),
-        KernelAction::Use { file, config, name } => {
-            print_one(&add(&home, &file, config.as_deref(), name.as_deref())?)?;
+        KernelAction::Use { file, config, name, .. } => {
+            let (file, text) = match file {
+                Some(file) => (file, None),
+                None => kernels::running()?,
+            };
+            print_one(&add(&home, &file, config, text, name.as_deref())?)?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -92,16 +102,32 @@ fn boots(home: &Path, remove: bool) -> Result<String> {
     Ok(format!("{removed}{count} {states}, {mib} MiB, in {}\n", folder.display()))
 }
 
-/// Adds an image after a look at its configuration.
-fn add(home: &Path, file: &Path, config: Option<&Path>, name: Option<&str>) -> Result<Kernel> {
-    if let Some(config) = config {
+/// Adds an image after a look at its configuration: a file, or a text that was found elsewhere.
+fn add(
+    home: &Path,
+    file: &Path,
+    config: Option<PathBuf>,
+    text: Option<String>,
+    name: Option<&str>,
+) -> Result<Kernel> {
+    if let Some(config) = &config {
         kernels::configuration(config)?;
     }
-    let given = kernels::from_image(file, config, "given")?;
+    let scratch = tempfile::tempdir()?;
+    let unpacked = scratch.path().join("config");
+    let keep = |text: String| fs::write(&unpacked, text).map(|()| unpacked.clone());
+    let config = match (config, text) {
+        (None, Some(text)) => Some(keep(text)?),
+        (config, _) => config,
+    };
+    let mut given = kernels::from_image(file, config.as_deref(), "given")?;
+    if given.config.is_none() {
+        given.config = kernels::embedded(file).map(keep).transpose()?;
+    }
     check_configuration(&given)?;
+    let config = given.config.as_deref();
     let Some(name) = name else { return kernels::add_file(home, file, config) };
     let source = format!("file {}", file.display());
-    let config = given.config.as_deref();
     let facts = BTreeMap::from([("built_as".to_owned(), name.to_owned())]);
     kernels::add_own(
         home,
@@ -120,7 +146,7 @@ fn check_configuration(kernel: &Kernel) -> Result<()> {
     let text = kernels::configuration(path)?;
     let (unusable, losses) = vm::kernels::build::needs::judge(&text);
     if let Some(unusable) = unusable {
-        return Err(bad_input(format!("{}: {unusable}", path.display())));
+        return Err(bad_input(format!("{}: {unusable}", kernel.image.display())));
     }
     losses.into_iter().for_each(output::tell);
     Ok(())
