@@ -7,6 +7,7 @@
 //! starves, would keep the main thread from ever ending the trial.
 
 use std::ptr;
+#[cfg(not(target_feature = "crt-static"))]
 use std::sync::OnceLock;
 
 const PAGE: usize = 4096;
@@ -68,12 +69,23 @@ impl Drop for OwnStack {
 ///
 /// Looking it up takes a lock of the C library. A process that was forked while another thread had
 /// that lock would wait for ever, so a process calls this before it forks a player.
+#[cfg(not(target_feature = "crt-static"))]
 pub fn offset() -> Option<isize> {
     static OFFSET: OnceLock<Option<isize>> = OnceLock::new();
     // SAFETY: a valid C string; the library's variable, if it has it, never changes.
     *OFFSET.get_or_init(|| unsafe {
         libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr()).cast::<isize>().as_ref().copied()
     })
+}
+
+/// A static program has one library, in which nothing can be looked up.
+#[cfg(target_feature = "crt-static")]
+pub fn offset() -> Option<isize> {
+    unsafe extern "C" {
+        static __rseq_offset: isize;
+    }
+    // SAFETY: the library's constant.
+    Some(unsafe { __rseq_offset })
 }
 
 /// The C library's descriptor of the calling thread.

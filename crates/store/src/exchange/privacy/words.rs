@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Texts without private words: folders, addresses of people, names of user and host.
 
-use nix::unistd::{Uid, User, gethostname};
+use std::process::Command;
+
+use nix::unistd::{Uid, gethostname};
 
 /// What stands in place of folders. Readers see that something was there.
 const FOLDERS: &str = "…";
@@ -67,9 +69,11 @@ impl Owner {
         let host = gethostname().unwrap_or_default().to_string_lossy().into_owned();
         let short = host.split('.').next().unwrap_or_default().to_owned();
         let users = ["USER", "LOGNAME", "SUDO_USER"].map(std::env::var).into_iter().flatten();
-        let account = User::from_uid(Uid::current()).ok().flatten();
-        let person = account.map(|user| user.gecos.to_string_lossy().into_owned());
-        let person = person.map(|gecos| gecos.split(',').next().unwrap_or_default().to_owned());
+        // A static program cannot ask the system's own C library where accounts are.
+        let account = Command::new("getent").args(["passwd", &Uid::current().to_string()]).output();
+        let account = account.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let gecos = account.ok().and_then(|line| line.split(':').nth(4).map(str::to_owned));
+        let person = gecos.map(|gecos| gecos.split(',').next().unwrap_or_default().to_owned());
         let home = std::env::var("HOME").unwrap_or_default();
         let home = home.rsplit('/').next().unwrap_or_default().to_owned();
         Owner::from_names([host, short, home].into_iter().chain(users).chain(person))
