@@ -40,7 +40,7 @@ help:
 	@echo "make fuzz    give damaged files to each reader; MINUTES=60: for an hour"
 	@echo "make programs   install the real programs that workloads name, and the sources they build"
 	@echo "make deb     make a Debian package of the program and the book"
-	@echo "make packages-test   install the package on fresh Debian 12 and 13, and use it there"
+	@echo "make packages-test   install the packages on fresh Debian 12 and 13 and on systems without apt"
 	@echo "make release   make everything that a release has, in $(DIST); make reproducible: twice, and compare"
 	@echo "make validate-statistics   error rates of the verdicts, on experiments with a known truth"
 
@@ -116,16 +116,19 @@ docs:
 	@PATH="$${CARGO_HOME:-$$HOME/.cargo}/bin:$$PATH" mdbook build docs
 	@echo "The book is in $(BOOK)/index.html."
 
-# A package of this build. That of a release is made by `make release`.
+# A Debian package of this build. Those of a release, for all distributions, are made by `make release`.
 deb: build
 	@scripts/setup.sh packages
 	@scripts/deb.sh $(FAIRGROUND)
 
-# Two commands on a fresh system, install and race, with their times. Needs root, and the mirror of apt.
-packages-test: deb
+# Fresh systems, of Debian and without apt: install and race, with their times. Needs root, and the mirror of
+# apt. It is not in `make test-all`, because it compiles the release, and boots kernels.
+packages-test: release
+	@scripts/setup.sh foreign
 	@for codename in bookworm trixie; do \
-		KERNELS=$(KERNELS) scripts/chroot.sh $$codename target/packages/fairground_*.deb all || exit $$?; \
+		KERNELS=$(KERNELS) scripts/chroot.sh $$codename $(DIST)/fairground_*.deb all || exit $$?; \
 	done
+	@scripts/foreign.sh $(DIST)
 
 release:
 	@scripts/setup.sh build packages

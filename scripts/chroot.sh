@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Installs a Debian package of Fairground in a fresh system and uses it there:
+# Installs a package of Fairground in a fresh system and uses it there:
 #
-#     scripts/chroot.sh CODENAME PACKAGE.deb [simulator|all]
+#     scripts/chroot.sh CODENAME PACKAGE [simulator|all]
 #
-# CODENAME is a Debian release, such as bookworm. The packages come from the mirror that this
-# machine's apt uses. `simulator` installs a compiler and asks the simulator; `all` (usual) also
+# CODENAME is a Debian release, such as bookworm, for a .deb; or, for an .rpm, a .pkg.tar.zst or the
+# portable .tar.gz, a foreign system: arch, fedora, opensuse and nixos have their /etc/os-release,
+# clang, the C library of Debian 11, and neither apt nor dpkg; bare has busybox and nothing else.
+# Packages of Debian come from the mirror that this machine's apt uses. `simulator` installs a compiler and asks the simulator; `all` (usual) also
 # installs QEMU and boots a kernel, one of $KERNELS if that names a folder with kernels, else one
 # from the mirror. It prints how many seconds each step took. Exit code 77: this machine cannot do
 # it, because it needs root, mmdebstrap and a mirror.
@@ -25,6 +27,17 @@ fail() {
     echo "chroot.sh: $*" >&2
     exit 1
 }
+# What such a system's /etc/os-release says, and how the hints for it begin.
+base=$codename compiler=clang ids="" hint=""
+case "$codename" in
+bookworm) compiler=clang-19 ;; # its `clang` is too old
+arch) ids="ID=arch" hint="pacman -S" ;;
+fedora | bare) ids="ID=fedora" hint="dnf install" ;;
+opensuse) ids='ID="opensuse-tumbleweed"\nID_LIKE="opensuse suse"' hint="zypper install" ;;
+nixos) ids="ID=nixos" hint="this system's package manager" ;;
+esac
+if [ -n "$ids" ]; then base=bullseye compiler=clang-16 part=simulator; fi
+
 [ "$(id -u)" -eq 0 ] || cannot "a chroot needs root"
 command -v mmdebstrap >/dev/null || cannot "no mmdebstrap: scripts/setup.sh packages"
 
@@ -39,9 +52,9 @@ mirror=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 'Identif
     awk '$1 == "Debian" && $2 == "Debian" { print $3; exit }')
 [ -n "$mirror" ] || cannot "this machine's apt names no mirror of Debian; run apt-get update"
 
-release=${mirror%/}/dists/$codename/Release
+release=${mirror%/}/dists/$base/Release
 /usr/lib/apt/apt-helper download-file "$release" "$folder/Release" >/dev/null 2>&1 ||
-    cannot "the mirror does not answer, or has no $codename"
+    cannot "the mirror does not answer, or has no $base"
 
 root=$(mktemp -d --tmpdir="$folder")
 log=$root.log
@@ -75,7 +88,7 @@ seconds() { # seconds WORDS COMMAND...: how long a command took; its output, if 
 # PATH is set here: that of the caller may lack the folders of the system in the chroot.
 inside() {
     chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
-        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+        PATH=/opt/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
         ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} "$@"
 }
 
@@ -85,14 +98,27 @@ in_folder() { # in_folder COMMAND...: in an empty folder of the chroot, where a 
 
 system() {
     # A system without packages of ours is kept for a day: its mirror changes as often.
-    base=$folder/$codename.tar
-    if [ -z "$(find "$base" -mtime -1 2>/dev/null)" ]; then
-        mmdebstrap --quiet --variant=minbase --mode=root --format=tar \
-            "$codename" "$root.tar" "$mirror"
-        mv "$root.tar" "$base"
+    tar=$folder/$base.tar with="--variant=minbase"
+    if [ -n "$ids" ]; then with="--variant=essential --include=$compiler"; fi
+    if [ "$codename" = bare ]; then
+        mkdir -p "$root/bin" "$root/usr/bin" "$root/etc" "$root/srv" "$root/tmp" "$root/proc" \
+            "$root/sys" "$root/root"
+        cp "$(command -v busybox)" "$root/bin/busybox"
+        for name in sh env; do ln -s /bin/busybox "$root/usr/bin/$name"; done
+    else
+        if [ -z "$(find "$tar" -mtime -1 2>/dev/null)" ]; then
+            # shellcheck disable=SC2086 # a list of words
+            mmdebstrap --quiet $with --mode=root --format=tar "$base" "$root.tar" "$mirror"
+            mv "$root.tar" "$tar"
+        fi
+        tar -xf "$tar" -C "$root"
+        cp /etc/resolv.conf "$root/etc/resolv.conf"
     fi
-    tar -xf "$base" -C "$root"
-    cp /etc/resolv.conf "$root/etc/resolv.conf"
+    if [ -n "$ids" ]; then
+        rm -rf "$root"/usr/bin/apt* "$root"/usr/bin/dpkg* "$root"/usr/lib/apt "$root"/var/lib/dpkg \
+            "$root"/var/lib/apt "$root"/etc/apt "$root"/etc/os-release "$root"/usr/lib/os-release
+        printf '%b\n' "$ids" >"$root/etc/os-release"
+    fi
     cp "$package" "$root/srv/"
     mount -t proc proc "$root/proc"
     mount -t sysfs -o ro sys "$root/sys"
@@ -111,9 +137,39 @@ void BPF_STRUCT_OPS(mine_enqueue, struct task_struct *p, u64 enq_flags)
 
 SCX_OPS_DEFINE(mine, .enqueue = (void *)mine_enqueue, .name = "mine");
 END
+    if [ "$codename" = bare ]; then
+        if own; then return 1; fi
+        grep -q "no clang of version 16 or newer.*$hint clang" "$log"
+    else
+        own
+        grep -q mine "$log"
+    fi
+}
+
+own() {
     in_folder fairground run quick --on sim --workload messaging --scheduler ./mine.bpf.c \
         --store stranger.db
-    grep -q mine "$log"
+}
+
+doctor() {
+    in_folder fairground doctor
+    grep -q '^yes  simulator ' "$log"
+    if [ -n "$hint" ]; then
+        grep -q "^ *$hint.*qemu" "$log"
+        if grep -q "apt install" "$log"; then return 1; fi
+    fi
+}
+
+# Into a foreign system, which has no programs of its own for it.
+unpack() {
+    case "$package" in
+    *.rpm) rpm --root "$root" --force-debian --install "$package" ;;
+    *.pkg.tar.*)
+        mkdir -p "$root/var/lib/pacman"
+        pacman --root "$root" --noconfirm --upgrade "$package"
+        ;;
+    *) mkdir -p "$root/opt" && tar -xf "$package" -C "$root/opt" --strip-components=1 ;;
+    esac
 }
 
 install_with() { # install_with PACKAGE...: and not the graphical interface that QEMU recommends
@@ -175,36 +231,41 @@ END
 }
 
 purge() {
-    inside apt-get purge -q -y fairground
-    inside test ! -e /usr/bin/fairground
+    case "$package" in
+    *.deb) inside apt-get purge -q -y fairground ;;
+    *.rpm) rpm --root "$root" --force-debian --erase fairground ;;
+    *.pkg.tar.*) pacman --root "$root" --noconfirm --remove fairground ;;
+    *) rm -r "$root/opt" ;;
+    esac
+    test ! -e "$root/usr/bin/fairground"
 }
 
-case "$codename" in
-bookworm) compiler=clang-19 ;; # its `clang` is too old
-*) compiler=clang ;;
-esac
+is_foreign() { [ -n "$ids" ]; }
+
 seconds "make the system" system
+vm_workloads=""
 case "$part" in
-simulator)
-    vm_workloads=""
-    seconds "install the package, $compiler and git" install_with "$compiler" git
-    ;;
-all)
-    vm_workloads=wake_under_hogs
-    seconds "install the package, $compiler, git and QEMU" \
-        install_with "$compiler" git qemu-system-x86
-    ;;
+simulator) with="" ;;
+all) with=qemu-system-x86 vm_workloads=wake_under_hogs ;;
 *) fail "unknown part '$part': simulator or all" ;;
 esac
-seconds "look at the files" files
+if is_foreign; then
+    seconds "install $(basename "$package")" unpack
+else
+    # shellcheck disable=SC2086 # one word or none
+    seconds "install the package, $compiler, git $with" install_with "$compiler" git $with
+    seconds "look at the files" files
+fi
 seconds "fairground run quick --on sim" in_folder fairground run quick --on sim --store race.db
 seconds "fairground recommend --on sim" in_folder fairground recommend --care games --on sim --yes \
     --machine laptop_4 --store advice.db
 seconds "a stranger's file with $compiler" stranger
-seconds "fairground doctor" in_folder fairground doctor
+seconds "fairground doctor" doctor
 if [ "$part" = all ]; then
     seconds "one boot in QEMU" trial_in_vm
 fi
-seconds "the action, with a planted regression" pull_request 30000000 1
-seconds "the action, with a harmless change" pull_request "(3 * 1000 * 1000)" 0
+if ! is_foreign; then
+    seconds "the action, with a planted regression" pull_request 30000000 1
+    seconds "the action, with a harmless change" pull_request "(3 * 1000 * 1000)" 0
+fi
 seconds "purge" purge

@@ -122,6 +122,9 @@ for group in "$@"; do
     foreign) # besides, for scripts/foreign.sh
         need rpm rpm
         need makepkg makepkg
+        need bsdtar libarchive-tools
+        need fakeroot fakeroot
+        need zstd zstd
         need pacman pacman-package-manager
         need nix-instantiate nix-bin
         need busybox busybox-static

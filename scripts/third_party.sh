@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Prints the crates that the binary is linked with: name, version, licence, and the licences' texts
-# as the crates bring them, each text once.
+# Prints what the binary is linked with: each crate's name, version, licence, and the licences' texts
+# as the crates bring them, each text once; and, as Debian has them, those of the libraries that a
+# release contains because it is static.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -36,3 +37,11 @@ cargo tree --locked --package fairground --edges normal --prefix none --no-dedup
             if [ -d "$folder" ]; then texts "$folder" "$name $version"; fi
         done
     done
+
+for package in libc6-dev libgcc-*-dev libelf-dev zlib1g-dev; do
+    for text in /usr/share/doc/$package/copyright; do
+        [ -e "$text" ] || continue
+        printf '\n======== Debian\047s %s\n\n' "$package"
+        cat "$text"
+    done
+done

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The Debian package: its form, its bytes, its service, and a fresh Debian that installs and uses
-//! it.
+//! Packages: their form, their bytes, the service, and a fresh Debian that installs one and uses it.
+//! `scripts/foreign.sh` uses the others.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -53,14 +53,15 @@ fn named(folder: &Path, ending: &str) -> PathBuf {
 #[test]
 fn a_release_is_sound_and_a_fresh_system_can_use_it() {
     testing::beyond_cargo_test!("makes a Debian package");
-    let tools = ["cargo-deb", "cargo-cyclonedx", "mdbook", "lintian", "dpkg-shlibdeps", "xz"];
+    let tools =
+        ["cargo-deb", "cargo-cyclonedx", "mdbook", "lintian", "dpkg-shlibdeps", "xz", "rpmbuild"];
     need!(installed(&tools));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let [one, another] = ["one", "another-folder"]
         .map(|name| release(&copied(&folder.path().join(name))))
         .map(|made| (std::fs::read_to_string(made.join("SHA256SUMS")).expect("the sums"), made));
     assert_eq!(one.0, another.0, "the same binary gave two releases");
-    assert_eq!(one.0.lines().count(), 3, "{}", one.0);
+    assert_eq!(one.0.lines().count(), 6, "{}", one.0);
     components_are_listed(&one.1);
     let package = named(&one.1, ".deb");
     lintian_finds_no_error(&package);
