@@ -7,9 +7,10 @@
 # CODENAME is a Debian release, such as bookworm, for a .deb; or, for an .rpm, a .pkg.tar.zst or the
 # portable .tar.gz, a foreign system: arch, fedora, opensuse and nixos have their /etc/os-release,
 # clang, the C library of Debian 11, and neither apt nor dpkg; bare has busybox and nothing else.
-# Packages of Debian come from the mirror that this machine's apt uses. `simulator` installs a compiler and asks the simulator; `all` (usual) also
-# installs QEMU and boots a kernel, one of $KERNELS if that names a folder with kernels, else one
-# from the mirror. It prints how many seconds each step took. Exit code 77: this machine cannot do
+# Packages of Debian come from the mirror that this machine's apt uses. `simulator` installs a
+# compiler and asks the simulator; `all` (usual, and never on a foreign system) also installs QEMU
+# and boots a kernel, one of $KERNELS if that names a folder with kernels, else one from the mirror.
+# It prints how many seconds each step took. Exit code 77: this machine cannot do
 # it, because it needs root, mmdebstrap and a mirror.
 set -eu
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Uses each package of a release on systems without apt, as scripts/chroot.sh has them, and writes the
-# table of docs/src/how-to/install.md: scripts/foreign.sh [FOLDER], target/dist unless named. Arch's
-# package is made of the PKGBUILD first. Exit code 77: this machine cannot do it.
+# Uses each package of a release on systems without apt, as scripts/chroot.sh has them, and writes
+# the table of docs/src/how-to/install.md: scripts/foreign.sh [FOLDER], target/dist unless named.
+# Arch's package is made of the PKGBUILD first. Exit code 77: this machine cannot do it.
 set -eu
 cd "$(dirname "$0")/.."
 

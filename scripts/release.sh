@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Makes everything that a release has: scripts/release.sh [FOLDER]. The folder, target/dist unless
-# named, gets a portable archive, the Debian package, the RPM, Arch's PKGBUILD, the book, the list of
-# components (CycloneDX) and SHA256SUMS. All have one program, which is static: it needs no library,
+# named, gets a portable archive, the Debian package, the RPM, Arch's PKGBUILD, the book, the list
+# of components (CycloneDX) and SHA256SUMS. All have one program. It is static: it needs no library,
 # so it runs on each distribution.
 #
 # The same commit, compilers and Debian release give the same bytes for each user and in each
@@ -84,7 +84,7 @@ rpm_and_pkgbuild() {
     sed "s/@VERSION@/$version/; s/@SHA256@/$sha256/" packaging/PKGBUILD >"$to/PKGBUILD"
     sed "s/@VERSION@/$version/" packaging/fairground.spec >target/fairground.spec
     rpmbuild -bb --quiet --define "_topdir $here/target/rpm" --define "_sourcedir $to" \
-        --define "_rpmdir $to" --define "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm" \
+        --define "_rpmdir $to" --define "_build_name_fmt $base-1.%%{ARCH}.rpm" \
         --define "_buildhost fairground" --define "use_source_date_epoch_as_buildtime 1" \
         --define "clamp_mtime_to_source_date_epoch 1" target/fairground.spec
 }

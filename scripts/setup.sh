@@ -65,7 +65,10 @@ command_for() { # command_for PACKAGE...
         row == 2 { command = cell[column]; next }
         { name[cell[1]] = cell[column] }
         END {
-            if (!column) { print "this system\047s package manager (Debian\047s names):", wanted; exit }
+            if (!column) {
+                print "this system\047s package manager (Debian\047s names):", wanted
+                exit
+            }
             count = split(wanted, package, " ")
             for (i = 1; i <= count; i++) {
                 here = package[i] in name ? name[package[i]] : package[i]
@@ -192,8 +195,8 @@ for group in "$@"; do
         need tbench dbench
         ;;
     *)
-        groups="build vm test full docs packages foreign bench kernels emulator slurm sources postgresql"
-        echo "setup.sh: unknown group '$group'; the groups are: $groups programs" >&2
+        groups="build vm test full docs packages foreign bench kernels emulator slurm sources"
+        echo "setup.sh: unknown group '$group'; the groups are: $groups postgresql programs" >&2
         exit 2
         ;;
     esac

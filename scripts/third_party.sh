@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Prints what the binary is linked with: each crate's name, version, licence, and the licences' texts
-# as the crates bring them, each text once; and, as Debian has them, those of the libraries that a
-# release contains because it is static.
+# Prints what the binary is linked with: each crate's name, version, licence, and the licences'
+# texts as the crates bring them, each text once; and, as Debian has them, those of the libraries
+# that a release contains because it is static.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -8,7 +8,8 @@
 //! stopped ([`patient`]).
 //!
 //! [`sandbox`] is what such a process cannot do, [`silence`] measures how long it has taken,
-//! [`stop`] is a request to end, [`installed`] finds programs, and [`packages`] says what gets them.
+//! [`stop`] is a request to end, [`installed`] finds programs, and [`packages`] says what gets
+//! them.
 //!
 //! What is not here: when a worker is told to stop or is killed, and what its answer means. The two
 //! backends differ in that.

@@ -142,9 +142,9 @@ fn one_message_names_every_package_that_is_missing() {
     let mut get = command(&bench, "get scx_rustland");
     get.env("PATH", &folder).env_remove("BPF_CLANG");
     let said = stderr(&assert_cmd::Command::from_std(get).assert().code(3));
-    let expected = "building scx_rustland needs cargo, gcc, make, pkg-config, clang: install the \
-                    packages `cargo gcc make pkg-config clang`";
-    assert!(said.contains(expected), "{said}");
+    let names = "building scx_rustland needs cargo, gcc, make, pkg-config, clang; to get them: ";
+    let remedy = process::packages::install("cargo gcc make pkg-config clang");
+    assert!(said.contains(&format!("{names}{remedy}")), "{said}");
     assert_eq!(calls(&bench), 0);
 }
 

@@ -114,8 +114,8 @@ pub fn find(home: &Path, name_or_path: &str) -> Result<Kernel> {
     let kernels = stored(home)?;
     let Some(kernel) = resolve(&kernels, name_or_path) else {
         bail!(
-            "no kernel `{name_or_path}` in {}: run `fairground kernel pull`, or give one of your own \
-             with `fairground kernel use FILE`, or the one that runs with --running",
+            "no kernel `{name_or_path}` in {}: run `fairground kernel pull`, or give one of your \
+             own with `fairground kernel use FILE`, or the one that runs with --running",
             folder(home).display()
         );
     };

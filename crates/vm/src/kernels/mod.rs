@@ -3,8 +3,9 @@
 //! and any image given by path.
 //!
 //! `collection` finds and stores them, `naming` says what their names mean, and `image` what their
-//! files say, `configuration` what runs here and what is packed in it; `apt` gets them, and the kernel's own example schedulers, from the Debian mirror that
-//! `mirror` finds; [`build`] makes kernels from sources.
+//! files say, `configuration` what runs here and what is packed in it; `apt` gets them, and the
+//! kernel's own example schedulers, from the Debian mirror that `mirror` finds; [`build`] makes
+//! kernels from sources.
 
 mod apt;
 pub mod build;
