@@ -6,7 +6,7 @@
 #
 # CODENAME is a Debian release, such as bookworm, for a .deb; or, for an .rpm, a .pkg.tar.zst or the
 # portable .tar.gz, a foreign system: arch, fedora, opensuse and nixos have their /etc/os-release,
-# clang, the C library of Debian 11, and neither apt nor dpkg; bare has busybox and nothing else.
+# clang, the C library of Debian 12, and neither apt nor dpkg; bare has busybox and nothing else.
 # Packages of Debian come from the mirror that this machine's apt uses. `simulator` installs a
 # compiler and asks the simulator; `all` (usual, and never on a foreign system) also installs QEMU
 # and boots a kernel, one of $KERNELS if that names a folder with kernels, else one from the mirror.
@@ -37,7 +37,7 @@ fedora | bare) ids="ID=fedora" hint="dnf install" ;;
 opensuse) ids='ID="opensuse-tumbleweed"\nID_LIKE="opensuse suse"' hint="zypper install" ;;
 nixos) ids="ID=nixos" hint="this system's package manager" ;;
 esac
-if [ -n "$ids" ]; then base=bullseye compiler=clang-16 part=simulator; fi
+if [ -n "$ids" ]; then base=bookworm compiler=clang-19 part=simulator; fi
 
 [ "$(id -u)" -eq 0 ] || cannot "a chroot needs root"
 command -v mmdebstrap >/dev/null || cannot "no mmdebstrap: scripts/setup.sh packages"
@@ -99,7 +99,7 @@ in_folder() { # in_folder COMMAND...: in an empty folder of the chroot, where a 
 
 system() {
     # A system without packages of ours is kept for a day: its mirror changes as often.
-    tar=$folder/$base.tar with="--variant=minbase"
+    tar=$folder/$base${ids:+-foreign}.tar with="--variant=minbase"
     if [ -n "$ids" ]; then with="--variant=essential --include=$compiler"; fi
     if [ "$codename" = bare ]; then
         mkdir -p "$root/bin" "$root/usr/bin" "$root/etc" "$root/srv" "$root/tmp" "$root/proc" \
