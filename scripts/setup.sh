@@ -99,6 +99,7 @@ for group in "$@"; do
         need chromium chromium
         need rt-app rt-app
         need sqlite3 sqlite3
+        /usr/bin/python3 -c 'import pandas' 2>/dev/null || packages="$packages python3-pandas"
         need xz xz-utils
         need cpio cpio
         need systemctl systemd

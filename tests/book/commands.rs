@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use testing::or_skip;
+
 use crate::page::{Block, Class, Page, commands, pages};
 use crate::{expect_none, is_blessing, root};
 
@@ -35,6 +37,7 @@ fn play(page: &Page) -> Vec<String> {
         match block {
             Block::File(name, text) => write(&folder.path().join(name), text),
             Block::Console { class: Class::Parse, .. } | Block::Shell { .. } => {}
+            Block::Console { text, .. } if is_python(text) && or_skip(pandas()).is_none() => {}
             Block::Console { class, fails, line, text } => {
                 let shown = text.join("\n");
                 let place = format!("{}:{line}", page.path);
@@ -51,6 +54,17 @@ fn play(page: &Page) -> Vec<String> {
         write(&root().join(&page.path), &blessed);
     }
     complaints
+}
+
+fn is_python(text: &[String]) -> bool {
+    text.iter().any(|line| line.starts_with("$ /usr/bin/python3 "))
+}
+
+/// Whether Debian's Python has pandas.
+fn pandas() -> Result<(), String> {
+    let imported = Command::new("/usr/bin/python3").args(["-c", "import pandas"]).output();
+    let has_it = imported.is_ok_and(|output| output.status.success());
+    has_it.then_some(()).ok_or_else(|| "python3-pandas is not installed (scripts/setup.sh)".into())
 }
 
 fn write(path: &Path, text: &str) {

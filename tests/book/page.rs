@@ -7,7 +7,8 @@
 //! - `console run`: the commands run; their output depends on the host, and no block shows it;
 //! - `console parse`: the commands need root, a network or minutes; only their words are checked;
 //! - `console golden fails`: as `golden`, and the exit code is not 0;
-//! - `c NAME`, `json NAME`, `toml NAME`: the file NAME, which the commands find in their folder.
+//! - `c NAME`, `json NAME`, `python NAME`, `toml NAME`: the file NAME, which the commands find in
+//!   their folder.
 
 use crate::files;
 
@@ -68,7 +69,7 @@ impl Page {
                     line,
                     text,
                 }),
-                ["c" | "json" | "toml", name] => {
+                ["c" | "json" | "python" | "toml", name] => {
                     blocks.push(Block::File((*name).to_owned(), text.join("\n") + "\n"));
                 }
                 ["sh"] => blocks.push(Block::Shell { line, text }),

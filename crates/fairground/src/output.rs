@@ -30,9 +30,11 @@ pub enum TestFormat {
     Junit,
 }
 
-/// Whether to colour standard output: only on a terminal, and never with `NO_COLOR`.
+/// Whether to colour standard output: only on a terminal that knows colours, never with `NO_COLOR`.
 pub fn colour() -> bool {
-    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+    let is_dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
+    let is_wanted = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    io::stdout().is_terminal() && is_wanted && !is_dumb
 }
 
 /// Standard output has no reader any more, as in `fairground plan … | head -1`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Distributions: histograms with two logarithmic axes.
+// Distributions: a row of bins for each contestant, on one logarithmic axis.
 "use strict";
 
 // The distribution that belongs to the chosen measure: its own, else the cell's first headline one,
@@ -18,19 +18,21 @@ function distributionLabel(chosen) {
 
 function drawHistogram() {
   const chosen = distribution();
-  if (!chosen) return draw("histogram", []);
-  const shown = shownContestants().filter((index) => chosen.contestants[index]?.bins.length > 0);
+  const shown = shownContestants().filter((index) => chosen?.contestants[index]?.bins.length > 0);
+  if (shown.length === 0) return draw("histogram", []);
   const bins = shown.flatMap((index) => chosen.contestants[index].bins);
-  if (bins.length === 0) return draw("histogram", []);
   const places = bins.map(([bin]) => bin);
   const [least, last] = [Math.min(...places), Math.max(...places)].map(edgeOf);
   const most = Math.max(...bins.map(([, samples]) => samples));
   caption("histogram", "Distribution", distributionLabel(chosen));
-  draw("histogram", shown.map((index) => outline(index, chosen)), {
-    height: 400,
+  byId("chart-histogram").numbers = () => [["contestant", "from_ns", "to_ns", "samples"],
+    ...shown.flatMap((index) => chosen.contestants[index].bins.map(([bin, samples]) =>
+      [data.contestants[index], edgeOf(bin), edgeOf(bin + 1), samples]))];
+  draw("histogram", shown.map((index, row) => outline(index, row, chosen, most)), {
+    height: 92 + 34 * shown.length,
     xaxis: logAxis(least, last, "nanoseconds"),
-    yaxis: titled("samples", { type: "log", dtick: 1,
-      range: [-0.3, Math.log10(most) + 0.15] }),
+    yaxis: { ...nameAxis(), autorange: false, range: [shown.length - 0.8, -1],
+      tickvals: [...shown.keys()], ticktext: shown.map((index) => plain(data.contestants[index])) },
   });
 }
 
@@ -39,8 +41,8 @@ function edgeOf(bin) {
   return 10 ** (bin / data.bins_per_decade);
 }
 
-// The outline of one contestant's bins; empty bins go below the axis.
-function outline(index, chosen) {
+// The outline of one contestant's bins above the line of its row.
+function outline(index, row, chosen, most) {
   const counts = new Map(chosen.contestants[index].bins);
   const places = [...counts.keys()];
   const [x, y, text] = [[], [], []];
@@ -48,13 +50,13 @@ function outline(index, chosen) {
     const samples = counts.get(bin) ?? 0;
     const ends = [bin, bin + 1].map((edge) => format(edgeOf(edge), "nanoseconds"));
     x.push(edgeOf(bin));
-    y.push(samples || 0.1);
+    y.push(row - 0.85 * Math.log1p(samples) / Math.log1p(most));
     text.push(`${ends.join(" to ")}: ${NUMBERS.plain.format(samples)}`);
   }
   const own = contestantColour(index);
   return {
-    type: "scatter", mode: "lines", x, y, text, name: plain(data.contestants[index]),
-    line: { shape: "hv", color: own, width: 1.6, dash: dash(index) },
+    type: "scatter", mode: "lines", x, y, text, fill: "toself", fillcolor: faded(own, 0.25),
+    line: { shape: "hv", color: own, width: 1.3 }, hoveron: "points",
     hovertemplate: `<b>${plain(data.contestants[index])}</b><br>%{text} samples<extra></extra>`,
   };
 }

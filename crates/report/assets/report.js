@@ -73,10 +73,20 @@ function toggle(index, chip) {
   drawCharts();
 }
 
+// On a phone the answer is the page: the other parts open when they are asked for.
+function foldForPhone() {
+  if (matchMedia("(max-width: 40rem)").matches) {
+    document.querySelectorAll(".part").forEach((part) => { part.open = false; });
+  }
+  document.documentElement.classList.add("folded-once");
+}
+
 // A link into folded text unfolds it.
 function unfoldAddressed() {
   const target = addressed();
-  let folded = false;
+  const part = target?.querySelector(":scope > .part");
+  let folded = Boolean(part && !part.open);
+  if (folded) part.open = true;
   for (let at = target; at; at = at.parentElement) {
     if (at instanceof HTMLDetailsElement && !at.open) folded = at.open = true;
   }
@@ -114,6 +124,7 @@ function watchSections() {
 // Everything without numbers works at once; the rest follows when the numbers are
 // unpacked, and charts when a reader comes near.
 async function start() {
+  foldForPhone();
   watchSections();
   watchCopies();
   watchPrinter();

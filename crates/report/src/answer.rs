@@ -294,6 +294,10 @@ fn indistinguishable(comparison: &Comparison, standings: &[Standing]) -> Vec<Sen
     if all.len() == standings.len() {
         return Vec::new();
     }
+    let [all, some] = [all, some].map(|mut list| {
+        list.retain(|standing| !is_told(comparison, &standing.contestant));
+        list
+    });
     let where_found = [" in any headline measure: ", " in any headline measure with a verdict: "];
     let sentence = |(alike, place): (Vec<&Standing>, &str)| {
         let opening = Sentence::default().text("Not distinguishable from ");
@@ -304,11 +308,14 @@ fn indistinguishable(comparison: &Comparison, standings: &[Standing]) -> Vec<Sen
     lists.filter(|(alike, _)| !alike.is_empty()).map(sentence).collect()
 }
 
+/// Whether the first sentences compare the contestant with the user's own file; see [`own`].
+fn is_told(Comparison { own, baseline, .. }: &Comparison, name: &String) -> bool {
+    own.contains(name) || own.contains(baseline)
+}
+
 fn silent(comparison: &Comparison, standings: &[Standing]) -> Option<Sentence> {
-    // What the first sentences say of the user's own file is not said again.
-    let Comparison { own, baseline, .. } = comparison;
-    let is_told = |name: &String| own.contains(name) || own.contains(baseline);
-    let silent = |s: &&Standing| s.total() > 0 && s.silent == s.total() && !is_told(&s.contestant);
+    let is_told = |s: &&Standing| is_told(comparison, &s.contestant);
+    let silent = |s: &&Standing| s.total() > 0 && s.silent == s.total() && !is_told(s);
     let names: Vec<_> = standings.iter().filter(silent).map(|s| &s.contestant).collect();
     if names.is_empty() {
         return None;

@@ -146,7 +146,7 @@ fn over_time(inside: &Inside, paint: Paint) -> String {
 /// The first of them.
 pub fn variables_at_end(variables: &[String], colour: bool) -> String {
     let mut lines: String =
-        variables.iter().take(VARIABLES).map(|variable| format!("  {variable}\n")).collect();
+        variables.iter().take(VARIABLES).map(|variable| wrapped_in(variable, 4)).collect();
     if variables.len() > VARIABLES {
         lines += &format!("  and {} more\n", variables.len() - VARIABLES);
     }

@@ -14,6 +14,9 @@ use crate::units;
 /// The most names that are written out.
 const NAMES: usize = 5;
 
+/// The most files of the user's own that have columns of their own.
+const OWN_COLUMNS: usize = 2;
+
 /// One headline measure of one workload on one machine, over all settings of its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadLeaders {
@@ -28,6 +31,8 @@ pub struct WorkloadLeaders {
     /// How far the best is from the baseline, with an interval; empty if the baseline is one of
     /// them.
     pub gain: String,
+    /// What each file of the user's own does against the baseline, if there are few.
+    pub own: Vec<(Verdict, String)>,
     /// The last of those behind, and how far it is from the baseline.
     pub last: Option<(String, String)>,
     /// The simulator's leaders of the same cell, if a real kernel ran it too.
@@ -48,7 +53,7 @@ pub struct LeadingGroup {
 /// All lines, in the order of the comparison; those of one workload and measure are neighbours.
 pub fn lines(
     headlines: &[WorkloadHeadline],
-    baseline: &str,
+    comparison: &Comparison,
     has_several_backends: bool,
 ) -> Vec<WorkloadLeaders> {
     let mut headlines = headlines.to_vec();
@@ -64,12 +69,19 @@ pub fn lines(
         let own = key(headline);
         (first(&|known| known.0 == own.0), first(&|known| *known == own))
     });
-    headlines.iter().map(|headline| line(headline, baseline, has_several_backends)).collect()
+    headlines.iter().map(|headline| line(headline, comparison, has_several_backends)).collect()
+}
+
+/// Files of the user's own that have columns of their own.
+pub fn own_columns(comparison: &Comparison) -> Vec<&String> {
+    let own = comparison.own.iter().filter(|name| **name != comparison.baseline);
+    let own: Vec<&String> = own.collect();
+    if own.len() <= OWN_COLUMNS { own } else { Vec::new() }
 }
 
 fn line(
     headline: &WorkloadHeadline,
-    baseline: &str,
+    comparison: &Comparison,
     has_several_backends: bool,
 ) -> WorkloadLeaders {
     let leaders_of = |simulated: bool| {
@@ -82,13 +94,14 @@ fn line(
     } else {
         (real, (!simulated.is_empty()).then(|| group(&simulated)))
     };
-    let group = group(&rows);
+    let (group, baseline) = (group(&rows), &comparison.baseline);
     WorkloadLeaders {
         workload: headline.workload.into(),
         place: place(headline, has_several_backends),
         measure: units::measure(&rows[0].measure),
         cell: headline.rows[0].0.label(),
         gain: gain(&rows, &group, baseline),
+        own: own_columns(comparison).into_iter().map(|name| against(&rows, name)).collect(),
         last: last(&rows, &group, baseline),
         group,
         simulated: twin,
@@ -132,6 +145,23 @@ fn gain(rows: &[&Row], group: &LeadingGroup, baseline: &str) -> String {
         (entry.verdict == Verdict::Better).then_some((*row, entry))
     });
     range_words(&entries.collect::<Vec<_>>())
+}
+
+/// A contestant against the baseline; in how many settings it is better and worse, if several.
+fn against(rows: &[&Row], name: &String) -> (Verdict, String) {
+    let entries = rows.iter().filter_map(|row| {
+        Some((*row, row.entries.iter().find(|entry| entry.contestant == *name)?))
+    });
+    let entries: Vec<(&Row, &Entry)> = entries.collect();
+    if let [(row, entry)] = entries.as_slice() {
+        let is_claim = entry.verdict.is_claim();
+        let words = if is_claim { shift_words(row, entry) } else { entry.verdict.words().into() };
+        return (entry.verdict, words);
+    }
+    let count = |verdict| entries.iter().filter(|(_, entry)| entry.verdict == verdict).count();
+    let [better, worse] = [Verdict::Better, Verdict::Worse].map(count);
+    let words = format!("better in {better}, worse in {worse} of {} settings", entries.len());
+    (Verdict::NotDistinguishable, words)
 }
 
 fn last(rows: &[&Row], group: &LeadingGroup, baseline: &str) -> Option<(String, String)> {

@@ -30,7 +30,7 @@ impl<'a> Reading<'a> {
             has_several_backends,
             leaders: match comparison.contestants.len() {
                 0 | 1 => Vec::new(),
-                _ => lines(&headlines, &comparison.baseline, has_several_backends),
+                _ => lines(&headlines, comparison, has_several_backends),
             },
             headlines,
             questions,

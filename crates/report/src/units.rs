@@ -44,15 +44,11 @@ pub fn shift(shift: &Shift, unit: Unit) -> (String, String) {
     (format!("{plus}{}", number(shift.value, unit)), range.unwrap_or_default())
 }
 
-/// A corrected p value: `p = 0.013, corrected for 21 comparisons`.
+/// A p value: `p = 0.013`.
 pub fn p_value(p: PValue) -> String {
-    let corrected = match p.comparisons {
-        1 => String::new(),
-        many => format!(", corrected for {many} comparisons"),
-    };
     match p.adjusted {
-        small if small < 0.001 => format!("p < 0.001{corrected}"),
-        large => format!("p = {large:.3}{corrected}"),
+        small if small < 0.001 => "p < 0.001".into(),
+        large => format!("p = {large:.3}"),
     }
 }
 

@@ -10,7 +10,7 @@ use super::markup::{anchor, class, fact_item, heads, joined, name, percent};
 use crate::advice::{Evidence, evidence, failures, headline, reasons};
 
 use crate::answer::{answer, standings};
-use crate::leaders::WorkloadLeaders;
+use crate::leaders::{WorkloadLeaders, own_columns};
 use crate::reading::{Reading, WorkloadHeadline};
 use crate::table::Align::{Left, Right};
 use crate::table::Table;
@@ -210,13 +210,14 @@ fn leaders_table(reading: &Reading) -> Markup {
     }
     let both = lines.iter().any(|line| line.simulated.is_some());
     let gain = format!("the first of them, against {}", comparison.baseline);
-    let mut columns = vec![
-        ("", "workload"),
-        ("", "machine"),
-        ("", "best, with all that are not distinguishable from it"),
-        ("", gain.as_str()),
-        ("", "last"),
-    ];
+    let own = own_columns(comparison);
+    let against = |name| format!("{name}, against {}", comparison.baseline);
+    let own_heads: Vec<String> = own.iter().map(against).collect();
+    let mut columns = vec![("", "workload"), ("", "machine")];
+    columns.extend(own_heads.iter().map(|head| ("", head.as_str())));
+    columns.push(("", "best, with all that are not distinguishable from it"));
+    columns.push(("", gain.as_str()));
+    columns.extend(own.is_empty().then_some(("", "last")));
     columns.extend(both.then_some(("", "simulator")));
     let loads = lines.chunk_by(|a, b| (&a.workload, &a.measure) == (&b.workload, &b.measure));
     html! {
@@ -231,7 +232,7 @@ fn leaders_table(reading: &Reading) -> Markup {
                                     b { (line.workload) } " " small { (line.measure) }
                                 }
                             }
-                            (fields(line, both))
+                            (fields(line, both, &own))
                         }
                     }
                 }
@@ -249,13 +250,19 @@ fn leaders_table(reading: &Reading) -> Markup {
     }
 }
 
-fn fields(line: &WorkloadLeaders, both: bool) -> Markup {
+/// The user's own first; then nobody asks who is last.
+fn fields(line: &WorkloadLeaders, both: bool, own: &[&String]) -> Markup {
     html! {
         th scope="row" { a href={ "#" (anchor(&line.cell)) } { (line.place) } }
+        @for (name, (verdict, words)) in own.iter().zip(&line.own) {
+            td class={ "own " (class(*verdict)) } data-name=(name) { (words) }
+        }
         td class="leaders" title=(line.group.best.join(", ")) { (line.group.sentence()) }
         td class="gain" { (line.gain) }
-        td class="last" {
-            @if let Some((last, far)) = &line.last { (name(last)) " " (far) }
+        @if own.is_empty() {
+            td class="last" {
+                @if let Some((last, far)) = &line.last { (name(last)) " " (far) }
+            }
         }
         @if both {
             @match line.simulator() {

@@ -22,9 +22,8 @@ const FIGURES: [(&str, &str, &str); 6] = [
     (
         "histogram",
         "Distribution",
-        "Samples of all trials, in bins of equal ratio; both axes are logarithmic, so that a \
-         single late wake-up \
-         stays visible.",
+        "Samples of all trials, in bins of equal ratio. Heights are logarithmic, so that a single \
+         late wake-up stays visible.",
     ),
     ("shift", "Shift by quantile", ""),
     ("ramp", "By parameter", "Medians over trials; bands are their 95 % intervals."),
@@ -105,7 +104,7 @@ fn is_next(cell: &Cell, other: &Cell) -> bool {
 /// The height of a chart with this many contestants, in CSS pixels, as in the scripts.
 fn height(id: &str, contestants: usize) -> usize {
     match id {
-        "trials" => 92 + 34 * contestants,
+        "trials" | "histogram" => 92 + 34 * contestants,
         "switches" | "share" => 110 + 30 * contestants,
         _ => 400,
     }

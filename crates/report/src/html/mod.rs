@@ -212,12 +212,26 @@ struct Section {
     is_wide: bool,
 }
 
+impl Section {
+    /// Whether it answers the question; a phone folds the others.
+    fn is_first(&self) -> bool {
+        matches!(self.id, "recommendation" | "answer")
+    }
+}
+
 impl Render for Section {
     fn render(&self) -> Markup {
         html! {
             section id=(self.id) class=[self.is_wide.then_some("wide")] {
-                h2 { (self.heading) }
-                (self.body)
+                @if self.is_first() {
+                    h2 { (self.heading) }
+                    (self.body)
+                } @else {
+                    details class="part" open {
+                        summary { h2 { (self.heading) } }
+                        (self.body)
+                    }
+                }
             }
         }
     }

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use model::{ActiveScheduler, Provenance, Record};
 
 use super::markup::fact_item;
+use crate::units;
 
 /// The distinct environments, in order of appearance, and which one each record has.
 pub struct Environments<'a> {
@@ -33,13 +34,17 @@ pub fn environments(records: &[Record]) -> Environments<'_> {
 
 /// A folded entry for each environment.
 pub fn entries(records: &[Record]) -> Markup {
+    let environments = environments(records).list;
     html! {
         div id="provenance" {
             h3 { "Provenance" }
             p class="aside" { "The table of all trials names the environment of each." }
-            div class="folded" {
-                @for (index, records) in environments(records).list.iter().enumerate() {
-                    (entry(index, records))
+            details {
+                summary { (units::count(environments.len() as u64, "environment")) }
+                div class="folded" {
+                    @for (index, records) in environments.iter().enumerate() {
+                        (entry(index, records))
+                    }
                 }
             }
         }

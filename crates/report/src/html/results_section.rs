@@ -186,6 +186,9 @@ fn table(row: &Row, cell: &Cell, baseline: &str) -> Markup {
                     small {
                         (units::direction(row.direction).unwrap_or("neither is better"))
                         @if let Some(noise) = &row.noise { " · " (units::noise(noise)) }
+                        @if let Some(many) = corrected(row) {
+                            " · p values are corrected for " (many) " comparisons"
+                        }
                     }
                 }
                 thead {
@@ -207,6 +210,12 @@ fn table(row: &Row, cell: &Cell, baseline: &str) -> Markup {
             }
         }
     }
+}
+
+/// For how many comparisons the row's p values are corrected; `None` for one.
+fn corrected(row: &Row) -> Option<usize> {
+    let many = row.entries.iter().filter_map(|entry| entry.p_value).map(|p| p.comparisons).max();
+    many.filter(|many| *many > 1)
 }
 
 fn line(row: &Row, entry: &Entry, (cell, baseline): (&Cell, &str), scale: RatioScale) -> Markup {
@@ -242,17 +251,14 @@ fn line(row: &Row, entry: &Entry, (cell, baseline): (&Cell, &str), scale: RatioS
     }
 }
 
-/// Pairs under a virtual clock, the corrected p value, why numbers are missing, bad outcomes.
+/// Pairs under a virtual clock with the p value, why numbers are missing, bad outcomes.
 fn remarks(entry: &Entry, cell: &Cell) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if entry.verdict != Verdict::Equal
-        && let Some(pairs) = entry.by_seed
-    {
-        remarks.extend(by_seed(pairs));
-    }
-    if entry.verdict == Verdict::NotDistinguishable || entry.verdict.is_claim() {
-        remarks.extend(entry.p_value.map(units::p_value));
-    }
+    let seeds = entry.by_seed.filter(|_| entry.verdict != Verdict::Equal).and_then(by_seed);
+    let tells = entry.verdict == Verdict::NotDistinguishable || entry.verdict.is_claim();
+    let p = entry.p_value.filter(|_| tells).map(units::p_value);
+    let evidence: Vec<String> = seeds.into_iter().chain(p).collect();
+    let mut remarks = vec![evidence.join(", ")];
+    remarks.retain(|remark| !remark.is_empty());
     remarks.extend(entry.missing.iter().map(|(why, trials)| format!("{trials} without: {why}")));
     let bad = cell.outcomes.iter().filter(|count| count.outcome != "ok");
     let bad = bad.filter(|count| count.contestant == entry.contestant);

@@ -29,11 +29,14 @@ pub struct Timeline {
     note: String,
 }
 
-/// The chart's frame.
+/// The chart's frame; it shows the first trial of a scheduler of the user's own, else the first.
 pub fn figure(records: &[Record], slices: usize) -> Markup {
     let timelines = timelines(records, slices);
+    let own =
+        traced(records).position(|(record, _)| record.trial.contestant.scheduler.is_own_file());
+    let chosen = own.unwrap_or(0);
     let rows = timelines
-        .first()
+        .get(chosen)
         .map_or(0, |timeline| timeline.cpus.len() + timeline.tasks.len().min(TASK_ROWS));
     html! {
         div id="timeline" {
@@ -48,7 +51,7 @@ pub fn figure(records: &[Record], slices: usize) -> Markup {
                     "Trial "
                     select id="pick-timeline" {
                         @for (index, timeline) in timelines.iter().enumerate() {
-                            option value=(index) { (timeline.label) }
+                            option value=(index) selected[index == chosen] { (timeline.label) }
                         }
                     }
                 }
@@ -64,13 +67,14 @@ pub fn figure(records: &[Record], slices: usize) -> Markup {
     }
 }
 
+fn traced(records: &[Record]) -> impl Iterator<Item = (&Record, &Trace)> {
+    let traced = records.iter().filter_map(|record| Some((record, record.trace.as_ref()?)));
+    traced.filter(|(_, trace)| !trace.events.is_empty())
+}
+
 /// All traced trials, each with its part of the page's limit of slices.
 pub fn timelines(records: &[Record], slices: usize) -> Vec<Timeline> {
-    let traced: Vec<(&Record, &Trace)> = records
-        .iter()
-        .filter_map(|record| Some((record, record.trace.as_ref()?)))
-        .filter(|(_, trace)| !trace.events.is_empty())
-        .collect();
+    let traced: Vec<(&Record, &Trace)> = traced(records).collect();
     let share = slices / traced.len().max(1);
     traced.into_iter().map(|(record, trace)| timeline(record, trace, share)).collect()
 }

@@ -13,7 +13,7 @@ use super::detail_level::DetailLevel;
 use super::markup::{heads, joined, name};
 use super::timeline;
 use crate::explain::sentences;
-use crate::units;
+use crate::{inside, units};
 
 /// The number of longest waits of each group that are explained.
 const WAITS: usize = 2;
@@ -173,6 +173,7 @@ fn bar(group: &Spent) -> Markup {
 fn trial(traced: &ExplainedTrial<'_>) -> Markup {
     let explanation = &traced.explanation;
     let episodes: Vec<_> = explanation.idle.worst.iter().take(3).collect();
+    let inside = inside::text(&traced.record.provenance, explanation, false);
     html! {
         details class="more why" {
             summary { (who(traced.record)) ": " (summary(explanation)) }
@@ -189,6 +190,13 @@ fn trial(traced: &ExplainedTrial<'_>) -> Markup {
             }
             @for note in sentences::notes(explanation) {
                 p class="aside" { "Note: " (note) "." }
+            }
+            @if !inside.is_empty() {
+                @let own = traced.record.trial.contestant.scheduler.is_own_file();
+                details class={ "inside" @if own { " own" } } {
+                    summary { "Inside the scheduler" }
+                    pre { (inside.trim_start()) }
+                }
             }
         }
     }

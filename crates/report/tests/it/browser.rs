@@ -24,7 +24,7 @@ fn charts_and_controls_work_without_a_complaint() {
     testing::beyond_cargo_test!("opens a browser");
     let page = sample().replace("</body>", &format!("<script>{READER}</script></body>"));
     let (mut reader, path, _folder) = need!(opened(&page));
-    reader.screen(500, 900, false);
+    reader.screen(700, 900, false);
     reader.open(&path, "");
     reader.until("document.body.dataset.seen");
     is_quiet(&reader);

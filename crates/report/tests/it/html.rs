@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use testing::{page_data as data, synthetic};
 
 use crate::page::{own_part, page_of, section, usual_page};
-use model::{Outcome, Record};
+use model::{Knobs, Outcome, Record, SchedulerChoice};
 use report::html::LIMIT_BYTES;
 
 #[test]
@@ -168,10 +168,30 @@ fn two_backends_stand_side_by_side() {
 }
 
 #[test]
+fn a_file_of_the_readers_own_comes_first() {
+    let mut records = synthetic::experiment();
+    for record in records.iter_mut().filter(|r| r.trial.contestant.name == "vtime") {
+        let file = "./vtime.bpf.c".into();
+        record.trial.contestant.scheduler = SchedulerChoice::File {
+            file,
+            sha256: String::new(),
+            knobs: Knobs::new(),
+            settings: Knobs::new(),
+        };
+    }
+    let page = page_of(&records);
+    let answer = section(&page, "answer");
+    assert!(answer.contains("<th scope=\"col\">vtime, against eevdf-7</th>"), "{answer}");
+    let matrix = &answer[answer.find("class=\"base\"").expect("a matrix")..];
+    let heads: Vec<&str> = matrix.split("<span>").skip(1).take(2).collect();
+    assert!(heads[0].starts_with("eevdf-7<") && heads[1].starts_with("vtime<"), "{heads:?}");
+}
+
+#[test]
 fn traced_trials_are_explained() {
     let page = usual_page();
     let why = section(page, "why");
-    assert_eq!(why.matches("<details").count(), 4, "one for each traced trial");
+    assert_eq!(why.matches("<details class=\"more why\"").count(), 4, "one for each traced trial");
     for needle in
         ["fair_waker", "hog", "Meanwhile CPU", "Idle while work waited", "class=\"parts\""]
     {

@@ -59,7 +59,8 @@ impl Options {
 
 /// Compares all contestants in all cells of the records.
 pub fn compare(records: &[Record], options: &Options) -> Comparison {
-    let contestants = contestants(records, options);
+    let own = own(records);
+    let contestants = contestants(records, &own, options);
     let mut cells: Vec<Cell> = cells(records)
         .into_iter()
         .map(|(key, records)| compare_cell(key, &records, &contestants, options))
@@ -69,7 +70,7 @@ pub fn compare(records: &[Record], options: &Options) -> Comparison {
     Comparison {
         notes: notes(records, &cells, &options.baseline),
         baseline: options.baseline.clone(),
-        own: own(records, &contestants),
+        own: contestants.iter().filter(|name| own.contains(name)).cloned().collect(),
         contestants,
         cells,
         records: records.len(),
@@ -79,25 +80,24 @@ pub fn compare(records: &[Record], options: &Options) -> Comparison {
     }
 }
 
-/// The baseline, then the requested order, then the rest; only contestants with records.
-fn contestants(records: &[Record], options: &Options) -> Vec<String> {
+/// The baseline, then the user's own, then the requested order, then the rest; only contestants
+/// with records.
+fn contestants(records: &[Record], own: &BTreeSet<&String>, options: &Options) -> Vec<String> {
+    let Options { baseline, order, .. } = options;
     let mut rest: BTreeSet<&str> =
         records.iter().map(|r| r.trial.contestant.name.as_str()).collect();
-    let wished = std::iter::once(&options.baseline).chain(&options.order);
+    let own_in_order = order.iter().filter(|name| own.contains(name)).chain(own.iter().copied());
+    let wished = std::iter::once(baseline).chain(own_in_order).chain(order);
     let mut names: Vec<String> = wished.filter(|n| rest.remove(n.as_str())).cloned().collect();
     names.extend(rest.into_iter().map(String::from));
     names
 }
 
 /// The contestants that are files of the user's own.
-fn own(records: &[Record], contestants: &[String]) -> Vec<String> {
-    let own: BTreeSet<&String> = records
-        .iter()
-        .map(|record| &record.trial.contestant)
-        .filter(|contestant| contestant.scheduler.is_own_file())
-        .map(|contestant| &contestant.name)
-        .collect();
-    contestants.iter().filter(|name| own.contains(name)).cloned().collect()
+fn own(records: &[Record]) -> BTreeSet<&String> {
+    let contestants = records.iter().map(|record| &record.trial.contestant);
+    let own = contestants.filter(|contestant| contestant.scheduler.is_own_file());
+    own.map(|contestant| &contestant.name).collect()
 }
 
 fn compare_cell(
