@@ -3,6 +3,7 @@
 //! trial.
 
 use crate::page::{page_of, usual_page};
+use crate::sight::OPEN_ALL;
 use serde_json::json;
 use testing::chromium::driver::{is_quiet, opened};
 use testing::{need, synthetic};
@@ -34,6 +35,7 @@ fn a_phone_shows_everything_and_fingers_hit_it() {
     for (width, height, phone) in [(390, 844, true), (1280, 900, false)] {
         reader.screen(width, height, phone);
         reader.open(&path, "");
+        reader.evaluate(OPEN_ALL);
         reader.see_all();
         assert_eq!(reader.evaluate("innerWidth"), json!(width), "the page is not wider");
         let fits = "document.documentElement.scrollWidth <= innerWidth";
