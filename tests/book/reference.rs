@@ -9,7 +9,7 @@ use compile::{Header, Source};
 use model::metric::{Direction, MEASURES, Unit};
 use model::series::SERIES;
 use store::exchange::privacy::fields::{KINDS, Kind, Rule};
-use vm::kernels::build::needs::{Need, TABLE, Weight};
+use vm::kernels::build::build_config::{Need, TABLE, Weight};
 
 use crate::fields::table;
 use crate::{files, project};

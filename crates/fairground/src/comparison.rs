@@ -5,13 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::Result;
-use model::control_group::NO_GROUP_CALLBACKS;
-use model::task_session::NO_SESSIONS;
-use model::util_clamp::NO_CLAMPS;
+use model::tables::{NO_CLAMPS, NO_GROUP_CALLBACKS, NO_SESSIONS};
 use model::{Design, Record, SchedulerChoice};
 use report::stall::where_left;
 use report::units;
-use stats::sample_size::power::BLOCKS_MAX;
+use stats::sample_size::BLOCKS_MAX;
 use stats::view::consensus::{Contribution, definitions};
 use stats::{Comparison, Options};
 use store::Session;

@@ -16,8 +16,8 @@ use model::{
     Backend, Contestant, Experiment, SchedulerChoice, Seed, Step, TaskGroup, Trial, Workload,
 };
 use spec::contestants::Relations;
+use spec::contestants::RunningKernel;
 use spec::experiment::ResolvedExperiment;
-use spec::live::RunningKernel;
 use spec::{Host, Overrides, SpecError, plan};
 use vm::kernels::Kernel;
 

@@ -6,8 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use model::{Contestant, Design, Experiment, Record};
-use stats::records::merge::{Merged, Part, merge};
-use stats::records::objects::name_objects_if_several;
+use stats::records::merge::{Merged, Part, merge, name_objects_if_several};
 use stats::view::consensus::{Question, questions};
 use stats::{Comparison, Recommendation};
 use store::Session;

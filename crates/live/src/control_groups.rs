@@ -14,9 +14,8 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use model::ControlGroup;
-use model::Trial;
 use model::play::{Script, Setting};
+use model::{ControlGroup, Trial};
 use nix::mount::{MsFlags, mount};
 
 use crate::group_settings::settings;

@@ -8,11 +8,10 @@ use std::time::Instant;
 
 use libbpf_rs::{Link, Object, PerfEventOpts};
 use model::Trial;
-use model::play::interrupts::{InterruptSource, sources};
+use model::play::script::{InterruptSource, interrupt_sources};
 
 use crate::loader::built_in::BuiltIn;
-use crate::probes::maps::map_memory;
-use crate::probes::shared::SharedMap;
+use crate::probes::maps::{SharedMap, map_memory};
 
 /// Fewer of the expected interrupts are noted, percent.
 const ENOUGH_PERCENT: u64 = 95;
@@ -42,7 +41,8 @@ impl Interrupts {
         if trial.workload.interrupts.is_empty() {
             return Ok(None);
         }
-        let sources = sources(&trial.workload, cpus).map_err(|refusal| refusal.to_string())?;
+        let sources =
+            interrupt_sources(&trial.workload, cpus).map_err(|refusal| refusal.to_string())?;
         let built_in = BuiltIn::new("interrupts", compile::interrupts_object())?;
         let object = built_in
             .load(&[], |_| Ok(()))

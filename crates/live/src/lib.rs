@@ -8,17 +8,15 @@
 //! Read in this order: [`trial`] runs a whole trial; [`player`] plays a workload's steps with
 //! threads and processes; [`program`] runs real programs, whose output `model::parsers` reads;
 //! [`loader`] and [`probes`] deal with the kernel; [`facts`] and [`context`] describe
-//! the machine, [`control_groups`] makes groups of tasks, [`autogroup`] is the kernel's switch
-//! for groups of sessions, `interrupts` interrupts CPUs, and `util_clamps`
-//! says whether anything heeds those of a workload.
+//! the machine, [`control_groups`] makes groups of tasks, [`group_settings`] has their files and the
+//! switch of autogroup, `interrupts` interrupts CPUs.
 //! [`recorder`] measures nothing: it records what the machine's tasks do anyway.
 //!
 //! What is not here: virtual machines, statistics, the store, anything that prints.
 
-pub mod autogroup;
 pub mod control_groups;
 pub mod facts;
-mod group_settings;
+pub mod group_settings;
 mod interrupts;
 pub mod loader;
 pub mod player;
@@ -28,4 +26,3 @@ pub mod program;
 mod reaping;
 pub mod recorder;
 pub mod trial;
-mod util_clamps;

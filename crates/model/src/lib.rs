@@ -6,9 +6,8 @@
 //! ```
 //!
 //! Read in this order: [`experiment`] asks a question, [`contestant`] (with its [`knob`]s of
-//! some [`value_type`], which [`value_text`] shows and whose [`value_numbers`] count, filled from
-//! [`cpu_facts`]),
-//! [`workload`] and [`machine`] say what is compared, under which workload, on which machine;
+//! some [`value_type`], whose [`values`] are shown, filled from [`cpu_facts`]),
+//! [`workload`] (with its other [`tables`]) and [`machine`] say what is compared, under which workload, on which machine;
 //! [`trial`] is one answerable question as a value; [`record`] is its answer, made of [`metric`]s
 //! (each with its [`measure_key`]), [`histogram`]s, [`series`] and a [`trace`], beside the
 //! [`inside`] of a scheduler. [`seed`] is the only source of chance. [`claim`] is a published
@@ -20,68 +19,53 @@
 //! What is not here: files, clocks, threads, SQL, HTML.
 
 pub mod backend;
-pub mod buckets;
 pub mod check;
 pub mod claim;
 pub mod contestant;
-pub mod control_group;
 pub mod cpu_facts;
 pub mod experiment;
 pub mod histogram;
 pub mod inside;
-pub mod interrupt_load;
 pub mod knob;
 pub mod machine;
 pub mod measure_key;
 pub mod metric;
-pub mod mutex;
-pub mod name;
 pub mod parsers;
 pub mod play;
-pub mod program;
 pub mod record;
 pub mod seed;
 pub mod series;
 pub mod shared;
+pub mod tables;
 pub mod tape;
 pub mod tape_text;
-pub mod task_session;
 pub mod text;
 pub mod trace;
 pub mod trial;
 mod usual;
-pub mod util_clamp;
-pub mod value_numbers;
-pub mod value_text;
 pub mod value_type;
+pub mod values;
 pub mod workload;
 
 pub use backend::Backend;
-pub use buckets::Buckets;
 pub use check::{LARGEST_NUMBER, SMALLEST_NUMBER};
 pub use claim::{Claim, Expectation};
 pub use contestant::{Contestant, Policy, PolicyClass, SchedulerChoice};
-pub use control_group::ControlGroup;
 pub use cpu_facts::CpuFacts;
 pub use experiment::{Aim, Design, Experiment, Progress, Scatter, Watched};
-pub use histogram::Histogram;
-pub use interrupt_load::InterruptLoad;
+pub use histogram::{Buckets, Histogram};
 pub use knob::{Call, ForEach, Knob, KnobValue, Knobs, Start, When};
 pub use machine::{Clock, Costs, Machine};
 pub use measure_key::{MeasureKey, Statistic};
 pub use metric::{Measure, Metric};
-pub use mutex::{Mutex, Protocol};
-pub use name::Name;
-pub use program::Program;
 pub use record::{ActiveScheduler, Measured, Outcome, Provenance, Record};
 pub use seed::Seed;
 pub use series::Series;
-pub use shared::Shared;
+pub use shared::{Name, Shared};
+pub use tables::{ControlGroup, InterruptLoad, Mutex, Program, Protocol, TaskSession, UtilClamp};
 pub use tape::{Recorded, Tape, TapeOp};
-pub use task_session::TaskSession;
 pub use text::{Position, ReadFault};
 pub use trace::{Trace, TraceEvent};
 pub use trial::Trial;
-pub use util_clamp::UtilClamp;
 pub use value_type::{Member, ValueKind, ValueType, Words};
 pub use workload::{Channel, Step, TaskGroup, Total, Workload};

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A value that many records have alike, kept once: 100,000 trials of a cell have one workload.
+//! Values and short texts that many records have alike, kept once: 100,000 trials of a cell have one
+//! workload, and name the same measures.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -80,6 +84,141 @@ impl<T: PartialEq> Seen<T> {
     }
 }
 
+/// A text in eight bytes, which is copied at no cost. Each thread keeps one of all equal texts that
+/// are in use.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name(Arc<Box<str>>);
+
+/// The texts that a thread has seen.
+struct Known {
+    names: BTreeSet<Name>,
+    /// At this number of names the unused ones are dropped: a stranger's file may name millions of
+    /// things.
+    most: usize,
+}
+
+/// A process has few names.
+const FEW: usize = 4_096;
+
+thread_local! {
+    static KNOWN: RefCell<Known> =
+        const { RefCell::new(Known { names: BTreeSet::new(), most: FEW }) };
+}
+
+impl Name {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::borrow::Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+
+impl Default for Name {
+    fn default() -> Name {
+        "".into()
+    }
+}
+
+impl From<&str> for Name {
+    fn from(text: &str) -> Name {
+        KNOWN.with_borrow_mut(|known| known.name(text))
+    }
+}
+
+impl Known {
+    fn name(&mut self, text: &str) -> Name {
+        if let Some(name) = self.names.get(text) {
+            return name.clone();
+        }
+        if self.names.len() >= self.most {
+            self.names.retain(|name| Arc::strong_count(&name.0) > 1);
+            self.most = FEW.max(2 * self.names.len());
+        }
+        let name = Name(Arc::new(text.into()));
+        self.names.insert(name.clone());
+        name
+    }
+}
+
+impl From<String> for Name {
+    fn from(text: String) -> Name {
+        text.as_str().into()
+    }
+}
+
+impl From<&String> for Name {
+    fn from(text: &String) -> Name {
+        text.as_str().into()
+    }
+}
+
+impl From<Name> for String {
+    fn from(name: Name) -> String {
+        name.as_str().into()
+    }
+}
+
+impl Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<str> for Name {
+    fn as_ref(&self) -> &str {
+        self
+    }
+}
+
+/// Names and other texts are equal if their letters are.
+macro_rules! equal_texts {
+    ($($text:ty),*) => {$(
+        impl PartialEq<$text> for Name {
+            fn eq(&self, other: &$text) -> bool {
+                *self.as_str() == other[..]
+            }
+        }
+
+        impl PartialEq<Name> for $text {
+            fn eq(&self, other: &Name) -> bool {
+                self[..] == *other.as_str()
+            }
+        }
+    )*};
+}
+
+equal_texts!(str, &str, String);
+
+impl fmt::Display for Name {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(to)
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(to)
+    }
+}
+
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.as_str().serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
+        std::borrow::Cow::<str>::deserialize(from).map(|text| text.as_ref().into())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,5 +234,24 @@ mod tests {
         );
         values[39].push('x');
         assert_eq!((values[0].as_str(), values[39].as_str()), ("0", "0x"));
+    }
+
+    #[test]
+    fn equal_names_are_one_text_of_eight_bytes() {
+        let (one, same): (Name, Name) = ("migrations".into(), String::from("migrations").into());
+        assert!(Arc::ptr_eq(&one.0, &same.0));
+        assert_eq!((&one, size_of::<Option<Name>>()), (&same, 8));
+        let other: Name = "tasks".into();
+        assert!(one < other && one != other && one == "migrations");
+    }
+
+    #[test]
+    fn names_that_nobody_uses_are_forgotten() {
+        let used: Vec<Name> = (0..10).map(|at| at.to_string().into()).collect();
+        (0..100_000).for_each(|at| drop(Name::from(at.to_string())));
+        KNOWN.with_borrow(|known| {
+            assert!(known.names.len() <= FEW, "{}", known.names.len());
+            assert!(used.iter().all(|name| known.names.contains(name)));
+        });
     }
 }

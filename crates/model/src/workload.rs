@@ -9,14 +9,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::contestant::Policy;
-use crate::control_group::ControlGroup;
-use crate::interrupt_load::InterruptLoad;
-use crate::mutex::Mutex;
-use crate::program::Program;
+use crate::tables::{ControlGroup, InterruptLoad, Mutex, Program, TaskSession, UtilClamp};
 use crate::tape::Recorded;
-use crate::task_session::TaskSession;
 use crate::usual::{is_default, usual};
-use crate::util_clamp::UtilClamp;
 
 /// A resolved workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

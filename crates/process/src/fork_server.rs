@@ -20,8 +20,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::fd_passing::{receive, send};
-use crate::patient::Patient;
+use crate::patient::{Patient, receive, send};
 use crate::{Process, be_child, fork, turn_to_fork};
 
 /// What the server's processes do.

@@ -14,7 +14,6 @@
 //! What is not here: when a worker is told to stop or is killed, and what its answer means. The two
 //! backends differ in that.
 
-mod fd_passing;
 pub mod fork_server;
 pub mod installed;
 pub mod packages;

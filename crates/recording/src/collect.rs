@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 
 use model::{Policy, PolicyClass};
 
-use crate::event::{Attributes, Event, Leaves, Recording, Task, TaskIndex, Waker, What};
-use crate::scheduler_event::{By, Context, Moment, Named, Scheduling, UNNAMED};
+use crate::event::{
+    Attributes, By, Context, Event, Leaves, Moment, Named, Recording, Scheduling, Task, TaskIndex,
+    UNNAMED, Waker, What,
+};
 
 /// The kernel's priority of nice 0, and the first one that is not real-time.
 const NICE_0: i32 = 120;

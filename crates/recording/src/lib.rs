@@ -21,7 +21,6 @@ pub mod control_groups;
 pub mod event;
 pub mod groups;
 pub mod perfetto;
-pub mod scheduler_event;
 pub mod tapes;
 pub mod text;
 pub mod traced;

@@ -10,9 +10,8 @@ use model::trace::{SleepsFor, What, WokenBy};
 use model::{Trace, TraceEvent, Workload};
 
 use crate::collect::Collector;
-use crate::event::{Leaves, Recording, TaskIndex};
+use crate::event::{By, Context, Leaves, Moment, Named, Recording, Scheduling, TaskIndex, UNNAMED};
 use crate::groups;
-use crate::scheduler_event::{By, Context, Moment, Named, Scheduling, UNNAMED};
 
 /// What an event of a trace takes where instructions are the clock, with the other probes of a
 /// trial: what two processes with pipes show, with all of these and without.

@@ -6,7 +6,7 @@ use model::metric::Direction;
 use stats::decide::recommend::{
     Advice, Candidate, Effect, Judged, Reason, Silence, Standing, Width,
 };
-use stats::rank::holm::ALPHA;
+use stats::rank::rank_sum::ALPHA;
 use stats::{Aim, Recommendation, Shift, Watched};
 
 use crate::units;

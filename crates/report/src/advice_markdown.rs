@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Whether kernels confirm the simulator's advice, as Markdown for documents and the terminal.
 
-use stats::decide::recommend::confirmation::{Against, Confirmation, Lost};
+use stats::decide::recommend::{Against, Confirmation, Lost};
 
 use crate::table::Align::{Left, Right};
 use crate::table::Table;

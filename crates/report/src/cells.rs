@@ -3,7 +3,7 @@
 
 use model::Record;
 use stats::compare::verdict::MARGIN_PERCENT;
-use stats::rank::holm::ALPHA;
+use stats::rank::rank_sum::ALPHA;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 /// Groups of cells that differ only in the backend, in the comparison's order: one or more each,

@@ -6,7 +6,7 @@ use model::Record;
 use stats::Comparison;
 use stats::compare::verdict::MARGIN_PERCENT;
 use stats::decide::separation::{Separation, separations, trials_needed};
-use stats::rank::holm::ALPHA;
+use stats::rank::rank_sum::ALPHA;
 
 use crate::html::markup::{joined, name, percent};
 use crate::table::Align::{Left, Right};

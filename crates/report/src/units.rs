@@ -2,7 +2,7 @@
 //! Numbers for readers: three significant digits, and a unit that keeps them short.
 
 use model::metric::{Direction, Unit};
-use stats::compare::noise_floor::Noise;
+use stats::compare::evidence::Noise;
 use stats::{Interval, MeasureKey, PValue, Shift};
 
 /// A number with its unit: `4.01 ms`, `134,538`, `1.20 M/s`, `0.953`.

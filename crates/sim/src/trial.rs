@@ -3,8 +3,7 @@
 
 use std::rc::Rc;
 
-use model::control_group::note_on_groups;
-use model::util_clamp::NO_CLAMPS;
+use model::tables::{NO_CLAMPS, note_on_groups};
 use model::{ActiveScheduler, Outcome, Provenance, Record, SchedulerChoice, Trial};
 
 use crate::core::kernel::{Core, ExitInfo, Ops, OpsPresent};
@@ -57,7 +56,7 @@ fn run_with(
     (record, core.races.take())
 }
 
-/// Whether it has one of [`GROUP_CALLBACKS`](model::control_group::GROUP_CALLBACKS).
+/// Whether it has one of [`GROUP_CALLBACKS`](model::tables::GROUP_CALLBACKS).
 fn is_told_of_groups(has: &OpsPresent) -> bool {
     has.cgroup_init || has.cgroup_move || has.cgroup_set_weight
 }

@@ -8,10 +8,9 @@ use model::{Backend, Contestant, Design, Experiment, Machine, Workload};
 use serde::Deserialize;
 
 use super::cells::{self, Cells, Choice};
-use super::contestants::{Entrant, Relations};
-use super::live::{self, Admitted};
+use super::contestants::{self, Admitted, Entrant, Relations};
 use super::source::{Document, Places, advice, unknown_name};
-use super::{Host, Overrides, SpecError, contestant, contestants, machine};
+use super::{Host, Overrides, SpecError, contestant, machine};
 use crate::assets::{self, Kind};
 use crate::{capability, commands, mentions, plan};
 
@@ -133,7 +132,7 @@ fn resolve(
     let wanted = over.baseline.as_ref().or(file.baseline.as_ref()).cloned();
     let entrants = contestants::all(file.scheduler, base, places, over, host, &mut notes)?;
     let admitted = match host.running {
-        Some(running) if live => live::admit(&entrants, &running())?,
+        Some(running) if live => contestants::admit(&entrants, &running())?,
         _ => Admitted::default(),
     };
     let origin = |entrant: &Entrant| (entrant.contestant.name.clone(), entrant.origin.clone());

@@ -30,7 +30,6 @@ pub mod experiment;
 pub mod expression;
 pub mod files;
 pub mod knobs;
-pub mod live;
 pub mod machine;
 pub mod mentions;
 pub mod plan;
@@ -123,7 +122,7 @@ pub struct Host<'a> {
     /// Whether a program is installed.
     pub is_installed: &'a dyn Fn(&str) -> bool,
     /// The running kernel, asked if something is to run on it; `None` if nothing is to run.
-    pub running: Option<&'a dyn Fn() -> live::RunningKernel>,
+    pub running: Option<&'a dyn Fn() -> contestants::RunningKernel>,
 }
 
 /// What the command line changes in an experiment.

@@ -27,7 +27,6 @@ pub mod exchange;
 mod lock;
 mod read;
 mod schema;
-mod steps;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -46,7 +45,7 @@ pub use check::{Checked, check};
 pub use lock::PlanLock;
 pub use read::{Damage, Filter, Read};
 pub use schema::SCHEMA_VERSION;
-use steps::Steps;
+use schema::Steps;
 
 /// How long to wait for another process that writes to the same file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);

@@ -27,7 +27,6 @@ pub mod guest;
 pub mod initramfs;
 pub mod installed;
 pub mod kernels;
-pub mod orders;
 pub mod packing;
 pub mod qemu;
 mod request;

@@ -14,10 +14,10 @@ use anyhow::Result;
 use model::Clock;
 
 use crate::arguments;
+use crate::channel::{self, Orders};
 use crate::control::{Control, Ends};
-use crate::guest::idle;
+use crate::guest::setup;
 use crate::initramfs::{self, Boot, Contents, Image};
-use crate::orders::{self, Orders};
 use crate::qemu::{self, Qemu, memory_file, path_of};
 use crate::request::Setup;
 use crate::saved_boots::{self, Place};
@@ -100,7 +100,7 @@ impl<'a> Parts<'a> {
         let mut arguments = self.machine(&self.setup.request.kernel.image);
         arguments.extend_from_slice(more);
         let orders = memory_file(c"fairground-orders", &self.orders)?;
-        let passed = format!("name={},file={}", orders::NAME, path_of(&orders));
+        let passed = format!("name={},file={}", channel::NAME, path_of(&orders));
         arguments.extend(["-fw_cfg".into(), passed]);
         let mut inherited = vec![file.as_raw_fd(), orders.as_raw_fd()];
         if let Some(ends) = control {
@@ -185,7 +185,7 @@ pub(crate) fn start(parts: &mut Parts, stop: &AtomicBool) -> Result<(Qemu, BootM
     if let Some(qemu) = restored(parts, &mut way, stop) {
         return Ok((qemu, BootMethod { is_saved: true, lock: None, ..way }));
     }
-    let (mut control, ends) = Control::new(idle::ADDRESS)?;
+    let (mut control, ends) = Control::new(setup::ADDRESS)?;
     let qemu = parts.boot(Some(&ends))?;
     drop(ends);
     control.greet()?;

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use compile::NoCompiler;
-use live::facts;
-use live::facts::Context;
+use live::facts::{self, Context};
 use live::loader::{Obstacle, obstacles};
 use model::{Backend, Outcome, Program, Seed};
 use spec::assets::{self, Kind};
@@ -18,8 +17,7 @@ use vm::{NoKvm, emulator, installed, qemu};
 
 use crate::execution::locations::data_folder;
 use crate::execution::{self, Settings};
-use crate::planned_experiment;
-use crate::planned_experiment::host_cpus;
+use crate::planned_experiment::{self, host_cpus};
 
 /// What was seen of a machine. An `Err` is what the probe said.
 #[derive(Clone, Debug)]

@@ -5,8 +5,7 @@ use std::fs::OpenOptions;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use live::facts;
-use live::facts::{Context, active, topology};
+use live::facts::{self, Context, active, topology};
 use model::{ActiveScheduler, Backend, Machine};
 
 use super::in_use;
@@ -15,7 +14,7 @@ use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
 use crate::output;
 use crate::planned_experiment::host_cpus;
-use spec::live::RunningKernel;
+use spec::contestants::RunningKernel;
 use spec::machine::{self, HERE};
 use vm::{emulator, installed, kernels, qemu};
 
@@ -89,7 +88,7 @@ fn why_not_load(sched_ext: &SchedExt, release: &str) -> String {
 /// they do not divide evenly, it has as many CPUs and no further structure.
 fn here(hz: Option<u32>) -> Result<Machine> {
     let plain = machine::load(HERE, Path::new(""), host_cpus())?;
-    let (hz, autogroup) = (hz.unwrap_or(plain.hz), live::autogroup::is_on());
+    let (hz, autogroup) = (hz.unwrap_or(plain.hz), live::group_settings::is_on());
     let plain = Machine { hz, autogroup, ..plain };
     let seen = topology();
     let smt_percent = if seen.smt > 1 { machine::SMT_PERCENT } else { plain.smt_percent };

@@ -9,7 +9,7 @@ use anyhow::Result;
 use model::metric::Direction;
 use model::{Backend, Clock, Experiment, Machine, Seed, Workload};
 use stats::number::interval::TRIALS_NEEDED;
-use stats::rank::holm;
+use stats::rank::rank_sum;
 use stats::{Aim, MeasureKey, Watched};
 use vm::installed;
 
@@ -186,7 +186,7 @@ impl Race {
     }
 
     pub fn blocks_needed(comparisons: usize) -> u32 {
-        holm::units_needed(comparisons).max(TRIALS_NEEDED) as u32
+        rank_sum::units_needed(comparisons).max(TRIALS_NEEDED) as u32
     }
 }
 

@@ -22,10 +22,9 @@ use store::Session;
 use crate::cmd::check::verified::{Growth, growths};
 use crate::exit::{self, bad_input};
 use crate::leaving::{self, LeavingOptions};
-use crate::output;
 use crate::records::Selection;
 use crate::selected::StoreRecords;
-use crate::times;
+use crate::{output, times};
 
 #[derive(clap::Args)]
 pub struct Args {

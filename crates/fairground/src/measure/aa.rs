@@ -34,14 +34,14 @@ pub fn run_aa_trials(
     }
     let Some(trials) = aa_experiment(planned) else { return Ok(None) };
     if let Some(records) = known(&sessions.execution.store, &trials)? {
-        planned.experiment.design.scatter = stats::compare::noise_floor::scatter(&records);
+        planned.experiment.design.scatter = stats::compare::evidence::scatter(&records);
         return Ok(None);
     }
     sessions.tell(&announcement(&trials));
     let ended = sessions.run(&trials, Continues::Earlier, Remarks::Notes)?;
     if let Ended::Complete(session) = ended {
         let records = sessions.measured(session)?.records;
-        planned.experiment.design.scatter = stats::compare::noise_floor::scatter(&records);
+        planned.experiment.design.scatter = stats::compare::evidence::scatter(&records);
     }
     Ok(Some(ended))
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use model::{Clock, Trial};
 use spec::plan;
-use stats::sample_size::power::{BLOCKS_MAX, Next, next};
+use stats::sample_size::{BLOCKS_MAX, Next, next};
 use store::{Session, Store};
 
 use super::session::{CampaignRunner, Continues, Remarks};

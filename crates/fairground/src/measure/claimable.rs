@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use model::{Backend, Clock, Trial};
 use stats::number::interval::TRIALS_NEEDED;
-use stats::rank::holm;
-use stats::sample_size::power::{self, BLOCKS_MAX};
+use stats::rank::rank_sum;
+use stats::sample_size::{BLOCKS_MAX, smallest_p};
 
 use crate::exit::bad_input;
 use crate::planned_experiment::PlannedExperiment;
@@ -81,8 +81,8 @@ impl ClaimableComparisons {
             return Some(format!("{have}: differences are shown, none is claimed"));
         }
         let compared = counted(most);
-        Some(if holm::can_claim(replicates, replicates, most) {
-            let least = significant(power::smallest_p(replicates, most));
+        Some(if rank_sum::can_claim(replicates, replicates, most) {
+            let least = significant(smallest_p(replicates, most));
             format!("{have}; at most {compared} of a measure: the smallest corrected p is {least}")
         } else {
             let needed = blocks_needed(most);
@@ -99,7 +99,7 @@ pub fn fewest_blocks(planned: &PlannedExperiment) -> u32 {
 
 /// The blocks that a family of this many comparisons needs before anything can be claimed in it.
 fn blocks_needed(comparisons: usize) -> usize {
-    holm::units_needed(comparisons).max(TRIALS_NEEDED)
+    rank_sum::units_needed(comparisons).max(TRIALS_NEEDED)
 }
 
 /// The cells and contestants that are compared together.

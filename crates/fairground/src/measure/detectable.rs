@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use model::{Backend, Clock, Machine, Scatter, Trial};
-use stats::sample_size::power;
+use stats::sample_size;
 
 use super::claimable::{ClaimableComparisons, WorkloadOnMachine};
 use crate::exit::bad_input;
@@ -24,7 +24,8 @@ pub fn detectable_differences(
     let mut notes = Vec::new();
     for (family, &comparisons) in claimable.real.iter().filter(|(_, count)| **count > 0) {
         let Some(worst) = worst(planned, family) else { continue };
-        let least = power::smallest_percent(worst.deviation, claimable.replicates, comparisons);
+        let least =
+            sample_size::smallest_percent(worst.deviation, claimable.replicates, comparisons);
         if let Some(wanted) = wanted_percent
             && least.is_none_or(|least| least > wanted)
         {
@@ -59,9 +60,11 @@ fn too_small(
     comparisons: usize,
     wanted: f64,
 ) -> anyhow::Error {
-    let advice = match power::units_for(wanted, worst.deviation, comparisons) {
+    let advice = match sample_size::units_for(wanted, worst.deviation, comparisons) {
         Some(blocks) => format!("write --blocks {blocks}"),
-        None => format!("more than {} blocks would; use a quieter machine", power::BLOCKS_MAX),
+        None => {
+            format!("more than {} blocks would; use a quieter machine", sample_size::BLOCKS_MAX)
+        }
     };
     bad_input(format!(
         "{}: {wanted} % cannot be seen in {} of {} on {}, which scatters by {:.1} % between equal \

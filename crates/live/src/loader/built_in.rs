@@ -5,8 +5,8 @@ use compile::variables::{self, Global};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{Object, ObjectBuilder, OpenObject};
 
+use super::knobs;
 use super::log::{Listener, explain, warnings};
-use super::variable;
 
 /// An object with its global variables. `name` stands for it in messages: `the probes`.
 pub struct BuiltIn {
@@ -40,7 +40,7 @@ impl BuiltIn {
         let mut open = ObjectBuilder::default().open_memory(self.bytes).map_err(because)?;
         size(&mut open).map_err(because)?;
         for (name, value) in constants {
-            variable::write(&mut open, self.variable(name, ".rodata"), value);
+            knobs::write(&mut open, self.variable(name, ".rodata"), value);
         }
         let said = |error: libbpf_rs::Error| explain(&error.to_string(), &listener.text());
         open.load().map_err(|error| format!("{}: {}", self.name, said(error)))

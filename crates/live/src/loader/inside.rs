@@ -13,7 +13,7 @@ use model::inside::{
 };
 use model::{Member, ValueType};
 
-use super::{LoadedScheduler, variable};
+use super::{LoadedScheduler, knobs};
 use crate::probes::{count_runs, run_statistics};
 
 /// Looks into a scheduler from [`begin`](Watch::begin) on.
@@ -115,7 +115,7 @@ impl LoadedScheduler {
         let mut found = Vec::new();
         let sections: BTreeSet<&str> = self.variables.iter().map(|one| &*one.section).collect();
         for name in sections {
-            let Some(bytes) = variable::section(&self.object, name) else { continue };
+            let Some(bytes) = knobs::section(&self.object, name) else { continue };
             for global in self.variables.iter().filter(|global| global.section == name) {
                 let own = bytes.get(global.offset..global.offset + global.ty.size);
                 found.extend(own.map(|own| format!("{} = {}", global.name, global.ty.whole(own))));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What user space sets in an object that is not loaded yet, and the calls that it makes before the
 //! scheduler is enabled.
+//!
+//! The global variables of an object, before and after it is loaded.
 
 use compile::variables::{self, Global};
 use libbpf_rs::btf::Btf;
@@ -12,7 +14,6 @@ use model::{Call, Knob, Knobs, Member, Start, ValueKind, ValueType, When, Words}
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-use super::variable::{is_section, write};
 use super::{LoadError, Open, Ops};
 use crate::facts;
 
@@ -207,4 +208,40 @@ fn on_cpu<Done>(cpu: u32, work: impl FnOnce() -> Done) -> Result<Done, String> {
     let done = work();
     sched_setaffinity(this, &before).map_err(fault)?;
     Ok(done)
+}
+
+/// libbpf puts the object's name before the common sections' names.
+pub fn is_section(map: &str, section: &str) -> bool {
+    map == section || (map.ends_with(section) && section.matches('.').count() == 1)
+}
+
+/// The bytes of a section's map, once the object is loaded.
+pub fn section(object: &Object, name: &str) -> Option<Vec<u8>> {
+    let map = object.maps().find(|map| is_section(&map.name().to_string_lossy(), name))?;
+    map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()?
+}
+
+/// Overwrites a variable's initial value in an object that is not loaded yet.
+pub fn write(object: &mut OpenObject, variable: &Global, bytes: &[u8]) {
+    let place = variable.offset..variable.offset + bytes.len();
+    let mut maps = object.maps_mut();
+    let map = maps.find(|map| is_section(&map.name().to_string_lossy(), &variable.section));
+    if let Some(mut map) = map
+        && let Some(place) = map.initial_value_mut().and_then(|value| value.get_mut(place))
+    {
+        place.copy_from_slice(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_are_told_apart() {
+        assert!(is_section("fifo.data", ".data"));
+        assert!(is_section(".data.uei_dump", ".data.uei_dump"));
+        assert!(!is_section(".data.uei_dump", ".data"));
+        assert!(!is_section("fifo.bss", ".data"));
+    }
 }

@@ -15,26 +15,21 @@ use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, Progr
 use model::{Call, Knob, Knobs, Member, When};
 
 pub(crate) mod built_in;
-mod exit;
 mod inside;
 mod kernel;
-mod knobs;
+pub(crate) mod knobs;
 pub(crate) mod log;
 #[cfg(test)]
 mod tests;
-pub(crate) mod variable;
-mod verified;
 
 use crate::facts::sched_ext;
 use crate::printed::{self, Printed};
-pub use exit::ExitInfo;
-use exit::{DUMP_BYTES, ExitVariables, KernelLog};
 use inside::Watch;
 use kernel::KernelBtf;
-pub use kernel::{Obstacle, obstacles};
-use log::Listener;
-use variable::is_section;
-pub use verified::VERIFIED;
+pub use kernel::{Obstacle, VERIFIED, obstacles};
+use knobs::is_section;
+pub use log::ExitInfo;
+use log::{DUMP_BYTES, ExitVariables, KernelLog, Listener};
 
 /// Longest time that enabling or disabling may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -102,7 +97,7 @@ pub fn load(compiled: &Compiled, values: &Knobs) -> Result<LoadedScheduler, Load
         notes: notes.clone(),
         ..log::load_error(&error.to_string(), &listener.text())
     })?;
-    notes.extend(verified::note(&object));
+    notes.extend(kernel::note(&object));
     let printed = printed::listen_to(&object, &mut notes);
     knobs::make(&calls, When::Loaded, &object)?;
     let loaded = LoadedScheduler {
@@ -192,7 +187,7 @@ impl Open {
             .collect();
         for (variable, value) in known {
             let bytes = value.to_le_bytes();
-            variable::write(&mut self.object, &variable, &bytes[..variable.ty.size.min(8)]);
+            knobs::write(&mut self.object, &variable, &bytes[..variable.ty.size.min(8)]);
         }
     }
 
@@ -223,7 +218,7 @@ impl Open {
             }
         }
         if let Some(length) = &place.dump_length {
-            variable::write(&mut self.object, length, &bytes.to_le_bytes());
+            knobs::write(&mut self.object, length, &bytes.to_le_bytes());
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use model::KnobValue;
-use model::control_group::GROUP_CALLBACKS;
+use model::tables::GROUP_CALLBACKS;
 
 use super::*;
 

@@ -12,12 +12,11 @@
 //!
 //! ```text
 //! attributes clock descriptors shared_memory mapping ─► stacks futex ─► call_costs ─► busy
-//!   ─► session_state
 //!   ─► run_state ─► task ─► input_output memory children ─► tapes ─► steps ─► threads
 //!   ─► sessions ─► main_thread
 //! ```
 //!
-//! [`periodic`] acts on the scheduler during the trial, e.g. reloads it. Nothing is allocated
+//! [`played`] has what acts on the scheduler during the trial, e.g. reloads it. Nothing is allocated
 //! or printed between the common start and the end of the trial.
 //!
 //! What is not here: what a workload means (`model::play`), the scheduler under test, metrics by
@@ -28,17 +27,14 @@ pub mod busy;
 pub mod call_costs;
 pub mod children;
 pub mod clock;
-mod faults;
 pub mod fork_isolation;
 pub mod futex;
 pub mod input_output;
 mod main_thread;
 pub mod mapping;
 pub mod memory;
-pub mod periodic;
 mod played;
 pub mod run_state;
-mod session_state;
 mod sessions;
 pub mod shared_memory;
 pub mod steps;
@@ -49,7 +45,5 @@ mod tests;
 pub mod threads;
 
 pub use busy::BusyLoop;
-pub use faults::PlayError;
 pub use main_thread::{Options, play};
-pub use periodic::Periodic;
-pub use played::{GroupPlayed, Played};
+pub use played::{GroupPlayed, Periodic, PlayError, Played};

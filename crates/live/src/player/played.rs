@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The results of a trial, once all tasks have ended.
+//! The results of a trial, once all tasks have ended; why a workload could not be played.
+//!
+//! A periodic action on the scheduler while the tasks play, such as a reload.
 
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::io;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::SeqCst;
 
 use model::Histogram;
 use model::play::Group;
 
-use crate::player::clock::{Usage, thread_cpu_ns};
-use crate::player::run_state::{RunState, TaskSlot, UNKNOWN};
+use crate::player::attributes::Errno;
+use crate::player::clock::{Usage, now_ns, thread_cpu_ns};
+use crate::player::run_state::{Fault, RunState, TaskSlot, UNKNOWN};
 use crate::probes::{Probes, Readings};
 use crate::program::Finished;
 
@@ -164,4 +169,132 @@ fn usage<'a>(slots: impl Iterator<Item = &'a TaskSlot> + Clone, forked: &[Atomic
         let own: u64 = slots.clone().map(|slot| slot.usage[index].load(SeqCst)).sum();
         own + forked[index].load(SeqCst)
     })
+}
+
+/// Why a workload could not be played to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum PlayError {
+    /// This machine or kernel cannot play it.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The workload is at fault.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl PlayError {
+    pub fn system(what: &str) -> impl Fn(io::Error) -> PlayError {
+        move |error| PlayError::Failed(format!("{what}: {error}"))
+    }
+}
+
+/// A fault as text, with a remedy.
+pub fn explain(run: &RunState, fault: Fault, group: usize, errno: Errno) -> PlayError {
+    let group = run.script.groups.get(group).map_or("", |group| &group.name);
+    let why = io::Error::from_raw_os_error(errno);
+    let (what, help) = match fault {
+        Fault::Policy if errno == libc::EBUSY => {
+            ("its policy", "; SCHED_DEADLINE admits no more than the CPUs have time for")
+        }
+        Fault::Policy => ("its policy", "; real-time policies need root, deadline all CPUs"),
+        Fault::Clamp => ("its clamps of the utilisation", ""),
+        Fault::Nice => ("its nice value", "; raising it needs root"),
+        Fault::Affinity => ("its CPUs", "; does this machine have them?"),
+        Fault::Group if errno == libc::ENOENT => {
+            ("its control group", "; is it there? Steps make and remove absent groups")
+        }
+        Fault::Group if errno == libc::EEXIST => ("its control group", "; it was made before"),
+        Fault::Group if errno == libc::EBUSY => {
+            ("its control group", "; tasks or groups are in the one that is to be removed")
+        }
+        Fault::Group if errno == libc::EINVAL || errno == libc::EPERM => {
+            ("its control group", "; the scheduler may have refused the move")
+        }
+        Fault::Group => ("its control group", ""),
+        Fault::Mutex => ("taking a mutex", "; does this kernel have CONFIG_FUTEX_PI?"),
+        Fault::Message => ("sending or receiving a message", ""),
+        Fault::File => ("its own file", "; set TMPDIR to a file system with O_TMPFILE and space"),
+        Fault::Memory => ("writing to memory or /dev/null", "; is there so much memory?"),
+        Fault::Thread => ("making a thread", "; threads and memory are limited"),
+        Fault::Fork => ("forking", "; deadline tasks cannot, and processes are limited"),
+        Fault::Exec => ("starting a program", ""),
+    };
+    let text = format!("a task of `{group}` could not go on: {what}: {why}{help}");
+    match fault {
+        Fault::Policy | Fault::Clamp | Fault::Nice | Fault::Affinity => {
+            PlayError::Unsupported(text)
+        }
+        _ => PlayError::Failed(text),
+    }
+}
+
+/// An action that is repeated, spread evenly over the trial's duration. A trial does not end before
+/// the last repetition.
+pub struct Periodic<'a> {
+    left: u32,
+    /// The time between two of them, and from the start to the first, nanoseconds.
+    pause_ns: u64,
+    /// When the next one is due; later ones keep their distance from it.
+    next_ns: u64,
+    action: &'a mut dyn FnMut() -> bool,
+}
+
+impl<'a> Periodic<'a> {
+    /// Performs `action` `count` times; it returns whether the trial may continue.
+    pub fn new(count: u32, duration_ns: u64, action: &'a mut dyn FnMut() -> bool) -> Periodic<'a> {
+        let pause_ns = duration_ns / (u64::from(count) + 1);
+        Periodic { left: count, pause_ns, next_ns: 0, action }
+    }
+
+    pub fn begin(&mut self, start_ns: u64) {
+        self.next_ns = start_ns + self.pause_ns;
+    }
+
+    /// Performs the next one if it is due. Returns whether the trial may continue.
+    pub fn run_if_due(&mut self) -> bool {
+        if self.left == 0 || now_ns() < self.next_ns {
+            return true;
+        }
+        self.left -= 1;
+        let goes_on = (self.action)();
+        // A long action does not shorten the time before the next one.
+        self.next_ns = now_ns() + self.pause_ns;
+        goes_on
+    }
+
+    /// When [`Periodic::run_if_due`] must be called next, on `CLOCK_MONOTONIC`; `None`: never
+    /// again.
+    pub fn next_ns(&self) -> Option<u64> {
+        (self.left > 0).then_some(self.next_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_as_asked_and_none_before_its_time() {
+        let mut played = 0;
+        let mut play = || {
+            played += 1;
+            played < 3
+        };
+        let mut periodic = Periodic::new(5, 0, &mut play);
+        periodic.begin(now_ns() + 60_000_000_000);
+        assert!(periodic.run_if_due() && periodic.next_ns().is_some());
+        periodic.begin(now_ns());
+        assert!(periodic.run_if_due() && periodic.run_if_due());
+        // The third one ends the trial.
+        assert!(!periodic.run_if_due());
+        assert_eq!(played, 3);
+    }
+
+    #[test]
+    fn none_asked_none_awaited() {
+        let mut never = || panic!("nobody asked for it");
+        let mut periodic = Periodic::new(0, 1, &mut never);
+        periodic.begin(0);
+        assert!(periodic.run_if_due() && periodic.next_ns().is_none());
+    }
 }

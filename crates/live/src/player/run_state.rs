@@ -17,8 +17,7 @@ use crate::player::busy::BusyLoop;
 use crate::player::clock::own_cpu_ns;
 use crate::player::futex::{Barrier, Condition, Lock, Patience, Semaphore};
 use crate::player::input_output;
-use crate::player::session_state::SessionState;
-use crate::player::shared_memory::{Shareable, Shared, SharedHistogram};
+use crate::player::shared_memory::{SessionState, Shareable, Shared, SharedHistogram};
 use crate::player::threads::MadeThreads;
 use crate::probes::Announcer;
 

@@ -13,10 +13,10 @@ use std::{fs, io, mem, ptr, thread};
 
 use crate::player::attributes::{self, Errno, check, errno};
 use crate::player::clock::now_ns;
-use crate::player::faults::PlayError;
 use crate::player::fork_isolation::{self, ForkIsolation};
+use crate::player::played::PlayError;
 use crate::player::run_state::{RunState, UNKNOWN};
-use crate::player::session_state::SessionState;
+use crate::player::shared_memory::SessionState;
 use crate::player::{futex, memory, played, threads};
 use crate::program::Held;
 use crate::reaping;

@@ -4,7 +4,7 @@
 use std::io;
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use model::histogram::{bucket, filled_buckets};
 use model::{Buckets, Histogram};
@@ -128,6 +128,22 @@ impl SharedHistogram {
         }
     }
 }
+
+/// What the main thread and the process of a session tell each other. One exists per session.
+#[repr(C)]
+pub struct SessionState {
+    pub process: AtomicI32,
+    /// The last of the steps that the process has been told to take, and that it has taken.
+    pub order: AtomicU32,
+    pub done: AtomicU32,
+    /// `errno` of what failed; 0: nothing.
+    pub failed: AtomicI32,
+    /// The process of the program, if that is in this session.
+    pub program: AtomicI32,
+}
+
+// SAFETY: it consists of atomics.
+unsafe impl Shareable for SessionState {}
 
 #[cfg(test)]
 mod tests {

@@ -16,18 +16,16 @@ use model::{Histogram, Trace, series};
 
 pub(crate) mod maps;
 mod reading;
-pub(crate) mod shared;
 mod trace;
 
 use crate::facts::is_root;
 use crate::loader::built_in::BuiltIn;
-use crate::recorder::{needs, reason};
+use crate::recorder::{self, reason};
 use maps::{
     BUCKETS, MAX_GROUPS, MEASURES, OTHER_WAITS, ProbeSeries, ProbeTally, ProbeTask, ProbeTotals,
-    Use, WAKEUPS, activity, add_totals, find_map, is_older, map_memory, size, slots,
+    SharedMap, Use, WAKEUPS, activity, add_totals, find_map, is_older, map_memory, size, slots,
 };
 pub use reading::{GroupReadings, Window};
-use shared::SharedMap;
 
 /// Attached probes. Dropping them detaches them.
 pub struct Probes {
@@ -303,7 +301,7 @@ fn check_host(groups: &[String]) -> Result<(), String> {
     if !is_root() {
         return Err("the probes need root".into());
     }
-    if let Some(why) = needs::space() {
+    if let Some(why) = recorder::space() {
         return Err(why);
     }
     match groups.len() {

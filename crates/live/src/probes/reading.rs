@@ -6,10 +6,9 @@ use model::histogram::filled_buckets;
 use model::series::{self, Counts, PLACES, bounds};
 
 use super::maps::{
-    BUCKETS, BUSY, MEASURES, ProbeSeries, ProbeTally, ProbeTask, ProbeTotals, WAITED, activity,
-    add_tally, smallest_ns,
+    BUCKETS, BUSY, MEASURES, ProbeSeries, ProbeTally, ProbeTask, ProbeTotals, SharedMap, WAITED,
+    activity, add_tally, smallest_ns,
 };
-use super::shared::SharedMap;
 
 /// One group's counts between start and finish.
 #[derive(Clone, Debug, Default)]

@@ -8,15 +8,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use model::{Measured, Outcome, Program, Provenance, Record, SchedulerChoice, Trace, Trial};
 
-use crate::autogroup::Autogroup;
 use crate::control_groups::ControlGroups;
 use crate::facts::{Context, active, sched_ext};
+use crate::group_settings::Autogroup;
 use crate::interrupts::Interrupts;
 use crate::player::{self, BusyLoop, Options, Periodic, PlayError, Played, attributes, busy};
 use crate::probes::Probes;
 use crate::trial::scheduler::UnderTest;
-use crate::util_clamps;
-use crate::{facts, program};
+use crate::{facts, group_settings, program};
 
 mod measure;
 pub mod preparation;
@@ -65,7 +64,7 @@ fn answer(
     begins: &dyn Fn(),
 ) -> Answer {
     provenance.notes.extend(preparation::differences(trial, provenance.cpus));
-    provenance.notes.extend(util_clamps::note(trial));
+    provenance.notes.extend(group_settings::note(trial));
     if let Some(reason) = preparation::obstacle(trial) {
         return Outcome::Unsupported { reason }.into();
     }

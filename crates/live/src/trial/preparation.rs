@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use model::program::{VERSION_FILE, tree_is_absent};
+use model::tables::{VERSION_FILE, tree_is_absent};
 use model::{Outcome, Policy, SchedulerChoice, Step, Trial};
 use process::installed::find;
 use tempfile::TempDir;

@@ -6,9 +6,8 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use model::control_group::{GROUP_CALLBACKS, note_on_groups};
 use model::inside::Inside;
-use model::task_session::note_on_sessions;
+use model::tables::{GROUP_CALLBACKS, note_on_groups, note_on_sessions};
 use model::{
     ActiveScheduler, Histogram, Measured, Metric, Outcome, Policy, SchedulerChoice, Trial,
 };

@@ -13,13 +13,12 @@ use std::time::{Duration, Instant};
 use model::{Outcome, Record, Trial};
 use process::{Pipe, Process, silence};
 
-use crate::control_groups;
 use crate::facts::{Context, active};
 use crate::player::attributes::{Previous, rise_above, sink_below};
 use crate::player::call_costs::CallCosts;
 use crate::player::{busy, fork_isolation};
 use crate::trial::{preparation, run, scheduler};
-use crate::{facts, reaping};
+use crate::{control_groups, facts, reaping};
 
 /// How long a worker may take to stop after SIGTERM. Unloading a scheduler is part of that.
 const GRACE: Duration = Duration::from_secs(15);

@@ -2,8 +2,7 @@
 //! The tree of a workload's control groups. The rules are those of the kernel's cgroup v2, which
 //! would refuse the values in the middle of a trial.
 
-use crate::play::Refusal;
-use crate::play::limits;
+use crate::play::{Refusal, limits};
 use crate::{ControlGroup, Workload};
 
 /// The most groups of a workload, parents without tables included.

@@ -9,17 +9,14 @@
 //! Read in this order: [`script`] resolves a workload; [`op`] is the table of steps, [`tapes`] what
 //! the tasks of a recording do; [`limits`] and [`policy`] are the ranges of numbers, with the error
 //! of all of these; [`timer`] counts releases and deadlines, [`frames`] frames and stutters;
-//! [`ceilings`] has the priorities of who holds mutexes, [`joins`] waits for the end of tasks;
-//! [`control_groups`] is the tree of control groups, [`sessions`] says who starts which tasks,
-//! [`interrupts`] has the sources of interrupts; [`sums`] puts the groups' numbers together.
+//! [`ceilings`] has the priorities of who holds mutexes; [`control_groups`] is the tree of control
+//! groups, [`sessions`] says who starts which tasks; [`sums`] puts the groups' numbers together.
 //! What is not here: clocks, threads, costs, files, and the limits of single backends
 //! (`spec::capability`).
 
 pub mod ceilings;
 pub mod control_groups;
 pub mod frames;
-pub mod interrupts;
-mod joins;
 pub mod limits;
 mod names;
 pub mod op;

@@ -7,10 +7,9 @@
 use crate::{ControlGroup, Policy, Step, TaskGroup, UtilClamp, Workload};
 
 use crate::play::ceilings::Priority;
-use crate::play::control_groups;
 use crate::play::limits::{self, BYTES_MAX, ENDLESS, ROUNDS_MAX, TIME_US_MAX};
 use crate::play::names::{Names, Timers, first_use};
-use crate::play::{Refusal, policy};
+use crate::play::{Refusal, control_groups, policy};
 
 /// One operation; see [`crate::Step`] for the meanings. Numbers of locks, conditions, … count from
 /// 0 in the order of first use; times are in nanoseconds.

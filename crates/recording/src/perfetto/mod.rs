@@ -8,14 +8,11 @@
 //! still to come. The numbers of fields are those of Perfetto's `protos/perfetto/trace/`.
 
 mod events;
-mod wire;
 
 use crate::collect::{self, Collector};
-use crate::event::{Event, Recording};
-use crate::scheduler_event::{Moment, Named, Scheduling};
-use events::Seen;
+use crate::event::{Event, Moment, Named, Recording, Scheduling};
+use events::{CUT, Field, Message, Seen};
 use model::{Position, ReadFault};
-use wire::{CUT, Field, Message};
 
 /// The first byte of a trace: a message in field 1.
 const FIRST: u8 = 0x0a;

@@ -12,7 +12,7 @@ use model::tape::Stream;
 
 use super::Writer;
 use super::room::by_sender;
-use super::sleeps::polls;
+use super::spins::polls;
 use crate::event::{SleepsFor, TaskIndex};
 
 /// Placeholder receiver; the post is dropped if nobody reads the message.

@@ -8,10 +8,8 @@
 //! not get more time; or a device, which takes as long again. Events are handled in order of time,
 //! so each wait follows its post, and the tapes can be played to their ends under every scheduler.
 
-mod lasting;
 mod messages;
 mod room;
-mod sleeps;
 mod spins;
 mod task;
 
@@ -22,7 +20,7 @@ use model::tape::Stream;
 
 use crate::event::{Event, Leaves, Recording, SleepsFor, TaskIndex, Waker, What};
 use messages::{Delivery, Queue, Size};
-use sleeps::{is_timer, polls, wait};
+use spins::{is_timer, polls, wait};
 use task::{EarlyWake, State, TaskWriter, TimerSleep};
 
 /// What the tasks of a recording did, by their places in the recording. Operations name tasks by
@@ -384,13 +382,13 @@ impl Writer {
         self.tasks.iter_mut().for_each(TaskWriter::relative_timers);
         self.number_streams();
         self.find_spins();
-        let present = lasting::present(&self.tasks, end_ns);
+        let present = task::present(&self.tasks, end_ns);
         let is_asleep = |writer: &TaskWriter| matches!(writer.state, State::Asleep { .. });
         let asleep: Vec<bool> = self.tasks.iter().map(is_asleep).collect();
         let keeps: Vec<bool> = self.tasks.iter().map(|writer| writer.keeps).collect();
         let tapes: Vec<Vec<TapeOp>> =
             self.tasks.into_iter().map(|writer| writer.tape(&keeps)).collect();
-        let lasting = lasting::lasting(present, &tapes, &asleep);
+        let lasting = task::lasting(present, &tapes, &asleep);
         Written { tapes, lasting, counts: self.counts }
     }
 }

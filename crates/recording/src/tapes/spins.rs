@@ -16,7 +16,7 @@ use model::tape::Stream;
 use super::Writer;
 use super::messages::{NOBODY, NOTHING};
 use super::task::{TaskWriter, are_equal, median};
-use crate::event::TaskIndex;
+use crate::event::{SleepsFor, TaskIndex, Waker};
 
 /// Fewer yields, or fewer loops, show no pattern.
 const YIELDS_LEAST: u64 = 3;
@@ -206,6 +206,35 @@ fn look_ns(row: &YieldLoop, ops: &[TapeOp]) -> Option<u32> {
 
 fn ran_ns(ops: &[TapeOp]) -> u64 {
     ops.iter().map(|op| if let TapeOp::Run(ns) = *op { ns } else { 0 }).sum()
+}
+
+/// Whether the task would have gone on for anything that came.
+pub fn polls(reason: SleepsFor) -> bool {
+    matches!(reason, SleepsFor::Any | SleepsFor::Signal)
+}
+
+/// A wait for a task, by the way in which its wake-up tells the scheduler that the waker may soon
+/// sleep.
+pub fn wait(by: TaskIndex, reason: SleepsFor) -> TapeOp {
+    match reason {
+        SleepsFor::Pipe
+        | SleepsFor::Room
+        | SleepsFor::Network
+        | SleepsFor::Child
+        | SleepsFor::Any => TapeOp::Receive(by.0, Stream::NONE),
+        _ => TapeOp::Wait(by.0, Stream::NONE),
+    }
+}
+
+/// Whether a sleep that no other task ended was a timer's. Where the source does not tell, sleeps
+/// for data of a device are uninterruptible, and others have a time-out or an alarm.
+pub fn is_timer(waker: Waker, reason: SleepsFor) -> bool {
+    match (waker, reason) {
+        (Waker::Timer, _) => true,
+        (_, SleepsFor::Disk | SleepsFor::Network | SleepsFor::Room | SleepsFor::Other) => false,
+        (Waker::Interrupt | Waker::Task(_), _) => false,
+        (Waker::Unknown, _) => true,
+    }
 }
 
 #[cfg(test)]

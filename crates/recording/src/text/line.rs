@@ -8,7 +8,7 @@
 //!   bash-1977      0d..2.    17us+: sched_switch: prev_comm=…                     latency format
 //! ```
 
-use crate::scheduler_event::{Moment, Named};
+use crate::event::{Moment, Named};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line<'a> {

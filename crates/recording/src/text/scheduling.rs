@@ -4,8 +4,7 @@
 //! [120] S ==> …`), and the raw fields (`trace-cmd report -R`, ftrace's option `fields`), in which
 //! states are numbers and nothing stands between the tasks.
 
-use crate::event::Leaves;
-use crate::scheduler_event::{By, Context, Named, Scheduling};
+use crate::event::{By, Context, Leaves, Named, Scheduling};
 
 /// Reads an event.
 ///

@@ -241,7 +241,7 @@ fn leaders_table(reading: &Reading) -> Markup {
         p class="aside small" {
             "A contestant is distinguishable from the best if its median differs by more than "
             (percent(stats::compare::verdict::MARGIN_PERCENT / 100.0))
-            " and an exact rank test at " (percent(stats::rank::holm::ALPHA))
+            " and an exact rank test at " (percent(stats::rank::rank_sum::ALPHA))
             ", corrected for all such comparisons (Holm), confirms it; of the baseline \
              the verdicts below decide. “Not distinguishable” means that \
              these trials show no difference; it does not mean equal. Brackets are "

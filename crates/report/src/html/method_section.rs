@@ -7,8 +7,8 @@ use maud::{Markup, html};
 use model::contestant::Policy;
 use model::{Clock, Contestant, KnobValue, Machine, Record, SchedulerChoice, Workload};
 use stats::Comparison;
-use stats::compare::family::families;
-use stats::rank::holm::ALPHA;
+use stats::compare::comparison::families;
+use stats::rank::rank_sum::ALPHA;
 
 use super::frame::command;
 use super::markup::{fact_item, percent};

@@ -10,8 +10,8 @@ use serde::Serialize;
 use stats::compare::shift_function::{
     Contestant, QuantileShift, TrialDistribution, shift_functions,
 };
-use stats::rank::holm;
-use stats::resample::bootstrap::Clusters;
+use stats::rank::rank_sum;
+use stats::resample::Clusters;
 use stats::{Cell, Comparison, Interval};
 
 use super::page_data::Short;
@@ -116,7 +116,7 @@ fn of_measure(
         return None;
     }
     let most = others.iter().map(|contestant| units(&contestant.trials)).max().unwrap_or(0);
-    let possible = holm::can_claim(most, units(&baseline), comparisons);
+    let possible = rank_sum::can_claim(most, units(&baseline), comparisons);
     Some(Shifts {
         name: name.into(),
         group: group.into(),

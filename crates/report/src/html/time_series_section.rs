@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use model::Record;
 use model::metric::Unit;
 use model::series::{Definition, SERIES};
-use stats::series::over_time::{Band, bands};
+use stats::series::{Band, bands};
 use stats::{Cell, Comparison};
 
 use super::detail_level::{DetailLevel, shows};

@@ -9,8 +9,8 @@ use report::advice_markdown::{AdviceCell, tables};
 use report::html::{self, About, page};
 use report::terminal::recommendation_text::{RecommendationContext, recommendation};
 use stats::compare::evidence::Evidence;
-use stats::decide::recommend::confirmation::{Against, Confirmation, Lost};
 use stats::decide::recommend::{Advice, Candidate, Effect, Judged, Reason, Silence, Standing};
+use stats::decide::recommend::{Against, Confirmation, Lost};
 use stats::{Aim, Interval, Options, PValue, Recommendation, Shift, Watched, compare};
 
 fn watched(cell: &str, measure: &str, words: &str, least: f64) -> Watched {

@@ -11,7 +11,7 @@ use model::trace::{Preemption, Queue};
 use model::{Policy, PolicyClass};
 
 use super::events::EventKind;
-use super::machine_state::MachineState;
+use super::kernel::MachineState;
 use super::speed::FULL;
 use super::task::{Class, State};
 use super::{Core, TaskId};

@@ -10,7 +10,7 @@ use model::trace::Preemption;
 
 use super::Core;
 use super::events::EventKind;
-use super::machine_state::MachineState;
+use super::kernel::MachineState;
 use super::task::Class;
 
 const PERIOD_NS: u64 = 1_000_000_000;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The machine: CPUs, clock, events, tasks and the classes above sched_ext.
 //!
-//! Read in this order: `kernel` holds all state; `machine_state` is this folder's part of it,
-//! with `events`, `task` and `cpu`; `event_loop` is the main loop; `schedule`, `wake`, `change`
-//! and `tick` are the kernel's `core.c`; `rt`, `deadline` and `ext_server` are the classes above
+//! Read in this order: `kernel` holds all state, with `events`, `task` and `cpu`; `event_loop` is the
+//! main loop with the tick; `schedule` and `wake` are the kernel's `core.c`; `rt`, `deadline` and `ext_server` are the classes above
 //! sched_ext. sched_ext itself is `crate::ext`.
 //!
 //! What happens at each switch is inlined, here and in `crate::ext`. Its rare cases are functions
@@ -12,27 +11,21 @@
 //! DIVERGES: the machine has no kernel threads or daemons, and no device interrupts but those of a
 //! workload; a real machine has about eighty threads, which wake now and then.
 
-pub(crate) mod change;
 pub(crate) mod control_groups;
 pub(crate) mod cpu;
-pub(crate) mod cpu_work;
 pub(crate) mod deadline;
 pub(crate) mod event_loop;
-mod event_wheel;
 pub(crate) mod events;
 pub(crate) mod ext_server;
 pub(crate) mod kernel;
-pub(crate) mod machine_state;
 pub mod mask;
 pub mod memory;
 mod process;
 pub(crate) mod rt;
 pub(crate) mod schedule;
-mod sessions;
 mod speed;
 pub(crate) mod task;
 pub(crate) mod task_struct;
-pub(crate) mod tick;
 pub mod topology;
 pub(crate) mod wake;
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use model::trace::{Preemption, Queue};
 
-use super::machine_state::MachineState;
+use super::kernel::MachineState;
 use super::task::Class;
 use super::{Core, TaskId};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `__schedule()`: picks the next task of a CPU and switches to it.
 
-use super::machine_state::MachineState;
+use super::kernel::MachineState;
 use super::task::{Class, State};
 use super::topology::Distance;
 use super::{BOOTED_NS, Core, TaskId};

@@ -9,7 +9,7 @@
 use model::Machine;
 
 use super::Core;
-use super::machine_state::MachineState;
+use super::kernel::MachineState;
 use super::topology::Topology;
 
 /// Full speed. Speeds are whole numbers, the same on every host.

@@ -4,7 +4,7 @@
 use model::{Policy, PolicyClass};
 
 use super::control_groups::ROOT;
-use super::machine_state::MachineState;
+use super::kernel::MachineState;
 use super::mask::CpuMask;
 use super::memory::{get, put, put_slice, reserve_room};
 use super::task::{

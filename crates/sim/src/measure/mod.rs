@@ -4,4 +4,3 @@
 pub(crate) mod decisions;
 pub(crate) mod metrics;
 pub(crate) mod recorder;
-pub(crate) mod trace;

@@ -5,7 +5,7 @@ use model::histogram::{bucket, lowest_value};
 use model::trace::{TraceEvent, What};
 use model::{Histogram, series};
 
-use super::trace::{TraceLog, prio};
+use super::decisions::{TraceLog, prio};
 use crate::core::task::{Task, TaskId};
 
 /// Buckets in a piece.

@@ -16,8 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::callbacks::CALLBACKS;
 #[cfg(target_arch = "x86_64")]
-use super::division;
-use super::division::{machine, set_result, third_argument, writes};
+use super::division::{self, machine, set_result, third_argument, writes};
 #[cfg(target_arch = "x86_64")]
 use super::zero_reads;
 

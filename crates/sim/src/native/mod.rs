@@ -4,7 +4,7 @@
 //! `object` loads the object that `compile::native` made (`elf` maps it) into a [`NativeScheduler`]
 //! (`scheduler`).
 //! The engine calls it through [`crate::Ops`] (`bridge`), and it calls kfuncs and helpers:
-//! `kfuncs`, `arguments`, `helpers`, `bpf_timers` and `maps`; `simulator` is their state; `abi` is
+//! `kfuncs`, `helpers`, `bpf_timers` and `maps`; `simulator` is their state; `abi` is
 //! the memory that the object shares with this crate. `isolate` runs each trial in a process of its
 //! own, in the sandbox of `cell`; `fork_server` makes these processes for a large program; `fault`
 //! reports crashes and forbidden system calls, except reads that give zeros (`zero_reads`);
@@ -17,7 +17,6 @@
 
 mod abi;
 mod arena_library;
-mod arguments;
 mod bpf_timers;
 mod bridge;
 mod callbacks;
@@ -35,7 +34,6 @@ mod isolate;
 mod kfuncs;
 mod maps;
 mod object;
-mod programs;
 mod scheduler;
 mod simulator;
 mod supervision;

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Loading of native objects: each trial has its own copy of a scheduler's globals.
+//!
+//! A scheduler's programs on events of the kernel.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 
 use compile::native::{Native, SymbolRange};
 use model::knob::{CALLS, MAPS, OPS, PROGRAMS, START, VALUE};
-use model::{Call, Knob, Knobs, Start, ValueKind, ValueType, Words};
+use model::{Call, Knob, KnobValue, Knobs, Start, ValueKind, ValueType, Words};
 
 use super::abi::Export;
+use super::callbacks::number;
 use super::cell;
 use super::elf::Image;
+use super::scheduler::NativeScheduler;
+use crate::core::Core;
 
 /// A loaded object. Dropping it unloads the object.
 pub struct Loaded {
@@ -147,4 +152,63 @@ pub struct Set {
 /// A knob as messages about its values name it.
 fn knob(name: &str, ty: &ValueType, now: &[u8]) -> Knob {
     Knob { name: name.into(), ty: ty.clone(), default: now.to_vec(), is_constant: false }
+}
+
+/// As many arguments as an event has at most.
+const MOST: usize = 4;
+
+/// A program with the event that calls it.
+pub struct Program {
+    event: String,
+    code: Code,
+}
+
+/// It takes the arguments, each in a register.
+type Plain = unsafe extern "C" fn(u64, u64, u64, u64) -> i32;
+/// It takes a pointer to the arguments.
+type OfContext = unsafe extern "C" fn(*mut u64) -> i32;
+
+enum Code {
+    Plain(Plain),
+    OfContext(OfContext),
+}
+
+/// The programs of an object that events call, of those that user space loads.
+pub fn programs(native: &Native, loaded: &Loaded, knobs: &Knobs) -> Vec<Program> {
+    let program = |(place, tracer): &(_, compile::native::Tracer)| {
+        let code: *const u8 = loaded.at(*place);
+        // SAFETY: the place is the program's code, with the parameters that its type has.
+        let code = unsafe {
+            if tracer.plain {
+                Code::Plain(std::mem::transmute::<*const u8, Plain>(code))
+            } else {
+                Code::OfContext(std::mem::transmute::<*const u8, OfContext>(code))
+            }
+        };
+        Program { event: tracer.event.clone(), code }
+    };
+    let is_loaded = |(_, tracer): &&(_, compile::native::Tracer)| {
+        let switch = knobs.get(&format!("{PROGRAMS}{}", tracer.name));
+        switch.map_or(!tracer.is_optional, |switch| *switch == KnobValue::Bool(true))
+    };
+    native.facts.tracers.iter().filter(is_loaded).map(program).collect()
+}
+
+impl<const RACES: bool, const INSIDE: bool> NativeScheduler<RACES, INSIDE> {
+    /// Calls the programs of an event.
+    pub(super) fn event(&self, core: &mut Core, event: &str, mut arguments: [u64; MOST]) {
+        for program in self.programs.iter().filter(|program| program.event == event) {
+            self.call(core, const { number("an event") }, |_| {
+                let [a, b, c, d] = arguments;
+                // SAFETY: the program's code; it leaves what it is given alone, or writes to a
+                // copy.
+                unsafe {
+                    match program.code {
+                        Code::Plain(code) => code(a, b, c, d),
+                        Code::OfContext(code) => code(arguments.as_mut_ptr()),
+                    }
+                }
+            });
+        }
+    }
 }

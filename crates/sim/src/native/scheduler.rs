@@ -17,8 +17,7 @@ use super::callbacks::{self, Callbacks, Settings};
 use super::fault::{CALLBACK, CALLS};
 use super::inside::Watch;
 use super::maps::Map;
-use super::object::{Loaded, Set};
-use super::programs::{self, Program};
+use super::object::{Loaded, Program, Set, programs};
 use super::simulator::{Simulator, This};
 use super::{bpf_timers, helpers, interleaved, kfuncs};
 use crate::core::memory::{SharedObjects, TaskLayout};
@@ -82,7 +81,7 @@ impl<const RACES: bool, const INSIDE: bool> NativeScheduler<RACES, INSIDE> {
             library: ArenaLibrary::of(&native.facts),
             layout,
             simulator,
-            programs: programs::programs(native, &loaded, knobs),
+            programs: programs(native, &loaded, knobs),
             watch: if INSIDE { Watch::new(native).into() } else { RefCell::default() },
             state,
             object,

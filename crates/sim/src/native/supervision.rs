@@ -9,7 +9,7 @@ use std::time::Duration;
 use compile::native::interface::{KFUNCS, MEMBERS, Named, OPS_FLAGS, Support};
 use compile::native::{Native, find_line};
 use model::inside::Inside;
-use model::task_session::note_on_sessions;
+use model::tables::note_on_sessions;
 use model::{ActiveScheduler, CpuFacts, Measured, Outcome, Record, Shared, Trace, Trial};
 use serde::{Deserialize, Serialize};
 

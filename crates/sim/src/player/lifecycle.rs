@@ -4,7 +4,7 @@
 use model::Policy;
 use model::play::{Op, TimerState};
 
-use super::progress::{Ending, Flow, Gate, Progress};
+use super::workload_state::{Ending, Flow, Gate, Progress};
 use crate::core::memory::{get, put};
 use crate::core::task::{NewTask, State};
 use crate::core::{Core, TaskId};

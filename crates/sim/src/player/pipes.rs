@@ -5,8 +5,8 @@
 //! DIVERGES: tasks on two CPUs that are in one pipe at the same time do not spin for its mutex.
 
 use super::objects::{Pipe, PipeMutex, Waiters};
-use super::progress::{Flow, UnderMutex};
 use super::steps::KIB;
+use super::workload_state::{Flow, UnderMutex};
 use crate::core::task::State;
 use crate::core::{Core, TaskId};
 use crate::flags::WAKE_SYNC;

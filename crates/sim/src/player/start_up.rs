@@ -10,8 +10,8 @@
 use model::play::Script;
 use model::{Policy, PolicyClass};
 
-use super::group_steps::REFUSED_MOVE;
-use super::progress::{Ending, Flow, Gate};
+use super::steps::REFUSED_MOVE;
+use super::workload_state::{Ending, Flow, Gate};
 use crate::core::events::EventKind;
 use crate::core::task::{NewTask, State};
 use crate::core::{Core, TaskId};

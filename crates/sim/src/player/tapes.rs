@@ -4,7 +4,7 @@
 use model::TapeOp;
 use model::play::Op;
 
-use super::progress::{Flow, Gate};
+use super::workload_state::{Flow, Gate};
 use crate::core::{Core, TaskId};
 
 /// Where a task is in its tape.

@@ -15,7 +15,6 @@
 
 mod conductor;
 pub mod lost_updates;
-mod stack;
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -26,8 +25,8 @@ use crate::core::events::Event;
 use crate::core::task::State;
 use crate::core::{Core, TaskId};
 use crate::ext::ext_state::{Direct, Dispatch};
+use conductor::Stack;
 use lost_updates::{LostUpdates, Reads, Runs};
-use stack::Stack;
 
 /// For how long a callback may be left, ns: as long as a hypervisor or an interrupt that cannot be
 /// masked holds a CPU up.

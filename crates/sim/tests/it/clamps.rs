@@ -2,7 +2,7 @@
 //! Clamps of the utilisation, which nothing in the simulator heeds.
 
 use crate::common::{run_fifo, trial};
-use model::util_clamp::NO_CLAMPS;
+use model::tables::NO_CLAMPS;
 use serde_json::json;
 
 #[test]

@@ -17,8 +17,6 @@ use super::source::Places;
 use super::{SpecError, experiment, machine};
 
 mod forks;
-mod headline;
-mod messages;
 mod numbers;
 mod waits;
 
@@ -80,7 +78,7 @@ pub fn measure(
     text: &str,
     places: &Places,
 ) -> Result<(), SpecError> {
-    headline::check_one(path, workload, text)
+    numbers::check_one(path, workload, text)
         .map_err(|fault| places.error(&fault.path, fault.message).hint(fault.hint))
 }
 
@@ -88,14 +86,14 @@ pub fn measure(
 fn rules(workload: &Workload, cpus: u32) -> Checked {
     numbers::check(workload)?;
     forks::check(workload)?;
-    messages::check(workload)?;
+    waits::check(workload)?;
     playable(workload, cpus)?;
     waits::check_locks(workload)?;
     waits::check_mutexes(workload)?;
     waits::check_wakers(workload)?;
     check_ending(workload)?;
-    headline::check_totals(workload)?;
-    headline::check_headlines(workload)
+    numbers::check_totals(workload)?;
+    numbers::check_headlines(workload)
 }
 
 /// Whether the players can play the workload. The policy and the seed, which a contestant and a

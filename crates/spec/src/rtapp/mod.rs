@@ -13,11 +13,9 @@
 //! - Keys that rt-app does not know are refused, because they may be mistyped.
 //! - A use case that never ends is stopped after [`ENDLESS_S`] seconds.
 
-mod bare;
 mod event;
 mod json;
 mod phase;
-mod scheduling;
 mod task;
 
 use std::collections::BTreeSet;
@@ -28,8 +26,7 @@ use model::{ControlGroup, Mutex, PolicyClass, Protocol, Step, TaskGroup, Workloa
 use super::workload::ResolvedWorkload;
 use super::{SpecError, check};
 use crate::assets::Asset;
-use bare::Completed;
-use json::{Fields, Json};
+use json::{Completed, Fields, Json};
 
 /// Keys of `global` without effect on a measure: logging, and what Fairground does by itself.
 const IGNORED: [&str; 9] = [
@@ -177,7 +174,7 @@ fn global(fields: &mut Fields, notes: &mut Vec<String>) -> Result<Global, SpecEr
     };
     let policy = fields.text("default_policy")?;
     let policy =
-        policy.map_or(Ok(PolicyClass::Other), |(name, at)| scheduling::class(fields, name, at))?;
+        policy.map_or(Ok(PolicyClass::Other), |(name, at)| phase::class(fields, name, at))?;
     let inherits = fields.boolean("pi_enabled")?.is_some_and(|(inherits, _)| inherits);
     let buffer_bytes = fields.unsigned("mem_buffer_size")?.unwrap_or(BUFFER_BYTES);
     let writes_files = device(fields, notes)?;

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! rt-app's phases: events with rounds, a policy and CPUs of their own.
+//!
+//! rt-app's scheduling parameters of a task or phase: policy, budget or slice, CPUs; and those that
+//! nothing here has.
 
 use std::collections::BTreeSet;
 
+use jsonc_parser::ast::Value;
+use jsonc_parser::common::Ranged;
+use model::play::control_groups;
 use model::{Policy, PolicyClass, Step, UtilClamp};
 
+use super::Global;
 use super::event::{self, Events};
 use super::json::Fields;
-use super::{Global, scheduling};
-use crate::SpecError;
 use crate::check::ENDLESS;
-use crate::source::Places;
+use crate::source::{Places, advice};
+use crate::{SpecError, policy};
 
 /// A phase, before it becomes steps.
 pub struct Phase {
@@ -84,11 +90,11 @@ fn read(
     class: PolicyClass,
 ) -> Result<Phase, SpecError> {
     let rounds = fields.integer("loop")?.map_or(Some(1), |(rounds, _)| rounds_of(rounds));
-    let policy = scheduling::of_phase(&mut fields, class)?;
-    let cpus = scheduling::cpus(&mut fields)?;
-    let group = scheduling::group(&mut fields)?;
-    let uclamp = scheduling::uclamp(&mut fields)?;
-    let ignored = scheduling::others(&mut fields)?;
+    let policy = of_phase(&mut fields, class)?;
+    let cpus = cpus(&mut fields)?;
+    let group = group(&mut fields)?;
+    let uclamp = uclamp(&mut fields)?;
+    let ignored = others(&mut fields)?;
     let mut phase = Phase::of_events(task, fields, global)?;
     phase.ignored.extend(ignored);
     Ok(Phase { rounds, policy, cpus, uclamp, group, ..phase })
@@ -156,5 +162,182 @@ impl Assembled<'_> {
             let count = phase.rounds.unwrap_or(ENDLESS);
             self.push(Step::Loop { count, steps: phase.steps.clone() }, phase.at);
         }
+    }
+}
+
+/// rt-app's names of the policies.
+const CLASSES: [(&str, PolicyClass); 6] = [
+    ("SCHED_OTHER", PolicyClass::Other),
+    ("SCHED_BATCH", PolicyClass::Batch),
+    ("SCHED_IDLE", PolicyClass::Idle),
+    ("SCHED_FIFO", PolicyClass::Fifo),
+    ("SCHED_RR", PolicyClass::Rr),
+    ("SCHED_DEADLINE", PolicyClass::Deadline),
+];
+/// The default priority that rt-app gives to real-time tasks.
+const DEFAULT_PRIORITY: i64 = 10;
+const UNBOUND: &str = "nodes_membind, memory is not bound";
+/// The utilisation of a whole CPU, the highest clamp.
+const UTIL_FULL: u32 = 1024;
+
+/// The class with a name of rt-app's.
+pub fn class(fields: &Fields, name: &str, at: usize) -> Result<PolicyClass, SpecError> {
+    let found = CLASSES.iter().find(|(known, _)| *known == name).map(|(_, class)| *class);
+    found.ok_or_else(|| {
+        let hint = advice(name, CLASSES.map(|(name, _)| name));
+        fields.error_at(at, format!("unknown policy '{name}'")).maybe_hint(hint)
+    })
+}
+
+/// Runtime, deadline and period in µs, where the file has them.
+#[derive(Clone, Copy, Default)]
+struct Budget {
+    runtime: Option<u64>,
+    deadline: Option<u64>,
+    period: Option<u64>,
+}
+
+impl Budget {
+    fn take(fields: &mut Fields) -> Result<Budget, SpecError> {
+        Ok(Budget {
+            runtime: fields.unsigned("dl-runtime")?,
+            deadline: fields.unsigned("dl-deadline")?,
+            period: fields.unsigned("dl-period")?,
+        })
+    }
+
+    /// What a task object may have instead: the keys of rt-app before 1.0. Its `runtime` is an
+    /// event as well.
+    fn or_old(self, fields: &mut Fields) -> Result<Budget, SpecError> {
+        let (period, deadline) = (fields.unsigned("period")?, fields.unsigned("deadline")?);
+        let event = fields.peek("runtime").map(|value| fields.as_integer(value, "runtime"));
+        let runtime = event.transpose()?.and_then(|us| u64::try_from(us).ok());
+        Ok(Budget {
+            runtime: self.runtime.or(runtime),
+            deadline: self.deadline.or(deadline),
+            period: self.period.or(period),
+        })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.runtime.or(self.deadline).or(self.period).is_none()
+    }
+}
+
+/// The policy of a task; `None` if the file leaves it to the contestant.
+pub fn of_task(fields: &mut Fields, default: PolicyClass) -> Result<Option<Policy>, SpecError> {
+    let named = named_class(fields)?;
+    let class = named.map_or(default, |(class, _)| class);
+    let budget = Budget::take(fields)?;
+    let whole = budget.or_old(fields)?;
+    policy(fields, named, default, if class == PolicyClass::Deadline { whole } else { budget })
+}
+
+/// The policy that a phase changes to, which without a name is of the class so far; `None` if it
+/// changes nothing.
+pub fn of_phase(fields: &mut Fields, so_far: PolicyClass) -> Result<Option<Policy>, SpecError> {
+    let (named, budget) = (named_class(fields)?, Budget::take(fields)?);
+    if named.is_none() && budget.is_empty() && fields.peek("priority").is_none() {
+        return Ok(None);
+    }
+    let policy = policy(fields, named, so_far, budget)?;
+    Ok(Some(policy.unwrap_or_default()))
+}
+
+fn named_class(fields: &mut Fields) -> Result<Option<(PolicyClass, usize)>, SpecError> {
+    let Some((name, at)) = fields.text("policy")? else { return Ok(None) };
+    Ok(Some((class(fields, name, at)?, at)))
+}
+
+fn policy(
+    fields: &mut Fields,
+    named: Option<(PolicyClass, usize)>,
+    default: PolicyClass,
+    budget: Budget,
+) -> Result<Option<Policy>, SpecError> {
+    let priority = fields.integer("priority")?;
+    let at = named.map(|(_, at)| at).or(priority.map(|(_, at)| at)).unwrap_or(fields.start());
+    let class = named.map_or(default, |(class, _)| class);
+    let says_nothing = named.is_none() && priority.is_none() && budget.is_empty();
+    if says_nothing && class == PolicyClass::Other {
+        return Ok(None);
+    }
+    let policy = with_numbers(class, priority.map(|(number, _)| number), budget);
+    policy::check(&policy)
+        .map_err(|(message, hint)| fields.error_at(at, message).maybe_hint(hint))?;
+    Ok(Some(policy))
+}
+
+/// A policy with what its class heeds. `dl-runtime` of a fair task is the slice that it asks for.
+fn with_numbers(class: PolicyClass, priority: Option<i64>, budget: Budget) -> Policy {
+    let runtime_us = budget.runtime.unwrap_or(0);
+    let base = Policy { class, ..Policy::default() };
+    match class {
+        PolicyClass::Other | PolicyClass::Batch => {
+            Policy { nice: small(priority.unwrap_or(0)), runtime_us, ..base }
+        }
+        PolicyClass::Fifo | PolicyClass::Rr => {
+            Policy { priority: small(priority.unwrap_or(DEFAULT_PRIORITY)), ..base }
+        }
+        PolicyClass::Idle => base,
+        PolicyClass::Deadline => {
+            let period_us = budget.period.unwrap_or(runtime_us);
+            let deadline_us = budget.deadline.unwrap_or(period_us);
+            Policy { runtime_us, period_us, deadline_us, ..base }
+        }
+    }
+}
+
+/// Converts a number; one that does not fit becomes a value that the policy's check refuses.
+fn small<T: TryFrom<i64> + From<u16>>(number: i64) -> T {
+    T::try_from(number).unwrap_or_else(|_| T::from(u16::MAX))
+}
+
+/// The CPUs of a task or phase.
+pub fn cpus(fields: &mut Fields) -> Result<Option<Vec<u32>>, SpecError> {
+    let Some(value): Option<&Value> = fields.take("cpus")? else { return Ok(None) };
+    let cpus = fields.as_numbers(value, "cpus")?;
+    if cpus.is_empty() {
+        let error = fields.error_at(value.range().start, "an empty list of CPUs");
+        return Err(error.hint("name at least one CPU, or delete it for all"));
+    }
+    Ok(Some(cpus))
+}
+
+/// The control group of a task or phase, without the slash of the root; empty: the root. An
+/// empty name names none, as in rt-app.
+pub fn group(fields: &mut Fields) -> Result<Option<String>, SpecError> {
+    let named = fields.text("taskgroup")?.filter(|(group, _)| !group.is_empty());
+    let Some((group, at)) = named else { return Ok(None) };
+    let group = group.trim_matches('/');
+    if !group.is_empty() {
+        control_groups::check_name(group)
+            .map_err(|refusal| fields.error_at(at, refusal.message).hint(refusal.hint))?;
+    }
+    Ok(Some(group.to_owned()))
+}
+
+/// Clamps of the utilisation; -1 sets none.
+pub fn uclamp(fields: &mut Fields) -> Result<UtilClamp, SpecError> {
+    let mut clamp = |key: &'static str| {
+        let Some((number, at)) = fields.integer(key)?.filter(|(number, _)| *number != -1) else {
+            return Ok(None);
+        };
+        match u32::try_from(number) {
+            Ok(clamp) if clamp <= UTIL_FULL => Ok(Some(clamp)),
+            _ => {
+                let error = fields.error_at(at, format!("{number} is out of range for '{key}'"));
+                Err(error.hint(format!("write 0 … {UTIL_FULL}, or -1 for none")))
+            }
+        }
+    };
+    Ok(UtilClamp { min: clamp("util_min")?, max: clamp("util_max")? })
+}
+
+/// The parameter of a task or phase that is ignored, if it has one.
+pub fn others(fields: &mut Fields) -> Result<Option<&'static str>, SpecError> {
+    match fields.take("nodes_membind")? {
+        None => Ok(None),
+        Some(nodes) => fields.as_numbers(nodes, "nodes_membind").map(|_| Some(UNBOUND)),
     }
 }

@@ -11,7 +11,7 @@ use model::{Policy, PolicyClass, Step, TaskGroup, UtilClamp};
 
 use super::json::Fields;
 use super::phase::{self, Assembled, Phase};
-use super::{Global, event, scheduling};
+use super::{Global, event};
 use crate::SpecError;
 use crate::check::{ENDLESS, NAME_BYTES_MAX};
 use crate::source::{Places, advice};
@@ -65,11 +65,11 @@ fn task<'v>(name: &'v str, mut fields: Fields, global: &Global) -> Result<Task<'
     let instances = fields.unsigned("instance")?.unwrap_or(1);
     let delay_us = fields.unsigned("delay")?.unwrap_or(0);
     let mut rounds = fields.integer("loop")?.and_then(|(rounds, _)| u64::try_from(rounds).ok());
-    let policy = scheduling::of_task(&mut fields, global.policy)?;
-    let cpus = scheduling::cpus(&mut fields)?.unwrap_or_default();
-    let group = scheduling::group(&mut fields)?;
-    let uclamp = scheduling::uclamp(&mut fields)?;
-    let ignored = scheduling::others(&mut fields)?;
+    let policy = phase::of_task(&mut fields, global.policy)?;
+    let cpus = phase::cpus(&mut fields)?.unwrap_or_default();
+    let group = phase::group(&mut fields)?;
+    let uclamp = phase::uclamp(&mut fields)?;
+    let ignored = phase::others(&mut fields)?;
     let mut phases = match fields.take("phases")? {
         Some(phases) => {
             let class = policy.map_or(PolicyClass::Other, |policy| policy.class);

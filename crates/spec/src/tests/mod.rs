@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use expect_test::Expect;
 use model::{Knob, ValueKind, ValueType, Workload};
 
+use super::contestants::RunningKernel;
 use super::expression::Names;
-use super::live::RunningKernel;
 use super::{Host, Resolve, SpecError, workload};
 use crate::assets::Asset;
 

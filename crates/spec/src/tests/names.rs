@@ -6,7 +6,7 @@ use std::path::Path;
 use model::{Backend, Experiment, SchedulerChoice};
 
 use super::{Host, Resolve, host, host_with, list, running};
-use crate::live::RunningKernel;
+use crate::contestants::RunningKernel;
 use crate::{Overrides, SpecError, adhoc, experiment, plan};
 
 /// Every path is a scheduler of its own.

@@ -21,9 +21,8 @@ use crate::compare::comparison::Entry;
 use crate::compare::evidence::Evidence;
 use crate::compare::verdict::{Verdict, differ};
 use crate::number::interval::TRIALS_NEEDED;
-use crate::number::median::median;
-use crate::rank::holm;
-use crate::rank::holm::ALPHA;
+use crate::number::quantile::median;
+use crate::rank::rank_sum::{self, ALPHA};
 use crate::records::columns::Column;
 use crate::records::pairing::MatchedPairs;
 
@@ -64,7 +63,7 @@ pub(crate) fn leaders(
         |other: &ContestantValues| best.evidence(other).map_or(1.0, |found| found.p(others.len()));
     let chances: Vec<f64> = others.iter().map(chance).collect();
     let mut leaders = Leaders { best: vec![best.name.clone()], behind: Vec::new() };
-    for (other, chance) in others.iter().zip(holm::adjust(&chances)) {
+    for (other, chance) in others.iter().zip(rank_sum::adjust(&chances)) {
         let apart = chance <= ALPHA && differ(best.median, other.median);
         let group = if apart { &mut leaders.behind } else { &mut leaders.best };
         group.push(other.name.clone());

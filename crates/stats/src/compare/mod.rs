@@ -3,9 +3,7 @@
 
 pub mod comparison;
 pub mod evidence;
-pub mod family;
 pub mod leaders;
-pub mod noise_floor;
 mod notes;
 pub mod shift;
 pub mod shift_function;
@@ -15,16 +13,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Clock, MeasureKey, Record, Scatter, Seed, Trial};
 
-use crate::compare::comparison::{Cell, Comparison, Entry, OutcomeCount, Row};
-use crate::compare::evidence::PValue;
-use crate::compare::family::{correct, judge_all};
+use crate::compare::comparison::{Cell, Comparison, Entry, OutcomeCount, Row, correct, judge_all};
+use crate::compare::evidence::{PValue, noise};
 use crate::compare::leaders::leaders;
-use crate::compare::noise_floor::noise;
 use crate::compare::notes::notes;
 use crate::compare::shift::{Shift, median_interval, p_value, shift};
 use crate::compare::verdict::{Verdict, judge};
 use crate::number::interval::{CONFIDENCE, TRIALS_NEEDED};
-use crate::number::median::median;
+use crate::number::quantile::median;
 use crate::records::columns::{CellKey, Column, Numbers, boots, cells, headlines};
 use crate::records::pairing::{MatchedPairs, SeedCounts};
 

@@ -6,12 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::trial::hex16;
 use model::{Clock, Histogram, MeasureKey, Measured, Record};
 
-use crate::compare::comparison::Cell;
-use crate::compare::family::powerless;
+use crate::compare::comparison::{Cell, powerless};
 use crate::number::interval::TRIALS_NEEDED;
-use crate::number::median::outliers;
+use crate::number::quantile::outliers;
 use crate::records::columns::{self as samples, Column, Numbers};
-use crate::series::change_points::level_changes;
+use crate::series::level_changes;
 
 /// All notes, the gravest first.
 pub(crate) fn notes(records: &[Record], cells: &[Cell], baseline: &str) -> Vec<String> {

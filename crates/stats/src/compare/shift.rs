@@ -7,16 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::compare::evidence::{Evidence, PValue};
 use crate::compare::verdict::{is_beyond, log_ratio, log_ratio_of_percent};
 use crate::number::interval::{Interval, expanded_percentile};
-use crate::number::median::{median, weighted};
-use crate::number::quantile;
-use crate::rank::selection::{PairTable, Table};
-use crate::rank::walsh::{self, Averages};
+use crate::number::quantile::{self, median, weighted};
+use crate::rank::selection::{self, Averages, PairTable, Table};
 use crate::rank::{hodges_lehmann, rank_sum};
 use crate::records::columns::{Column, Sample, boots, sample_values};
 use crate::records::pairing::MatchedPairs;
-use crate::resample::Resampling;
-use crate::resample::batched_medians::{LANES, MOST_WEIGHT, medians};
-use crate::resample::bootstrap::Clusters;
+use crate::resample::{Clusters, LANES, MOST_WEIGHT, Resampling, medians};
 
 /// A difference between a contestant and the baseline, with its intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -218,7 +214,7 @@ fn by_ranks(value: f64, interval: Option<Interval>, base: f64, of_base: Option<I
 /// The shift of matched pairs; `None` if they are too few for an interval.
 fn shift_of_pairs(pairs: &MatchedPairs, resamples: u32, seed: Seed) -> Option<Shift> {
     if pairs.differences.len() > RESAMPLED_PAIRS {
-        let (value, interval) = walsh::shift_of_many(&pairs.differences)?;
+        let (value, interval) = selection::shift_of_many(&pairs.differences)?;
         let of_base = quantile::median_interval(&pairs.base);
         let shift = by_ranks(value, Some(interval), median(&pairs.base)?, of_base);
         return Some(Shift { matched_pairs: Some(pairs.differences.len()), ..shift });

@@ -11,8 +11,7 @@
 
 use model::{Histogram, Seed};
 
-use crate::compare::evidence;
-use crate::compare::evidence::PValue;
+use crate::compare::evidence::{self, PValue};
 use crate::compare::shift::{Shift, p_value, shift};
 use crate::number::quantile::quantile;
 use crate::records::columns::Sample;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::shift::Shift;
 use crate::number::interval::TRIALS_NEEDED;
-use crate::rank::holm::ALPHA;
+use crate::rank::rank_sum::ALPHA;
 use crate::records::pairing::SeedCounts;
 
 /// A claim, or why there is none.

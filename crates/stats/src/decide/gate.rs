@@ -27,11 +27,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::verdict::{Verdict, is_beyond, log_ratio, log_ratio_of_percent, towards};
 use crate::number::interval::{Interval, TRIALS_NEEDED};
-use crate::number::median::median;
-use crate::number::quantile::median_interval;
-use crate::rank::holm::{ALPHA, adjust};
-use crate::rank::rank_sum;
-use crate::rank::rank_sum::rank_sum;
+use crate::number::quantile::{median, median_interval};
+use crate::rank::rank_sum::{self, ALPHA, adjust, rank_sum};
 use crate::records::columns::{Column, Columns, cells, columns, contestants, headlines, usual};
 use crate::records::pairing::by_seed;
 

@@ -11,7 +11,7 @@
 //! | [`replication`] | Do the records say what somebody has published? |
 //! | [`recommend`] | Which scheduler serves somebody's aims? |
 //!
-//! All use the same level, 5 % in a family (`holm::ALPHA`), the same least number of trials
+//! All use the same level, 5 % in a family (`rank_sum::ALPHA`), the same least number of trials
 //! (`interval::TRIALS_NEEDED`) except replication (four suffice for an interval), and the margins
 //! of [`MARGIN_PERCENT`](crate::compare::verdict::MARGIN_PERCENT) where the user does not set one.
 //!

@@ -15,9 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::comparison::{Cell, Comparison};
 use crate::compare::verdict::differ;
-use crate::number::median::median;
-use crate::rank::holm::ALPHA;
-use crate::rank::rank_sum::smallest;
+use crate::number::quantile::median;
+use crate::rank::rank_sum::{ALPHA, smallest};
 use crate::records::columns::{Column, Numbers, cells};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Charges every wait to the groups that its CPU ran during it.
+//!
+//! The time that interrupts took from CPUs, and from which tasks.
+//!
+//! The timeline in letters: the group that used each CPU most, column by column.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::Spent;
+use serde::Serialize;
+
 use super::idle::Idle;
 use super::timeline::{CpuSpan, Timeline};
+use super::{Spent, Wait};
 
 /// The time of a CPU from the start to some moment, by group, then idling.
 pub struct Meter<'a> {
@@ -134,4 +140,187 @@ fn plus(mut sum: Spent, task: &Spent) -> Spent {
     sum.other_idle_ns += task.other_idle_ns;
     add(&mut sum.instead_ns, task.instead_ns.iter().map(|(name, &ns)| (name.clone(), ns)));
     sum
+}
+
+/// An interrupt's work on a CPU, soft interrupts included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupt {
+    pub cpu: u32,
+    pub from_ns: u64,
+    pub to_ns: u64,
+}
+
+/// What interrupts took of a CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Interrupted {
+    pub cpu: u32,
+    pub times: u64,
+    pub ns: u64,
+    /// The stretch of [`STRETCH_NS`] in which they took most, ns.
+    pub worst_from_ns: u64,
+    /// What they took there.
+    pub worst_ns: u64,
+    /// The task that lost most to them while it ran; empty: only the idle task was interrupted.
+    pub task: String,
+    /// What it lost, ns.
+    pub task_ns: u64,
+}
+
+pub const STRETCH_NS: u64 = 10_000_000;
+
+/// By CPU, most time first; interrupts of one CPU are in order of time.
+pub fn interrupted(timeline: &Timeline, interrupts: &[Interrupt]) -> Vec<Interrupted> {
+    let mut by_cpu: BTreeMap<u32, Vec<&Interrupt>> = BTreeMap::new();
+    for interrupt in interrupts {
+        by_cpu.entry(interrupt.cpu).or_default().push(interrupt);
+    }
+    let mut all: Vec<Interrupted> =
+        by_cpu.into_iter().map(|(cpu, interrupts)| on_cpu(timeline, cpu, &interrupts)).collect();
+    all.sort_by_key(|of_cpu| (std::cmp::Reverse(of_cpu.ns), of_cpu.cpu));
+    all
+}
+
+fn on_cpu(timeline: &Timeline, cpu: u32, interrupts: &[&Interrupt]) -> Interrupted {
+    let stretches = timeline.stretches.get(cpu as usize).map_or(&[][..], |of_cpu| of_cpu);
+    let mut sums = Interrupted { cpu, times: interrupts.len() as u64, ..Interrupted::default() };
+    let (mut by_task, mut windows) = (BTreeMap::<usize, u64>::new(), BTreeMap::<u64, u64>::new());
+    let mut place = 0;
+    for interrupt in interrupts {
+        let ns = interrupt.to_ns - interrupt.from_ns;
+        sums.ns += ns;
+        *windows.entry(interrupt.from_ns / STRETCH_NS).or_default() += ns;
+        while stretches.get(place).is_some_and(|stretch| stretch.to_ns <= interrupt.from_ns) {
+            place += 1;
+        }
+        if let Some(task) = stretches.get(place).and_then(|stretch| stretch.task) {
+            *by_task.entry(task).or_default() += ns;
+        }
+    }
+    let most = |sums: BTreeMap<u64, u64>| sums.into_iter().max_by_key(|&(key, ns)| (ns, !key));
+    if let Some((window, ns)) = most(windows) {
+        (sums.worst_from_ns, sums.worst_ns) = (window * STRETCH_NS, ns);
+    }
+    if let Some((task, ns)) = by_task.into_iter().max_by_key(|&(task, ns)| (ns, !task)) {
+        (sums.task, sums.task_ns) = (timeline.tasks[task].name.clone(), ns);
+    }
+    sums
+}
+
+const COLUMNS: u64 = 80;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Lane {
+    pub cpu: u32,
+    /// One letter per column, for the longest user of the CPU in it: `a` for the first group of
+    /// [`super::Explanation::groups`], `b` for the second …, `*` for tasks outside the workload,
+    /// `.` for the idle task.
+    pub letters: String,
+}
+
+/// A closer look at some tasks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct View {
+    pub from_ns: u64,
+    pub to_ns: u64,
+    /// The length of a column, ns.
+    pub column_ns: u64,
+    pub rows: Vec<TaskRow>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TaskRow {
+    pub task: String,
+    /// One sign per column for its longest state: `#` running, `-` waiting, `·` sleeping or not
+    /// there.
+    pub letters: String,
+}
+
+/// A wait with some time before and after it, and the tasks that ran instead.
+pub fn view(timeline: &Timeline, wait: &Wait) -> View {
+    let margin_ns = (wait.to_ns - wait.from_ns) / 12;
+    let from_ns = wait.from_ns.saturating_sub(margin_ns);
+    let to_ns = (wait.to_ns + margin_ns).min(timeline.end_ns);
+    let column_ns = (to_ns - from_ns).div_ceil(COLUMNS).max(1);
+    let others = wait.instead.iter().map(|turn| turn.task.as_str());
+    let mut names: Vec<&str> = std::iter::once(wait.task.as_str()).chain(others).collect();
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(*name));
+    let row = |name: &&str| {
+        let task = timeline.tasks.iter().position(|task| task.name == **name)?;
+        Some(TaskRow {
+            task: (*name).into(),
+            letters: row(timeline, task, from_ns, to_ns, column_ns),
+        })
+    };
+    let rows = names.iter().filter_map(row).collect();
+    View { from_ns, to_ns, column_ns, rows }
+}
+
+fn row(timeline: &Timeline, task: usize, from_ns: u64, to_ns: u64, column_ns: u64) -> String {
+    let columns = (to_ns - from_ns).div_ceil(column_ns) as usize;
+    let (mut ran, mut waited) = (vec![0; columns], vec![0; columns]);
+    let add = |sums: &mut Vec<u64>, start: u64, end: u64| {
+        let (start, end) = (start.max(from_ns) - from_ns, end.min(to_ns) - from_ns);
+        for column in (start / column_ns)..end.div_ceil(column_ns) {
+            let (left, right) = (column * column_ns, (column + 1) * column_ns);
+            sums[column as usize] += end.min(right) - start.max(left);
+        }
+    };
+    for stretches in &timeline.stretches {
+        let first = stretches.partition_point(|stretch| stretch.to_ns <= from_ns);
+        let within = stretches[first..].iter().take_while(|stretch| stretch.from_ns < to_ns);
+        for stretch in within.filter(|stretch| stretch.task == Some(task)) {
+            add(&mut ran, stretch.from_ns, stretch.to_ns);
+        }
+    }
+    let ours = timeline.waits.iter().filter(|wait| wait.task == task);
+    for wait in ours.filter(|wait| wait.from_ns < to_ns && wait.to_ns > from_ns) {
+        add(&mut waited, wait.from_ns, wait.to_ns);
+    }
+    let sign = |(ran, waited): (&u64, &u64)| match column_ns - (ran + waited).min(column_ns) {
+        slept if slept > *ran.max(waited) => '·',
+        _ if ran >= waited => '#',
+        _ => '-',
+    };
+    ran.iter().zip(&waited).map(sign).collect()
+}
+
+/// The length of a column, ns.
+pub fn column_ns((from_ns, to_ns): (u64, u64)) -> u64 {
+    (to_ns - from_ns).div_ceil(COLUMNS).max(1)
+}
+
+pub fn lanes(timeline: &Timeline, window: (u64, u64)) -> Vec<Lane> {
+    (0..timeline.stretches.len()).map(|cpu| lane(timeline, cpu, window)).collect()
+}
+
+fn lane(timeline: &Timeline, cpu: usize, (from_ns, to_ns): (u64, u64)) -> Lane {
+    let (mut meter, length_ns) = (Meter::new(timeline, cpu), column_ns((from_ns, to_ns)));
+    meter.advance(from_ns);
+    let mut before = meter.sums.clone();
+    let columns = (to_ns - from_ns).div_ceil(length_ns);
+    let letter = |column: u64| {
+        meter.advance((from_ns + column * length_ns).min(to_ns));
+        let spent = meter.sums.iter().zip(&before).map(|(now, before)| now - before);
+        let most = spent.enumerate().max_by_key(|&(group, ns)| (ns, usize::MAX - group));
+        let (group, ns) = most.unwrap_or_default();
+        before.clone_from(&meter.sums);
+        if ns == 0 { '.' } else { self::letter(timeline, group) }
+    };
+    Lane { cpu: cpu as u32, letters: (1..=columns).map(letter).collect() }
+}
+
+fn letter(timeline: &Timeline, group: usize) -> char {
+    let strangers = timeline.groups.len() - 1;
+    match group {
+        _ if group > strangers => '.',
+        _ if group == strangers => '*',
+        _ => group_letter(group),
+    }
+}
+
+/// The letter of a group of the workload, by its number.
+pub fn group_letter(group: usize) -> char {
+    let letters = ('a'..='z').chain('A'..='Z');
+    letters.clone().nth(group).unwrap_or('?')
 }

@@ -9,13 +9,13 @@
 
 use std::collections::BTreeMap;
 
-use model::control_group::NO_GROUP_CALLBACKS;
 use model::metric::PROGRAM;
 use model::play::control_groups::{GroupNode, USUAL_PERIOD_US, USUAL_WEIGHT, number, tree};
+use model::tables::NO_GROUP_CALLBACKS;
 use model::{Policy, Record, SchedulerChoice, Step, TaskGroup, Workload};
 use serde::Serialize;
 
-use super::spans::{CpuSpan, RunDelay};
+use super::chains::{CpuSpan, RunDelay};
 use super::timeline::Timeline;
 
 /// Linux hands a quota to CPUs in parts of this length: what a group has run in a period differs

@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use model::Trace;
 use model::trace::{Preemption, TraceEvent, What};
 
-use super::chains::Chains;
+use super::chains::{Chains, WaitPart};
 use super::control_groups::Causes;
 use super::idle::Idle;
-use super::spans::WaitPart;
 use super::timeline::{RunDelay, Timeline};
 use super::{About, Began, Chosen, Ended, Interrupt, Placed, Turn, Wait};
 

@@ -29,18 +29,14 @@ mod chains;
 mod charge;
 mod control_groups;
 mod idle;
-mod interrupts;
-mod lanes;
 mod longest;
 mod queues;
-mod spans;
 pub(crate) mod timeline;
 
 pub use chains::{Held, Link, Origin};
+pub use charge::{Interrupt, Interrupted, Lane, STRETCH_NS, TaskRow, View, group_letter};
 pub use control_groups::{ControlGroups, GroupCause, Limit};
 pub use idle::{Episode, IdleWhileWaiting};
-pub use interrupts::{Interrupt, Interrupted, STRETCH_NS};
-pub use lanes::{Lane, TaskRow, View, group_letter};
 pub use queues::{Quantiles, QueueUse};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -330,15 +326,15 @@ pub fn explain_trace(trace: &Trace, about: &About) -> Explanation {
         lost: trace.lost,
         decisions: trace.events.iter().any(|event| event.what.is_decision()),
         groups: charge::groups(&timeline, &tasks),
-        longest: waits.first().map(|wait| lanes::view(&timeline, wait)),
+        longest: waits.first().map(|wait| charge::view(&timeline, wait)),
         held: teller.chains.held(&about.chosen, |wait| teller.tell(wait)),
-        interrupts: interrupts::interrupted(&timeline, &about.interrupts),
+        interrupts: charge::interrupted(&timeline, &about.interrupts),
         queues: queues::queues(&trace.events, timeline.end_ns),
         waits,
         idle: idle.while_waiting(&timeline),
         lanes_from_ns: window.0,
-        column_ns: lanes::column_ns(window),
-        lanes: lanes::lanes(&timeline, window),
+        column_ns: charge::column_ns(window),
+        lanes: charge::lanes(&timeline, window),
         tasks,
     }
 }

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use model::trace::{Preemption, TraceEvent, TraceTask, What, WokenBy};
 
-use super::chains::Origin;
-use super::spans::OpenWait;
-pub use super::spans::{CpuSpan, RunDelay, Sleep};
+pub use super::chains::{CpuSpan, RunDelay, Sleep};
+use super::chains::{OpenWait, Origin};
 use super::{About, Ended, TaskTimes, named};
 
 /// Who ran, waited and slept when: all tasks and CPUs.

@@ -3,12 +3,9 @@
 //! correction for many tests.
 //!
 //! Two independent samples: [`rank_sum`] (test and interval), [`hodges_lehmann`] (estimate).
-//! Matched pairs: [`signed_rank`] (test), [`walsh`] (estimate and interval). Many tests: [`holm`].
-//! Samples with too many differences for a list: [`selection`].
+//! Matched pairs: the signed-rank test beside the latter, and Walsh averages (estimate and interval) in
+//! [`selection`], which also has samples with too many differences for a list.
 
 pub mod hodges_lehmann;
-pub mod holm;
 pub mod rank_sum;
 pub mod selection;
-pub mod signed_rank;
-pub mod walsh;

@@ -9,7 +9,7 @@ use model::{
 };
 
 use crate::number::quantile::quantile;
-use crate::resample::bootstrap::Clusters;
+use crate::resample::Clusters;
 
 /// The cell of a trial; trials of one cell are comparable.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

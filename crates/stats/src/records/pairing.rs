@@ -11,9 +11,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::number::interval::TRIALS_NEEDED;
-use crate::number::median::median;
+use crate::number::quantile::median;
 use crate::records::columns::{Sample, boots};
-use crate::resample::bootstrap::Clusters;
+use crate::resample::Clusters;
 
 /// The numbers of every seed that both have, ours first, in the order of the seeds. Several samples
 /// of one seed give their median.

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use crate::compare::verdict::MARGIN_PERCENT;
-use crate::number::median::median;
+use crate::number::quantile::median;
 use crate::replay::figures::{Figures, Kind};
 
 /// The trials of one side, by scheduler.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A program and its replay under the same scheduler: how many figures are near.
 
-use crate::number::median::median;
+use crate::number::quantile::median;
 use crate::replay::figures::{Figures, Kind};
 
 /// A figure on both sides: medians over the trials.

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::comparison::{Comparison, Entry};
 use crate::compare::verdict::Verdict;
-use crate::number::median::median;
+use crate::number::quantile::median;
 use crate::records::columns::{CellKey, Column, Columns, cells, columns};
 
 /// Of shares (CPU shares, Jain's index, the part of missed deadlines): 1 % of the share itself.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use model::metric::Unit;
 use model::{Backend, MeasureKey, Record};
 
-use crate::number::median::median;
+use crate::number::quantile::median;
 use crate::records::columns::{Columns, cells, columns, headlines};
 
 /// A change of less than this part is none.

@@ -6,7 +6,7 @@
 //! - **Steps**: each session is compared with the one before by the gate's rule
 //!   ([`crate::decide::gate`]), which says worse or better and is seldom wrong. A step of the
 //!   newest session that is worse is a regression.
-//! - **Levels**: [`mod@crate::series::change_points`] cuts the series of medians where its level
+//! - **Levels**: [`mod@crate::series`] cuts the series of medians where its level
 //!   jumps. A cut that is no step is shown and not confirmed.
 //!
 //! Small steps can pass the gate one by one and be a regression together. The newest session is
@@ -21,9 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::verdict::Verdict;
 use crate::decide::gate::{Broken, Gate, Line, gate};
-use crate::number::median::median;
+use crate::number::quantile::median;
 use crate::records::columns::{cells, columns, contestants, headlines};
-use crate::series::change_points::change_points;
+use crate::series::change_points;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Session<'a> {

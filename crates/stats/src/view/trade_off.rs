@@ -15,7 +15,7 @@ use model::{Backend, MeasureKey, Record, Statistic};
 
 use crate::compare::comparison::{Cell, Comparison, Row};
 use crate::compare::verdict::{MARGIN_PERCENT, is_beyond, log_ratio_of_percent};
-use crate::number::median::median;
+use crate::number::quantile::median;
 use crate::records::columns::values;
 
 #[derive(Clone, Debug, PartialEq)]

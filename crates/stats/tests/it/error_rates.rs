@@ -6,7 +6,7 @@ use crate::experiments::{
     COVERAGE, DESIGNS, FALSE_CLAIMS, FALSE_EQUIVALENTS, Rates, equivalents, normal, simulate,
 };
 use model::Seed;
-use stats::sample_size::power::smallest_percent;
+use stats::sample_size::smallest_percent;
 use stats::{Options, Verdict, compare};
 
 /// What a plan says before it runs is what the verdicts then do.

@@ -3,7 +3,7 @@
 //! records, intervals, p values, correction, verdicts.
 
 use model::{Record, Seed};
-use stats::sample_size::power::{BLOCKS_MAX, Next, next};
+use stats::sample_size::{BLOCKS_MAX, Next, next};
 use stats::{Comparison, Entry, Options, Verdict, compare};
 
 use crate::common::{record, with};

@@ -5,11 +5,10 @@
 use serde_json::Value;
 
 use stats::number::distributions::{binomial, normal_below, student_quantile, student_within};
-use stats::number::median::median_absolute_deviation;
-use stats::number::quantile::ranks;
-use stats::number::{interval, median, quantile};
-use stats::rank::{hodges_lehmann, holm, rank_sum, signed_rank, walsh};
-use stats::series::change_points::pelt;
+use stats::number::quantile::{median_absolute_deviation, ranks};
+use stats::number::{interval, quantile};
+use stats::rank::{hodges_lehmann, rank_sum, selection};
+use stats::series::pelt;
 
 const ANSWERS: &str = include_str!("../data/known_answers.json");
 
@@ -75,11 +74,11 @@ fn paired_and_blocked_samples() {
         near(flips.below, &case["flip_below"], "sign flips, below");
         near(flips.above, &case["flip_above"], "sign flips, above");
         if !case["rank_below"].is_null() {
-            let ranks = signed_rank::signed_rank(&differences).unwrap();
+            let ranks = hodges_lehmann::signed_rank(&differences).unwrap();
             near(ranks.below, &case["rank_below"], "signed ranks, below");
             near(ranks.above, &case["rank_above"], "signed ranks, above");
         }
-        let averages = walsh::Averages::new(&differences);
+        let averages = selection::Averages::new(&differences);
         let shift = averages.shift(&vec![1; differences.len()]);
         near(shift.unwrap(), &case["shift"], "shift of pairs");
         let ends = averages.interval(differences.len()).unwrap();
@@ -99,11 +98,11 @@ fn paired_and_blocked_samples() {
 fn single_samples_and_corrections() {
     for case in cases("one_sample") {
         let values = numbers(&case["values"]);
-        near(median::median(&values).unwrap(), &case["median"], "median");
+        near(quantile::median(&values).unwrap(), &case["median"], "median");
         near(median_absolute_deviation(&values).unwrap(), &case["deviation"], "deviation");
     }
     for case in cases("holm") {
-        let adjusted = holm::adjust(&numbers(&case["raw"]));
+        let adjusted = rank_sum::adjust(&numbers(&case["raw"]));
         let theirs = case["adjusted"].as_array().unwrap();
         assert_eq!(adjusted.len(), theirs.len());
         adjusted.iter().zip(theirs).for_each(|(ours, theirs)| near(*ours, theirs, "Holm"));

@@ -4,9 +4,9 @@
 use crate::common::{record, with};
 use crate::experiments::normal;
 use model::{Outcome, Record};
-use stats::decide::recommend::confirmation::{Against, Confirmation, Lost};
 use stats::decide::recommend::{
-    Advice, Effect, Reason, Recommendation, Silence, Standing, recommend,
+    Advice, Against, Confirmation, Effect, Lost, Reason, Recommendation, Silence, Standing,
+    recommend,
 };
 use stats::{Aim, Options, Watched, compare};
 

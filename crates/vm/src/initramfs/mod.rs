@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The guest's whole file system, made in memory: this program as `/init`, the programs that the
 //! workload names, their libraries, and the kernel's configuration. Trials and schedulers come
-//! later ([`crate::orders`]).
+//! later ([`crate::channel`]).
 
 mod cpio;
-mod programs;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -103,7 +102,7 @@ fn common(contents: &Contents, boot: &mut Boot) -> Result<Archive> {
     archive.file("/etc/group", 0o644, b"root:x:0:\nnogroup:x:65534:\n");
     add_program(&mut archive, contents.executable, "/init")?;
     for name in contents.programs {
-        let path = programs::find(name)?;
+        let path = cpio::find(name)?;
         let place = path.to_string_lossy().into_owned();
         add_program(&mut archive, &path, &place)?;
         prepend_folder(&mut boot.path, &place);
@@ -128,7 +127,7 @@ fn prepend_folder(path: &mut String, program: &str) {
 }
 
 fn add_program(archive: &mut Archive, program: &Path, place: &str) -> Result<()> {
-    let libraries = programs::libraries(program)?;
+    let libraries = cpio::libraries(program)?;
     add_file(archive, program, place)?;
     let system =
         libraries.iter().find(|path| path.ends_with(C_LIBRARY)).and_then(|path| path.parent());
@@ -150,10 +149,10 @@ const C_LIBRARY: &str = "libc.so.6";
 /// as `/init`, each file counted once.
 pub fn size(executable: &Path, programs: &[String]) -> Result<u64> {
     let mut files = BTreeSet::from([executable.to_owned()]);
-    files.extend(programs::libraries(executable)?);
+    files.extend(cpio::libraries(executable)?);
     for name in programs {
-        let path = programs::find(name)?;
-        files.extend(programs::libraries(&path)?);
+        let path = cpio::find(name)?;
+        files.extend(cpio::libraries(&path)?);
         files.insert(path);
     }
     let bytes = |file: &PathBuf| {
@@ -267,13 +266,13 @@ mod tests {
     fn a_part_has_its_libraries_and_is_not_searched_for() {
         let folder = tempfile::tempdir().unwrap();
         let part = folder.path().join("cc1").to_string_lossy().into_owned();
-        fs::copy(programs::find("ls").unwrap(), &part).unwrap();
+        fs::copy(cpio::find("ls").unwrap(), &part).unwrap();
         let archive = cpio::read(&example_with(&[], std::slice::from_ref(&part)).unwrap().bytes);
         let content = |path: &str| archive.iter().find(|entry| entry.0 == path).map(|e| &e.2[..]);
         assert_eq!(content(part.trim_start_matches('/')), Some(&fs::read(&part).unwrap()[..]));
         let boot: Boot = serde_json::from_slice(content("boot.json").unwrap()).unwrap();
         assert_eq!(boot.path, "/bin");
-        for library in programs::libraries(Path::new(&part)).unwrap() {
+        for library in cpio::libraries(Path::new(&part)).unwrap() {
             let path = library.to_string_lossy();
             assert!(content(path.trim_start_matches('/')).is_some(), "{path}");
         }

@@ -12,9 +12,8 @@ use anyhow::{Context, Result, bail};
 
 use super::build::refused;
 use super::collection::{Kernel, find_release, from_image, store, stored};
-use super::image;
+use super::image::{self, has_version_prefix, version_key};
 use super::mirror::{Index, Mirror, SUITES, run};
-use super::naming::{has_version_prefix, version_key};
 
 /// Advice for users whose apt cannot get a kernel.
 const INSTEAD: &str = "give a kernel image of your own instead: `fairground kernel use FILE`, or \

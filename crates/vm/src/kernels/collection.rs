@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use spec::files::{self, FileKind};
 
 use super::build::refused;
-use super::image;
-use super::naming::{NAME_RULE, folder_name, is_usable_name, resolve, shortest_name, version_key};
+use super::image::{
+    self, NAME_RULE, folder_name, is_usable_name, resolve, shortest_name, version_key,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
@@ -25,7 +26,6 @@ pub struct Kernel {
     pub image: PathBuf,
     /// Path of its configuration file. BPF objects with kconfig externs need it in the guest.
     pub config: Option<PathBuf>,
-    /// SHA-256 of the image, hexadecimal.
     pub sha256: String,
     /// The built-in fair scheduler: `cfs` before 6.6, `eevdf` since.
     pub fair: String,

@@ -13,12 +13,11 @@ mod collection;
 mod configuration;
 mod image;
 mod mirror;
-mod naming;
 
 pub use apt::{NAMES, pull, pull_examples};
 pub use collection::{
     Kernel, Own, add_file, add_own, configuration, find, from_image, is_here, list,
 };
 pub use configuration::{embedded, running};
+pub use image::is_usable_name;
 pub use mirror::Mirror;
-pub use naming::is_usable_name;

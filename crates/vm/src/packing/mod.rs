@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
-use model::program::{VERSION_FILE, tree_is_absent};
+use model::tables::{VERSION_FILE, tree_is_absent};
 use model::{Program, Trial};
 use spec::files;
 

@@ -16,7 +16,7 @@ use report::advice_markdown::{self, AdviceCell};
 use spec::assets::{self, Kind};
 use spec::care;
 use stats::Recommendation;
-use stats::decide::recommend::confirmation::Confirmation;
+use stats::decide::recommend::Confirmation;
 use store::{Filter, Store};
 use vm::kernels;
 

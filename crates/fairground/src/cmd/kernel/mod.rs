@@ -144,7 +144,7 @@ fn check_configuration(kernel: &Kernel) -> Result<()> {
         return Ok(());
     };
     let text = kernels::configuration(path)?;
-    let (unusable, losses) = vm::kernels::build::needs::judge(&text);
+    let (unusable, losses) = vm::kernels::build::build_config::judge(&text);
     if let Some(unusable) = unusable {
         return Err(bad_input(format!("{}: {unusable}", kernel.image.display())));
     }

@@ -21,10 +21,9 @@ use crate::advice::neighbours::{self, chosen};
 use crate::advice::race::{self, EXACT, Race, Wish};
 use crate::advice::told::{self, Place};
 use crate::cmd::measured;
-use crate::comparison;
 use crate::execution::locations::data_folder;
 use crate::measure::{Blocks, Campaign, Comparing, JudgedBy, RunOptions};
-use crate::{command_line, exit, output, times};
+use crate::{command_line, comparison, exit, output, times};
 use spec::machine::HERE;
 
 /// The time for the simulator, which needs only a few seconds.

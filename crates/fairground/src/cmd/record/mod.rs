@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use command::Command;
-use live::recorder::{Cost, Progress, Recorder, Settings, TaskFilter, needs};
+use live::recorder::{Cost, Progress, Recorder, Settings, TaskFilter, obstacles};
 use recording::as_trace::as_trace;
 use recording::control_groups;
 use recording::event::{Recording, What};
@@ -129,7 +129,7 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
 
 /// Everything that can be refused before anything runs.
 fn refuse(args: &Args) -> Result<()> {
-    let obstacles = needs::obstacles();
+    let obstacles = obstacles();
     if !obstacles.is_empty() {
         return Err(bad_input(obstacles.join("\n")));
     }

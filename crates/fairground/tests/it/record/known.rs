@@ -10,7 +10,7 @@ use std::os::fd::{IntoRawFd, RawFd};
 use std::sync::OnceLock;
 
 use live::probes::{Probes, Readings};
-use live::recorder::{Recorder, Settings, TaskFilter, needs};
+use live::recorder::{Recorder, Settings, TaskFilter, obstacles};
 use model::PolicyClass;
 use nix::unistd::pipe;
 use recording::event::{Leaves, Recording, SleepsFor, TaskIndex, Waker, What};
@@ -20,7 +20,7 @@ use testing::need;
 
 /// This kernel, and this user's rights to record it.
 pub fn can_record() -> Result<(), String> {
-    let obstacles = needs::obstacles().join("; ");
+    let obstacles = obstacles().join("; ");
     if obstacles.is_empty() { Ok(()) } else { Err(obstacles) }
 }
 

@@ -10,8 +10,6 @@ use serde_json::{Value, json};
 
 use super::*;
 
-mod ceilings;
-mod inherited_priority;
 mod rtapp_steps;
 mod sessions;
 mod tapes;

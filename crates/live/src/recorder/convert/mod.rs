@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::ControlGroup;
 use recording::collect::Collector;
-use recording::event::{Leaves, Recording, SleepsFor, Task};
-use recording::scheduler_event::{By, Context, Moment, Named, Scheduling};
+use recording::event::{
+    By, Context, Leaves, Moment, Named, Recording, Scheduling, SleepsFor, Task,
+};
 
 use super::object::{Kept, RawEvent, TaskFacts, bytes_of, kind, leaves, waker};
 use super::reason::{self, Polls};

@@ -9,16 +9,14 @@ use crate::{
     UtilClamp, Workload,
 };
 
-use crate::play::ceilings;
 use crate::play::control_groups::{self, GroupNode};
-use crate::play::interrupts::{self, InterruptSource};
-use crate::play::joins;
-use crate::play::limits;
 use crate::play::names::Names;
 use crate::play::tapes::Tapes;
-use crate::play::{Op, PROGRAM, Refusal, TimerPlan, sessions};
+use crate::play::{Op, PROGRAM, Refusal, TimerPlan, ceilings, limits, sessions};
 
 mod resolving;
+
+pub use resolving::{InterruptSource, interrupt_sources};
 
 /// A resolved workload.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -159,7 +157,7 @@ impl Script {
             groups.push(resolved);
         }
         for group in &mut groups {
-            let semaphore = joins::semaphore(&group.name);
+            let semaphore = resolving::semaphore(&group.name);
             group.joined = names.semaphores.iter().position(|name| *name == semaphore);
         }
         let tapes = Tapes::of(workload, names.semaphores.len())
@@ -183,7 +181,7 @@ impl Script {
             control_groups: names.control_groups,
             group_changes: names.group_changes,
             sessions: workload.sessions.clone(),
-            interrupts: interrupts::sources(workload, setting.cpus)?,
+            interrupts: interrupt_sources(workload, setting.cpus)?,
             program_group,
             program_session: sessions::of_program(workload)?,
             tapes: tapes.ops,

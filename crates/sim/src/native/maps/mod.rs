@@ -5,14 +5,12 @@
 pub mod arena;
 mod hash;
 pub mod kinds;
-mod queue;
 mod storage;
 
 use compile::native::Map as Fact;
 
 use arena::Arena;
-use hash::Hash;
-use queue::{Bloom, Ring, ValueQueue};
+use hash::{Bloom, Hash, Ring, ValueQueue};
 use storage::{Storage, Values};
 
 /// `EINVAL`, `ENOENT`, … as kfuncs return them.

@@ -6,12 +6,11 @@ use model::{Aim, Watched};
 
 use super::{Candidate, Effect, Judged, Silence, Standing};
 use crate::compare::comparison::{Comparison, Entry, Row};
-use crate::compare::evidence;
-use crate::compare::evidence::PValue;
+use crate::compare::evidence::{self, PValue};
 use crate::compare::shift::Shift;
 use crate::compare::verdict::{Verdict, judge};
 use crate::number::interval::TRIALS_NEEDED;
-use crate::rank::holm::units_needed;
+use crate::rank::rank_sum::units_needed;
 
 /// All but the baseline, in the comparison's order.
 pub(super) fn candidates(comparison: &Comparison, aims: &[Aim]) -> Vec<Candidate> {

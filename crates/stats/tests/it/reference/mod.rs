@@ -2,8 +2,8 @@
 //! Reference implementations: tests that the crate does not need, but that check by another way
 //! what it has.
 
+use stats::rank::hodges_lehmann::signed_rank;
 use stats::rank::rank_sum::{Tails, doubled_ranks, rank_sum};
-use stats::rank::signed_rank::signed_rank;
 
 /// The p value of the two one-sided tests of equivalence within `margin`, by exact rank-sum tests
 /// of shifted samples (Schuirmann, "A comparison of the two one-sided tests procedure and the power

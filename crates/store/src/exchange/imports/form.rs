@@ -9,7 +9,7 @@ use model::{Metric, Outcome, ReadFault, Record};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::place::{Part, Place, fault};
+use super::labels::{Part, Place, fault};
 use super::{Format, claimed, mangohud, phoronix};
 
 #[derive(Default, Deserialize)]

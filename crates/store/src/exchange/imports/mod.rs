@@ -15,7 +15,6 @@ mod form;
 mod labels;
 mod mangohud;
 mod phoronix;
-mod place;
 
 use std::sync::LazyLock;
 
@@ -28,8 +27,8 @@ use serde::Deserialize;
 
 use crate::exchange::shell;
 use form::Form;
+use labels::Place;
 pub use labels::{ImportedFile, Labels, experiment, labelled};
-use place::Place;
 
 static TABLE: LazyLock<Table> =
     LazyLock::new(|| toml::from_str(include_str!("formats.toml")).expect("a table of formats"));

@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Facts of a machine that leave only if its owner says so: identities of boots, the kernel's
 //! command line, names of other tasks, what a live kernel printed.
+//!
+//! Names that stand for others in what leaves, a name always the same.
+//!
+//! Parts that many records have, cleaned once.
+//!
+//! The names of a recorded machine's threads. In what leaves they are called t1, t2, …, a thread
+//! always the same.
 
-use model::{Clock, Outcome, Provenance, Record, trial};
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::tape::{self, TapeFault};
+use model::{Clock, Outcome, Provenance, Record, Shared, Workload, metric, trial};
 
 use super::Cleaner;
+use super::words::replaced;
 
 /// Facts of a kernel that do not identify its owner.
 pub const PUBLIC_FACTS: [&str; 31] = [
@@ -105,6 +116,154 @@ fn without_tasks(reason: &str, ours: impl Fn(&str) -> bool) -> String {
 /// Whether a text is an object's hash, which tells a reader nothing.
 pub fn is_object(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[derive(Default)]
+pub struct Names {
+    /// What became of names that folders tell apart.
+    pub known: BTreeMap<String, String>,
+    /// The numbers of the names of control groups.
+    control_groups: BTreeMap<String, usize>,
+}
+
+impl Names {
+    /// The last part of a name; a number tells it from others: `a/main`, `b/main`.
+    pub fn unique(&mut self, name: &str, last: String) -> String {
+        if let Some(known) = self.known.get(name) {
+            return known.clone();
+        }
+        let numbered = (2..).map(|number| format!("{last} ({number})"));
+        let is_free = |name: &String| self.known.values().all(|known| known != name);
+        let free = std::iter::once(last.clone()).chain(numbered).find(is_free);
+        let clean = free.expect("numbers do not end");
+        self.known.insert(name.into(), clean.clone());
+        clean
+    }
+
+    /// The path of a control group with each name replaced by `c1`, `c2`, …
+    pub fn tree(&mut self, path: &str) -> String {
+        let anonymous = path.split('/').filter(|name| !name.is_empty()).map(|name| {
+            let next = self.control_groups.len() + 1;
+            format!("c{}", self.control_groups.entry(name.to_owned()).or_insert(next))
+        });
+        anonymous.collect::<Vec<_>>().join("/")
+    }
+}
+
+/// How many cleaned parts of records are remembered; a store has few different ones.
+const REMEMBERED: usize = 64;
+
+/// Parts that were cleaned: before, whether of a recording, after.
+pub struct Memo<T>(Vec<(T, bool, Shared<T>)>);
+
+impl<T> Default for Memo<T> {
+    fn default() -> Memo<T> {
+        Memo(Vec::new())
+    }
+}
+
+impl<T: Clone + PartialEq> Memo<T> {
+    /// What became of a value, of a recording or not.
+    pub fn get(&self, value: &T, is_recorded: bool) -> Option<Shared<T>> {
+        let known = self.0.iter().find(|(of, flag, _)| *flag == is_recorded && of == value);
+        known.map(|(_, _, clean)| clean.clone())
+    }
+
+    pub fn keep(&mut self, value: &T, is_recorded: bool, clean: &Shared<T>) {
+        if self.0.len() >= REMEMBERED {
+            self.0.remove(0);
+        }
+        self.0.push((value.clone(), is_recorded, clean.clone()));
+    }
+}
+
+/// What is left out, in words for the owner and for readers.
+pub const THREADS: &str =
+    "the names of recorded threads, which are called t1, t2, …; --thread-names keeps them";
+pub const TASKS: &str = "the names of other tasks; --thread-names keeps them";
+
+/// From this length on, a name is also found inside of words: `worker` in `worker3`.
+const INSIDE_MIN: usize = 5;
+
+#[derive(Default)]
+pub struct Threads {
+    /// From their names to anonymous ones.
+    names: BTreeMap<String, String>,
+    /// The cells that replay a recording.
+    cells: BTreeSet<String>,
+}
+
+impl Threads {
+    /// Whether the groups of a workload are named after threads.
+    pub fn are_of(workload: &Workload) -> bool {
+        workload.recording.is_some()
+    }
+
+    pub fn learn(&mut self, workload: &Workload) {
+        if !Threads::are_of(workload) || !self.cells.insert(workload.cell()) {
+            return;
+        }
+        let totals = workload.totals.iter().map(|total| &total.name);
+        for name in workload.tasks.iter().map(|group| &group.name).chain(totals) {
+            self.anonymous(name);
+        }
+    }
+
+    pub fn play(&self, cell: &str) -> bool {
+        self.cells.contains(cell)
+    }
+
+    pub fn anonymous(&mut self, name: &str) -> String {
+        if let Some(known) = self.names.get(name) {
+            return known.clone();
+        }
+        let is_taken = |name: &String| self.names.values().any(|taken| taken == name);
+        let mut names = (self.names.len() + 1..).map(|number| format!("t{number}"));
+        let anonymous = names.find(|name| !is_taken(name)).expect("numbers do not end");
+        self.names.insert(name.into(), anonymous.clone());
+        anonymous
+    }
+
+    /// A group of a recording; one that no workload has is a thread too.
+    pub fn group(&mut self, name: &str) -> String {
+        let known = self.text(name);
+        let is_fixed = name.is_empty() || [metric::ALL, metric::PROGRAM].contains(&name);
+        if known != name || is_fixed { known } else { self.anonymous(name) }
+    }
+
+    /// A text in which threads are anonymous.
+    pub fn text(&self, text: &str) -> String {
+        if let Some(name) = self.names.get(text) {
+            return name.clone();
+        }
+        if [metric::ALL, metric::PROGRAM].contains(&text) {
+            return text.into();
+        }
+        let mut names: Vec<(&String, &String)> = self.names.iter().collect();
+        // A name may be part of a longer one.
+        names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        names.into_iter().fold(text.to_owned(), |text, (name, anonymous)| {
+            if name.len() >= INSIDE_MIN {
+                text.replace(name.as_str(), anonymous)
+            } else {
+                replaced(&text, name, anonymous)
+            }
+        })
+    }
+}
+
+/// Tapes whose threads have the names of their groups.
+///
+/// # Errors
+/// If the text is no tapes.
+pub fn rename_tapes(text: &str, workload: &Workload) -> Result<String, TapeFault> {
+    let mut tapes = tape::read(text)?;
+    let groups = workload.tasks.iter();
+    let names = groups.flat_map(|group| std::iter::repeat_n(&group.name, group.count as usize));
+    for (tape, name) in tapes.iter_mut().zip(names) {
+        tape.name.clone_from(name);
+    }
+    Ok(tape::write(&tapes))
 }
 
 #[cfg(test)]

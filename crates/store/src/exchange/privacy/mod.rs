@@ -11,9 +11,6 @@
 
 pub mod facts;
 pub mod fields;
-mod memo;
-mod names;
-mod recorded;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,11 +24,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::Session;
+pub use facts::rename_tapes;
+use facts::{Memo, Names, Threads};
 use fields::{KINDS, Rule, WORDS, kind_of, listed};
-use memo::Memo;
-use names::Names;
-use recorded::Threads;
-pub use recorded::rename_tapes;
 pub use words::Owner;
 
 /// The replacement of a text that has no row.
@@ -272,7 +267,7 @@ impl Cleaner {
         for task in trace.tasks.iter_mut().filter(|task| task.pid != 0) {
             if is_live && task.group.is_empty() && !self.choice.thread_names {
                 task.comm = self.threads.anonymous(&task.comm);
-                self.left_out.insert(recorded::TASKS);
+                self.left_out.insert(facts::TASKS);
             }
             task.comm = self.string("trace.tasks.comm", is_recorded, &task.comm);
             task.group = self.string("trace.tasks.group", is_recorded, &task.group);
@@ -366,7 +361,7 @@ impl Cleaner {
             _ => text.to_owned(),
         };
         if named != text {
-            self.left_out.insert(recorded::THREADS);
+            self.left_out.insert(facts::THREADS);
         }
         if self.choice.host {
             return named;

@@ -13,12 +13,9 @@
 //!
 //! What is not here: kernels that are downloaded, and booting (`vm`).
 
-mod build_config;
+pub mod build_config;
 pub mod definition;
-mod make;
-pub mod needs;
 mod patches;
-mod pristine;
 pub(crate) mod source;
 pub mod steps;
 pub mod tools;

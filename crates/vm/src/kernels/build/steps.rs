@@ -10,9 +10,8 @@ use anyhow::Result;
 use model::trial::sha256_hex;
 
 use crate::kernels::build::definition::{Definition, FUZZ};
-use crate::kernels::build::make::Make;
-use crate::kernels::build::pristine::Pristine;
-use crate::kernels::build::source::{SourceFacts, Workshop};
+use crate::kernels::build::source::{Pristine, SourceFacts, Workshop};
+use crate::kernels::build::tools::Make;
 use crate::kernels::build::tree::{self, Change};
 use crate::kernels::build::{
     BuildEvent, OnBuildEvent, build_config, patches, refused, source, tools,

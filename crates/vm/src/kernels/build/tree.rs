@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use model::trial::sha256_hex;
 use serde::{Deserialize, Serialize};
 
-use crate::kernels::build::pristine::Pristine;
+use crate::kernels::build::source::Pristine;
 use crate::kernels::build::{Interrupted, patches, refused};
 
 /// A text that is applied, and how many lines around a change may differ.

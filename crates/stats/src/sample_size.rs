@@ -29,10 +29,9 @@ use crate::compare::evidence::{ByPairs, Evidence, pairs_tell, smallest_of_pairs}
 use crate::compare::verdict::{MARGIN_PERCENT, Verdict};
 use crate::number::distributions::student_quantile;
 use crate::number::interval::{Interval, TRIALS_NEEDED};
-use crate::rank::holm::ALPHA;
-use crate::rank::rank_sum::{smallest, sums_within};
-use crate::rank::signed_rank::signed_within;
-use crate::rank::walsh::Averages;
+use crate::rank::hodges_lehmann::signed_within;
+use crate::rank::rank_sum::{ALPHA, smallest, sums_within};
+use crate::rank::selection::Averages;
 
 /// The part of experiments that must find the smallest difference.
 const POWER: f64 = 0.8;
