@@ -67,7 +67,6 @@ struct Account {
     up: f64,
 }
 
-/// All of them, on one CPU.
 #[derive(Clone)]
 struct Ideal {
     rules: Rules,

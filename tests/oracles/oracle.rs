@@ -23,7 +23,6 @@ pub struct Oracle {
     pub holds: Holds,
 }
 
-/// Where an oracle can be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Where {
     /// In the simulator, and on a real kernel.

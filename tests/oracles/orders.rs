@@ -30,7 +30,6 @@ fn turns(record: &Record, wanted: &[(&str, u64)], by_ms: u64) -> Result<(), Stri
     }
 }
 
-/// An oracle of turns on one CPU.
 macro_rules! turns {
     ($name:literal, $claim:literal, $workload:expr, $by:literal: $($who:literal $ms:literal),*) => {
         everywhere($name, $claim, vec![Run::new("rr", $workload)], |records| {

@@ -3,7 +3,6 @@
 
 use proptest::prelude::*;
 
-/// A task of a random set.
 #[derive(Clone, Debug)]
 pub struct Task {
     pub nice: i32,

@@ -39,7 +39,6 @@ pub struct PlannedExperiment {
     pub relations: Relations,
     /// The places that name its contestants, for messages.
     pub origins: BTreeMap<String, SpecError>,
-    /// The seed that the trials were planned with.
     pub seed: Seed,
     /// The trials in the order in which they run.
     pub trials: Vec<Trial>,
@@ -88,7 +87,6 @@ impl PlannedExperiment {
         self.replanned()
     }
 
-    /// The plan of the experiment as it is now.
     pub fn replanned(mut self) -> PlannedExperiment {
         self.trials = plan::plan(&self.experiment, self.seed);
         self

@@ -68,7 +68,6 @@ pub fn files(recording: &Recording, choice: &Choice, file: &Path) -> Result<File
     workload::files(recording, choice, &tapes_name(file))
 }
 
-/// The name by which a workload's file names its tapes.
 pub fn tapes_name(file: &Path) -> String {
     tapes_file(file).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

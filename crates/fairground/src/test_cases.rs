@@ -9,7 +9,6 @@ pub fn trials(records: &[Record]) -> Vec<Case> {
     records.iter().map(|record| case(record, of_outcome(&record.outcome))).collect()
 }
 
-/// The test of a trial with this result.
 pub fn case(record: &Record, result: CaseResult) -> Case {
     let trial = &record.trial;
     let (cell, machine, backend) =

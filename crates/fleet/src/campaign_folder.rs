@@ -91,7 +91,6 @@ fn failed(verb: &str, path: &Path) -> String {
     format!("cannot {verb} {}", path.display())
 }
 
-/// Whether a path is a campaign's folder.
 pub fn is_one(path: &Path) -> bool {
     path.join(CAMPAIGN).is_file()
 }

@@ -5,7 +5,7 @@
 //! folder, and its threads are in folders below. The folder's name has the process's number, so
 //! that the next trial finds what a killed one has left.
 
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -174,7 +174,6 @@ impl GroupFile {
     }
 }
 
-/// What is written into files of a group.
 type Writes = Vec<(GroupFile, String)>;
 
 fn write_all(writes: &Writes) -> Result<(), Errno> {
@@ -225,18 +224,7 @@ impl GroupFiles {
 
     /// Removes a group. Tasks that have just ended are in it for a moment.
     pub fn unmake(&self, group: usize) -> Result<(), Errno> {
-        let (folder, _) = self.making(group)?;
-        for _ in 0..LOOKS {
-            // SAFETY: a valid path.
-            if unsafe { libc::rmdir(folder.as_ptr()) } == 0 {
-                return Ok(());
-            }
-            match errno() {
-                libc::EBUSY => sleep(Duration::from_millis(1)),
-                other => return Err(other),
-            }
-        }
-        Err(libc::EBUSY)
+        remove_one(self.making(group)?.0)
     }
 
     fn making(&self, group: usize) -> Result<(&CString, &Writes), Errno> {
@@ -245,7 +233,6 @@ impl GroupFiles {
     }
 }
 
-/// The root of the hierarchy, which has the controllers.
 fn hierarchy(in_guest: bool) -> Result<PathBuf, String> {
     if in_guest && !Path::new(PLACE).join("cgroup.controllers").exists() {
         let none = None::<&str>;
@@ -321,14 +308,23 @@ fn remove(folder: &Path) {
     let is_folder =
         |path: &PathBuf| path.file_name().and_then(OsStr::to_str).is_some() && path.is_dir();
     folders.filter(is_folder).for_each(|folder| remove(&folder));
+    if let Ok(folder) = CString::new(folder.as_os_str().as_bytes()) {
+        let _ = remove_one(&folder);
+    }
+}
+
+fn remove_one(folder: &CStr) -> Result<(), Errno> {
     for _ in 0..LOOKS {
-        match fs::remove_dir(folder) {
-            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-                sleep(Duration::from_millis(1));
-            }
-            _ => return,
+        // SAFETY: a valid path.
+        if unsafe { libc::rmdir(folder.as_ptr()) } == 0 {
+            return Ok(());
+        }
+        match errno() {
+            libc::EBUSY => sleep(Duration::from_millis(1)),
+            other => return Err(other),
         }
     }
+    Err(libc::EBUSY)
 }
 
 #[cfg(test)]

@@ -59,7 +59,6 @@ pub fn provenance(context: &Context) -> Provenance {
     }
 }
 
-/// Whether this process is root's.
 pub fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
 }
@@ -218,7 +217,6 @@ pub struct Topology {
     pub nodes: u32,
 }
 
-/// This machine's.
 pub fn topology() -> Topology {
     read(Path::new("/sys/devices/system"), &cpus_online())
 }

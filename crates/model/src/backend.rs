@@ -27,7 +27,6 @@ pub enum Backend {
 /// Where the kernel of a trial comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kernel {
-    /// A model replaces it.
     Modelled,
     /// A boot starts the one that the contestant names.
     Booted,

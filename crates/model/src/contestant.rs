@@ -25,6 +25,13 @@ pub struct Contestant {
     pub stands_for_kernel: bool,
 }
 
+impl Contestant {
+    /// A contestant of no certain kernel.
+    pub fn new(name: impl Into<String>, scheduler: SchedulerChoice) -> Contestant {
+        Contestant { name: name.into(), kernel: None, scheduler, stands_for_kernel: false }
+    }
+}
+
 /// The four kinds of scheduler, and a bare name. A backend that cannot run one answers
 /// [`crate::Outcome::Unsupported`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,6 +68,12 @@ pub enum SchedulerChoice {
 }
 
 impl SchedulerChoice {
+    /// A file in which nothing is set.
+    pub fn file(file: impl Into<String>, sha256: impl Into<String>) -> SchedulerChoice {
+        let (knobs, settings) = (Knobs::new(), Knobs::new());
+        SchedulerChoice::File { file: file.into(), sha256: sha256.into(), knobs, settings }
+    }
+
     /// Everything that is set before a file is loaded.
     pub fn values(&self) -> Knobs {
         let Self::File { knobs, settings, .. } = self else { return Knobs::new() };

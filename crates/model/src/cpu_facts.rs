@@ -5,7 +5,6 @@ use crate::Machine;
 
 const FULL: u32 = 1024;
 
-/// By CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuFacts {
     /// Speed; 1024 is full.
@@ -18,7 +17,6 @@ pub struct CpuFacts {
     pub core: Vec<u32>,
 }
 
-/// One CPU.
 impl Default for CpuFacts {
     fn default() -> CpuFacts {
         CpuFacts::of(&Machine::default())

@@ -50,7 +50,6 @@ pub enum What {
         /// `X` dead …
         prev_state: String,
         next: u32,
-        /// Its kernel priority.
         next_prio: u32,
         /// What the task that stopped sleeps for, or that it yielded, where the backend tells.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +58,6 @@ pub enum What {
     /// A sleeping task is being woken (`sched_waking`); `target` is the CPU that it last ran on.
     Waking {
         pid: u32,
-        /// Its kernel priority.
         prio: u32,
         /// The CPU that it will wait on, if known.
         target: u32,

@@ -69,13 +69,7 @@ impl Default for Trial {
             schema: SCHEMA,
             experiment: "test".into(),
             backend: Backend::default(),
-            contestant: Contestant {
-                name: "kernel".into(),
-                kernel: None,
-                scheduler: SchedulerChoice::Kernel,
-                stands_for_kernel: false,
-            }
-            .into(),
+            contestant: Contestant::new("kernel", SchedulerChoice::Kernel).into(),
             workload: Shared::default(),
             machine: Shared::default(),
             seed: Seed(1),

@@ -12,7 +12,6 @@ use crate::{CpuFacts, KnobValue};
 pub struct ValueType {
     /// Its name in the source: `u64`, `struct cpu_arg`, …
     pub name: String,
-    /// Bytes.
     pub size: usize,
     pub kind: ValueKind,
 }
@@ -30,7 +29,6 @@ pub enum ValueKind {
     },
     /// An array of `char`: text that ends with a zero byte.
     Text,
-    /// An array.
     List {
         of: Box<ValueType>,
         length: usize,
@@ -41,7 +39,6 @@ pub enum ValueKind {
     Opaque,
 }
 
-/// A member of a structure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     pub name: String,
@@ -174,7 +171,6 @@ impl ValueType {
         }
     }
 
-    /// What a value of this type is, in words.
     fn article(&self) -> String {
         let name = &self.name;
         match &self.kind {

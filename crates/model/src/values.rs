@@ -75,7 +75,6 @@ impl Leaf {
         self.offsets.len() == 1
     }
 
-    /// All of them in a value.
     pub fn numbers(&self, bytes: &[u8]) -> Vec<i128> {
         let places = self.offsets.iter();
         let own = places.filter_map(|&offset| bytes.get(offset..offset + self.size));

@@ -23,7 +23,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::patient::{Patient, receive, send};
 use crate::{Process, be_child, fork, turn_to_fork};
 
-/// What the server's processes do.
 pub trait Service {
     /// Remembers something, in the server.
     fn learn(&mut self, lesson: &[u8]);

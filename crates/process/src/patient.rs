@@ -46,7 +46,6 @@ pub fn stopped(pid: libc::pid_t) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, message)
 }
 
-/// Whether a process is stopped.
 pub fn is_stopped(pid: libc::pid_t) -> bool {
     matches!(state(pid), Some('T' | 't'))
 }

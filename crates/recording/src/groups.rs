@@ -115,7 +115,6 @@ pub struct Graph {
     pub edges: Vec<Edge>,
 }
 
-/// What the tasks of a group do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GroupUse {
     pub name: String,

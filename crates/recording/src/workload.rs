@@ -31,7 +31,6 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Whether a task of the recording is played.
     pub fn keeps(&self, recording: &Recording, task: TaskIndex) -> bool {
         let task = &recording.tasks[task.0 as usize];
         let is_chosen = self.only.is_empty() || self.only.contains(&task.name);
@@ -46,7 +45,6 @@ impl Choice {
 #[error("{0}")]
 pub struct Empty(String);
 
-/// What of a recording is played.
 struct Played {
     groups: Vec<Group>,
     control_groups: Chosen,

@@ -127,7 +127,6 @@ pub fn find(kind: Kind, name: &str, base: &Path) -> Result<Asset, SpecError> {
 /// How the names of definitions end.
 const ENDINGS: [&str; 2] = ["toml", "json"];
 
-/// The built-in file of a name.
 pub fn builtin(kind: Kind, name: &str) -> Option<Asset> {
     ENDINGS.iter().find_map(|ending| embedded(&format!("{}/{name}.{ending}", kind.folder())))
 }

@@ -123,7 +123,6 @@ fn is_path(file: &str) -> bool {
     file.contains('/') || file.ends_with(ENDING)
 }
 
-/// The kernel's own scheduler.
 fn from_kernel(
     name: Option<String>,
     kernel: Option<String>,

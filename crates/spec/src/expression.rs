@@ -28,7 +28,6 @@ pub struct Mistake {
     pub hint: Option<String>,
 }
 
-/// The value of an expression.
 pub fn evaluate(text: &str, names: &Names) -> Result<i64, Mistake> {
     let mut parser = Parser { text, at: 0, depth: 0, names };
     let value = parser.sum()?;

@@ -24,10 +24,8 @@ pub struct FileKind {
 /// Experiments, workloads, machines, cares, claims, rt-app's files.
 pub const DEFINITION: FileKind = FileKind { noun: "a definition", most: 4 << 20 };
 pub const TAPES: FileKind = FileKind { noun: "a file of tapes", most: 128 << 20 };
-/// Traces of schedulers.
 pub const TRACE: FileKind = FileKind { noun: "a trace", most: 2 << 30 };
 pub const RESULT: FileKind = FileKind { noun: "a result", most: 64 << 20 };
-/// Shared files, packed.
 pub const SHARED: FileKind = FileKind { noun: "a shared file", most: 128 << 20 };
 pub const TRIAL: FileKind = FileKind { noun: "a trial", most: 16 << 20 };
 /// Trials of a plan with their schedulers' texts.
@@ -42,7 +40,6 @@ pub const LIST: FileKind = FileKind { noun: "a list", most: 16 << 20 };
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// The system refuses it.
     #[error("cannot be read: {0}")]
     System(#[from] io::Error),
     /// It is a folder, a pipe, a device or a socket.

@@ -119,7 +119,6 @@ pub struct Host<'a> {
     /// The programs of schedulers that were built here, by name and version; without a version, the
     /// one that Fairground knows, else the newest.
     pub kept: &'a dyn Fn(&str, Option<&str>) -> Option<today::Kept>,
-    /// Whether a program is installed.
     pub is_installed: &'a dyn Fn(&str) -> bool,
     /// The running kernel, asked if something is to run on it; `None` if nothing is to run.
     pub running: Option<&'a dyn Fn() -> contestants::RunningKernel>,

@@ -20,7 +20,6 @@ use crate::capability;
 /// Trials that share a boot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Boot<'a> {
-    /// The boot's number in the plan.
     pub boot: u32,
     /// The kernel that all of them need; `None`: the running one (`live`).
     pub kernel: Option<&'a str>,
@@ -183,12 +182,7 @@ mod tests {
         let contestants = (0..counts.0).map(|index| Contestant {
             name: format!("contestant{index}"),
             kernel: Some(["6.1", "6.12", "7"][index % 3].into()),
-            scheduler: SchedulerChoice::File {
-                file: "vtime".into(),
-                sha256: String::new(),
-                knobs: BTreeMap::new(),
-                settings: BTreeMap::new(),
-            },
+            scheduler: SchedulerChoice::file("vtime", ""),
             stands_for_kernel: false,
         });
         let workloads = (0..counts.1)

@@ -116,7 +116,6 @@ impl Clusters {
         self.members().filter_map(value_of).collect()
     }
 
-    /// The most draws that a resample can have.
     pub fn most_draws(&self) -> usize {
         self.boots() * self.members().map(<[u32]>::len).max().unwrap_or(0)
     }
@@ -128,7 +127,6 @@ impl Clusters {
         self.each_draw(seed, |trial| weights[trial] += 1);
     }
 
-    /// One resample, draw by draw.
     #[inline]
     pub fn each_draw(&self, seed: &mut Seed, mut drawn: impl FnMut(usize)) {
         // A local copy of the seed stays in a register; there are hundreds of millions of draws.

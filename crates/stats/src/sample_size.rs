@@ -165,7 +165,6 @@ pub enum Next {
     Blocks {
         /// Half of the widest interval, in percent.
         half_width: f64,
-        /// Its measure.
         of: String,
         /// The plan's new number of blocks.
         blocks: u32,

@@ -95,7 +95,6 @@ impl Session {
         names.find_map(|(what, name)| model::check::name_fault(what, name))
     }
 
-    /// The same of one of its records.
     pub fn record_fault(&self, record: &model::Record) -> Option<String> {
         let trial = record.trial.id();
         if record.trial.experiment != self.experiment.name {

@@ -47,7 +47,6 @@ macro_rules! parameters {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Read {
-    /// The records that are as they were appended.
     pub records: Vec<Record>,
     pub damaged: Vec<Damage>,
 }
@@ -234,7 +233,6 @@ pub struct Damage {
     pub id: i64,
     /// The identity of its trial; empty for a session, and where that is what cannot be read.
     pub trial_id: String,
-    /// How it was noticed.
     pub why: String,
 }
 

@@ -87,7 +87,6 @@ pub enum Event {
         /// SHA-256 of the guest's file system, see [`crate::initramfs::Image`].
         image_sha256: String,
     },
-    /// The trial with this index starts.
     TrialStarted(usize),
     /// The record of the trial with this index.
     Record(usize, Box<Record>),

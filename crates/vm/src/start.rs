@@ -125,7 +125,6 @@ pub(crate) struct BootMethod {
     place: Option<Place>,
     /// Held while the state is made.
     lock: Option<File>,
-    /// The state that was made.
     made: Option<File>,
     /// Whether the machine went on from a state that was kept.
     pub is_saved: bool,

@@ -84,12 +84,7 @@ pub fn experiment(machine: &Machine, kernel: &str) -> Result<(Experiment, Source
     for name in SCHEDULERS {
         let source = compile::resolve(name, Path::new(""))?;
         let (file, sha256) = (name.to_owned(), source.sha256.clone());
-        let choice = SchedulerChoice::File {
-            file,
-            sha256: sha256.clone(),
-            knobs: BTreeMap::new(),
-            settings: BTreeMap::new(),
-        };
+        let choice = SchedulerChoice::file(file, sha256.clone());
         sources.insert(sha256, source);
         contestants.push(contestant(name, kernel, choice));
     }
@@ -155,7 +150,6 @@ pub struct Fit {
     pub mean_error: f64,
 }
 
-/// Fits a machine's costs to the records of the witnesses.
 pub fn fit(machine: &Machine, records: &[Record], natives: &Natives) -> Result<Fit> {
     let (start, seen_costs) = (&machine.costs, seen(machine.cpus));
     let bad = records.iter().find(|record| !record.outcome.is_ok());

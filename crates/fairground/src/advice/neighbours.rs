@@ -22,7 +22,6 @@ struct Neighbour {
     change: Change,
 }
 
-/// What a neighbour changes in the workloads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
     Nothing,

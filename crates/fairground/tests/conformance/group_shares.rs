@@ -74,13 +74,11 @@ const MARGIN: f64 = 0.02;
 /// The same between the simulator and the kernel, on two CPUs.
 const TWO_CPU_MARGIN: f64 = 0.08;
 
-/// The shares of the hogs by their groups.
 type Shares = BTreeMap<String, f64>;
 
 /// How a session begins in a cell.
 const SESSION: &str = "session ";
 
-/// The workload of a cell.
 fn workload(cell: &str) -> Workload {
     let mut text = format!("name = \"{cell}\"\nduration_us = 2000000\n");
     for group in cell.split(", ") {
@@ -107,11 +105,8 @@ fn workload(cell: &str) -> Workload {
 fn trial(cell: &str, cpus: u32, source: Option<&Source>, backend: Backend) -> Trial {
     let mut trial = Trial::default();
     if let Some(source) = source {
-        let (file, sha256) = (source.path.clone(), source.sha256.clone());
-        let (knobs, settings) = (BTreeMap::new(), BTreeMap::new());
-        let scheduler = SchedulerChoice::File { file, sha256, knobs, settings };
-        let (name, kernel) = (source.name.clone(), None);
-        trial.contestant = Contestant { name, kernel, scheduler, stands_for_kernel: false }.into();
+        let scheduler = SchedulerChoice::file(&source.path, &source.sha256);
+        trial.contestant = Contestant::new(&source.name, scheduler).into();
     }
     let machine = Machine {
         cpus,

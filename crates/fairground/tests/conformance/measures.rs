@@ -152,19 +152,12 @@ pub fn both_arms(kernel: &Kernel) -> BTreeMap<String, Arms> {
 fn trial(workload: &str, source: &Source, backend: Backend) -> Trial {
     let workload: Workload = toml::from_str(workload).expect("a workload");
     let (file, sha256) = (source.path.clone(), source.sha256.clone());
-    let scheduler =
-        SchedulerChoice::File { file, sha256, knobs: BTreeMap::new(), settings: BTreeMap::new() };
+    let scheduler = SchedulerChoice::file(file, sha256);
     let machine = Machine { cpus: 1, clock: Clock::Virtual, memory_mib: 512, ..Machine::default() };
     Trial {
         experiment: "conformance".into(),
         backend,
-        contestant: Contestant {
-            name: "fifo".into(),
-            kernel: None,
-            scheduler,
-            stands_for_kernel: false,
-        }
-        .into(),
+        contestant: Contestant::new("fifo", scheduler).into(),
         workload: workload.into(),
         machine: machine.into(),
         timeout_ms: 20_000,

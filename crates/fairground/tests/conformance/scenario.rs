@@ -65,10 +65,8 @@ pub struct Scenario {
     /// Who takes part; delays count from the window's begin.
     #[serde(default, rename = "task")]
     pub tasks: Vec<TaskGroup>,
-    /// Their control groups.
     #[serde(default, rename = "group")]
     pub groups: Vec<ControlGroup>,
-    /// Their pipes.
     #[serde(default, rename = "channel")]
     pub channels: Vec<Channel>,
     #[serde(default, rename = "mutex")]
@@ -153,13 +151,7 @@ impl Scenario {
         Trial {
             experiment: "conformance".into(),
             backend,
-            contestant: Contestant {
-                name: "trace".into(),
-                kernel: None,
-                scheduler,
-                stands_for_kernel: false,
-            }
-            .into(),
+            contestant: Contestant::new("trace", scheduler).into(),
             workload: self.workload().into(),
             machine: machine.into(),
             boot: self.cpus,

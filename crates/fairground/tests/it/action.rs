@@ -161,7 +161,6 @@ fn a_planted_regression_is_caught() {
     }
 }
 
-/// Adds a file to the change.
 fn add(request: &PullRequest, file: &str, text: &str) {
     let path = request.bench.path(file);
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");

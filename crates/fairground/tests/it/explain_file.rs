@@ -3,7 +3,6 @@
 
 use crate::common::{Bench, stderr, stdout};
 
-/// A thread and its number.
 type Thread = (&'static str, u32);
 const IDLE: Thread = ("swapper", 0);
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Ctrl-C in a terminal, in commands of many steps: each ends with 130, and goes on when it is
 //! started again.
+//!
+//! A policy that starves tasks, as its original does: what a trial, its record and the report say
+//! of it. One body, two arms: the simulator and a real kernel.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -9,10 +12,12 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use model::{Outcome, Record};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+use testing::need;
 
-use crate::common::{Bench, stderr, stdout};
+use crate::common::{Bench, guest, stderr, stdout};
 
 /// Starts a command as a shell does, and presses Ctrl-C once it waits.
 fn interrupted(command: &mut Command, mut waits: impl FnMut() -> bool) -> Output {
@@ -99,7 +104,6 @@ fn cut(bench: &Bench, words: &[&str]) -> (usize, String) {
 const LONG: &str = "duration_us = 2000000\nheadline = [\"jain_index hog\"]\n\n\
     [[task]]\nname = \"hog\"\ncount = 6\nsteps = [{ run_us = 1000 }]\n";
 
-/// A care that this workload decides.
 const CARE: &str = "about = \"a test\"\nschedulers = [\"fifo\", \"rr\", \"vtime\"]\n\n\
     [[workload]]\nname = \"./long.toml\"\n\n[decides]\nworkload = \"./long.toml\"\n\
     measure = \"jain_index hog\"\nwords = \"how even it is\"\npercent = 10\n";
@@ -120,4 +124,56 @@ fn ctrl_c_in_commands_that_measure_keeps_what_was_measured() {
         assert!((1..whole).contains(&kept), "{line}: {kept} of {whole}: {}", stdout(&again));
         fs::remove_file(bench.path("fairground.db")).expect("a store");
     }
+}
+
+/// Runs bmq under a hog of nice 0 and one of nice 2, which shall end with this exit code.
+fn run(bench: &Bench, on: &str, seconds: u32, code: i32) -> Record {
+    let workload = format!("starving seconds={seconds}");
+    let what = ["run", "--on", on, "--scheduler", "bmq", "--workload", &workload];
+    let how = ["--machine", "one_cpu", "--timeout", "200", "--blocks", "1", "--trace"];
+    bench.run(&[&what[..], &how, &["--offline", "--exploratory"]].concat()).code(code);
+    bench.records("fairground.db").pop().expect("a record")
+}
+
+/// The page of the last session, without line ends that its source has.
+fn page(bench: &Bench) -> String {
+    bench.run(&["report", "-o", "page.html"]).code(0);
+    std::fs::read_to_string(bench.path("page.html")).expect("a page")
+}
+
+/// For some seconds the starved task waits, and the record has how long.
+fn starves(on: &str) {
+    let bench = Bench::new();
+    let record = run(&bench, on, 5, 0);
+    let longest = record.measured.value("longest_wait_ns", "starved");
+    assert!(longest > Some(3e9), "on {on}: {longest:?}");
+    assert!(record.measured.value("longest_wait_ns", "hog") < Some(1e9));
+}
+
+/// In the end the kernel throws bmq out, and names the starved task; so does the report.
+fn is_thrown_out(on: &str) {
+    let bench = Bench::new();
+    let record = run(&bench, on, 60, 1);
+    let Outcome::Ejected { reason, .. } = &record.outcome else { panic!("{:?}", record.outcome) };
+    assert!(reason.contains("runnable task stall (starved["), "on {on}: {reason}");
+    let page = page(&bench);
+    assert!(page.contains("Starvation: starved could run, and the scheduler ran others for"));
+    assert!(page.contains("Bad at"));
+    if on == "sim" {
+        assert!(page.contains("meanwhile its CPU ran hog 100"), "who ran instead");
+    }
+}
+
+#[test]
+fn the_simulator_shows_starvation() {
+    starves("sim");
+    is_thrown_out("sim");
+}
+
+#[test]
+fn a_real_kernel_shows_starvation() {
+    testing::beyond_cargo_test!("boots a kernel");
+    need!(guest(&[]));
+    starves("vm");
+    is_thrown_out("vm");
 }

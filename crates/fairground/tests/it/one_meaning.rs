@@ -213,13 +213,7 @@ fn trial(workload: Workload) -> Trial {
     let policy = Policy { class: PolicyClass::Fifo, priority: 10, ..Policy::default() };
     let scheduler = SchedulerChoice::Policy { policy };
     Trial {
-        contestant: Contestant {
-            name: "fifo".into(),
-            kernel: None,
-            scheduler,
-            stands_for_kernel: false,
-        }
-        .into(),
+        contestant: Contestant::new("fifo", scheduler).into(),
         workload: workload.into(),
         machine: Machine { cpus: CPUS, hz: 1_000, ..Machine::default() }.into(),
         ..Trial::default()

@@ -20,7 +20,6 @@ fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The sentence of advice.
 fn advice(said: &str) -> &str {
     let is_advice =
         |line: &&str| ["Use ", "Keep ", "No "].iter().any(|word| line.starts_with(word));

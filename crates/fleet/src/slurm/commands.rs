@@ -12,7 +12,6 @@ use crate::refuse;
 /// The format of `squeue --array`: name, state, reason, nodes.
 pub const SQUEUE_FORMAT: &str = "--format=%i|%T|%r|%N";
 
-/// How Slurm describes a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskState {
     pub has_ended: bool,
@@ -20,7 +19,6 @@ pub struct TaskState {
     pub words: String,
 }
 
-/// What one of Slurm's commands prints.
 pub fn output(program: &str, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(program);
     // Formats that the user has set for themselves would change what is printed.

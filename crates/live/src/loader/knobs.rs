@@ -71,14 +71,12 @@ fn of_map(map: &OpenMap) -> Option<Knob> {
     })
 }
 
-/// A value of an array.
 fn of_value(btf: &Btf, map: &OpenMap) -> Option<Knob> {
     let ty = variables::array_value(btf, map)?;
     let (name, default) = (format!("{VALUE}{}", map.name().to_string_lossy()), vec![0; ty.size]);
     Some(Knob { name, ty, default, is_constant: false })
 }
 
-/// Whether a program on an event is loaded.
 fn of_traced(program: &OpenProgram) -> Knob {
     Knob {
         name: format!("{PROGRAMS}{}", program.name().to_string_lossy()),
@@ -197,7 +195,6 @@ fn write_value(call: &Call, key: u32, object: &Object) -> Result<(), String> {
     map.update_percpu(&key, &values, MapFlags::ANY).map_err(fault)
 }
 
-/// Does something on a CPU.
 fn on_cpu<Done>(cpu: u32, work: impl FnOnce() -> Done) -> Result<Done, String> {
     let this = Pid::from_raw(0);
     let fault = |error| format!("CPU {cpu} cannot be had: {error}");

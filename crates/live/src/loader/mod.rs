@@ -65,7 +65,6 @@ pub struct LoadedScheduler {
     object: Object,
     ops_name: String,
     notes: Vec<String>,
-    /// The global variables that it can change.
     variables: Vec<Global>,
     place: Option<ExitVariables>,
     kernel_log: KernelLog,

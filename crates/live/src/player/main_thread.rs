@@ -317,7 +317,6 @@ fn abandon(run: &RunState) {
     signal_all(run);
 }
 
-/// Whether one was there.
 fn signal_all(run: &RunState) -> bool {
     let is_left = |slot: &&TaskSlot| slot.is_there() && slot.gone.load(SeqCst) == 0;
     let mut is_one_left = false;

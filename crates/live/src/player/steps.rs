@@ -107,7 +107,6 @@ fn step(task: &mut Task, op: Op) -> Flow {
     }
 }
 
-/// Operations that synchronise tasks.
 fn synchronize(task: &Task, op: Op) -> Flow {
     let run = task.run;
     let stop = &run.control().stop;

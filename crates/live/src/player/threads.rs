@@ -308,7 +308,6 @@ pub struct MadeThread {
     pub tape: u32,
     /// The lowest byte of the guard below its stack; null: no tape makes it.
     pub stack: *mut u8,
-    /// Its maker's group.
     pub maker: AtomicUsize,
     /// The state of its trial, from when it is made.
     pub run: AtomicPtr<c_void>,

@@ -73,7 +73,6 @@ pub fn highest_number() -> usize {
 #[derive(Clone, Copy)]
 pub struct Use {
     pub slots: usize,
-    /// CPUs that the machine may have.
     pub cpus: usize,
     pub groups: usize,
     /// Whether events are kept.

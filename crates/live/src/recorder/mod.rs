@@ -32,7 +32,6 @@ use crate::facts::highest_cpu;
 use crate::probes::maps::SharedMap;
 use crate::probes::{maps, monotonic_ns};
 
-/// What a recording is asked to be.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Room for events that were not read yet, for all CPUs together; a power of two.

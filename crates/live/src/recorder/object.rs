@@ -29,7 +29,6 @@ pub struct Loaded {
     pub links: Vec<Link>,
     pub first_look: Option<Link>,
     pub object: Object,
-    /// Whether they tell of messages.
     pub messages: bool,
     pub built_in: BuiltIn,
 }

@@ -10,12 +10,10 @@ use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
 
 use super::object::only;
 
-/// Tasks that are recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskFilter {
     /// Tasks of a name, the threads of processes of that name, and what they fork.
     Name(String),
-    /// A process, and what it forks.
     Process(u32),
     /// What this process starts, and what that forks.
     Command,
@@ -152,7 +150,6 @@ struct Process {
     name: String,
 }
 
-/// The processes that there are now.
 fn processes() -> BTreeMap<u32, Process> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -56,7 +56,6 @@ pub struct CallbackRuns {
     pub time_ns: u64,
 }
 
-/// A number over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VariableOverTime {
@@ -89,7 +88,6 @@ pub fn spread(mut numbers: Vec<i128>) -> Option<[i128; 3]> {
     Some([*numbers.first()?, numbers[numbers.len() / 2], *numbers.last()?])
 }
 
-/// What a map held.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MapAtEnd {
@@ -100,7 +98,6 @@ pub struct MapAtEnd {
     pub entries: u64,
     /// 0: without limit.
     pub max_entries: u64,
-    /// The numbers in its values.
     pub numbers: Vec<MapNumbers>,
 }
 

@@ -12,7 +12,6 @@ use crate::{Mutex, Policy, PolicyClass, Protocol, Step};
 
 /// What decides the priority of a task at one place of its steps.
 pub struct Priority {
-    /// Its own policy.
     pub own: Policy,
     /// The ceilings of the mutexes that it holds.
     held: Vec<u32>,
@@ -147,7 +146,6 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Which mutexes have a ceiling, and that it is a priority.
 pub fn check(mutexes: &[Mutex]) -> Result<(), Refusal> {
     for (index, mutex) in mutexes.iter().enumerate() {
         check_one(mutex).map_err(|refusal| refusal.inside(format_args!("mutex[{index}]")))?;

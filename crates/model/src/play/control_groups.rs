@@ -19,7 +19,6 @@ pub const USUAL_PERIOD_US: u64 = 100_000;
 const QUOTA_US_MIN: u64 = 1_000;
 const PERIOD_US_MAX: u64 = 1_000_000;
 
-/// A group of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupNode {
     /// Its number in the tree's order; `None`: the workload's own group.

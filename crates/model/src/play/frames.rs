@@ -64,7 +64,6 @@ impl FrameClock {
 /// the part, the quantile is the slowest frame.
 const LOWS: [(&str, f64); 2] = [("one_percent_low_fps", 0.99), ("tenth_percent_low_fps", 0.999)];
 
-/// The measures of frames.
 pub const MEASURES: [&str; 5] =
     ["frame_time_ns", "one_percent_low_fps", "tenth_percent_low_fps", "stutters", "stutter_ratio"];
 

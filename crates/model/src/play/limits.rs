@@ -35,7 +35,6 @@ pub fn range(what: &str, value: u64, least: u64, most: u64) -> Result<u64, Refus
     ))
 }
 
-/// A time in nanoseconds.
 pub fn time_ns(us: u64) -> Result<u64, Refusal> {
     Ok(range("time in µs", us, 0, TIME_US_MAX)? * NS_PER_US)
 }

@@ -10,7 +10,6 @@ use crate::play::{Refusal, TimerPlan, limits};
 
 /// Everything that has been named so far; the position is the number.
 pub struct Names {
-    /// The groups that are played, and whether they are templates.
     groups: Vec<(String, bool)>,
     channels: Vec<String>,
     pub locks: Vec<String>,

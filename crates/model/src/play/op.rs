@@ -299,7 +299,6 @@ impl Resolver<'_> {
         }
     }
 
-    /// Steps that synchronise tasks.
     fn synchronization(&mut self, step: &Step) -> Result<Op, Refusal> {
         let (names, own) = (&mut *self.names, self.group.name.as_str());
         Ok(match step {

@@ -71,7 +71,6 @@ pub fn tapes(workload: &Workload) -> Result<Vec<Tape>, Refusal> {
     Ok(tapes)
 }
 
-/// The groups that play tapes.
 fn groups(workload: &Workload) -> impl Iterator<Item = &TaskGroup> {
     workload.tasks.iter().filter(|group| group.steps.contains(&Step::Tape))
 }

@@ -33,7 +33,6 @@ pub struct Recorded {
     pub source: String,
     /// CPUs of the machine that was recorded.
     pub cpus: u32,
-    /// The length of the recording.
     pub length_us: u64,
     /// Events that the tracer could not keep.
     #[serde(default)]
@@ -65,7 +64,6 @@ impl PartialEq for TapesText {
 pub struct Tape {
     /// The thread's number when it was recorded.
     pub tid: u32,
-    /// Its name then.
     pub name: String,
     /// What it did, in order.
     pub ops: Vec<TapeOp>,
@@ -282,7 +280,6 @@ pub struct Stream(pub u32);
 pub struct SemaphoreKey {
     /// The tape that posts; `None`: any.
     pub from: Option<u32>,
-    /// The tape that waits.
     pub to: u32,
     pub stream: Stream,
 }
@@ -306,7 +303,6 @@ impl SemaphoreKey {
 }
 
 impl TapeOp {
-    /// The tape that it names.
     pub fn other(self) -> Option<u32> {
         match self {
             TapeOp::Post(other, _) | TapeOp::Fork(other) => Some(other),

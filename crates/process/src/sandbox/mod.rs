@@ -159,7 +159,6 @@ const NEWEST: ABI = ABI::V6;
 /// Folders and files that may be opened; whatever lies below a folder belongs to it.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
-    /// To read and to execute.
     pub read: Vec<PathBuf>,
     /// To read, write, make and remove.
     pub write: Vec<PathBuf>,
@@ -207,7 +206,6 @@ pub struct Limits {
     /// The length of a file that it writes.
     pub file: u64,
     pub files: u64,
-    /// Whether it may start processes.
     pub processes: bool,
 }
 

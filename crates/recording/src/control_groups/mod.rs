@@ -33,7 +33,6 @@ struct Tree {
 }
 
 impl Chosen {
-    /// The groups of the tasks that are played, which have these tapes.
     pub fn of(recording: &Recording, played: &[TaskIndex], tapes: &[Vec<TapeOp>]) -> Chosen {
         let settings: BTreeMap<&str, &ControlGroup> =
             recording.control_groups.iter().map(|group| (&*group.name, group)).collect();
@@ -92,7 +91,6 @@ impl Tree {
         self.gone.get(path).map_or(path, |above| self.place(above))
     }
 
-    /// The group that this one is in now.
     fn parent<'a>(&'a self, path: &'a str) -> &'a str {
         self.place(parent(path))
     }

@@ -14,7 +14,6 @@ const SOFT_TIMERS: [u64; 2] = [1, 8];
 const COLUMNS: usize = 13;
 const UNEVEN: &str = "columns of switches or wake-ups with different lengths; the file is damaged";
 
-/// An event of the trace.
 #[derive(Clone, Debug)]
 pub struct Seen<'a> {
     pub at_ns: u64,

@@ -51,7 +51,6 @@ fn switch(at_ns: u64, next: u64) -> Vec<u8> {
     event(at_ns, 0, &format!("4:{{ 2:0 6:{next} 7:120 }}"))
 }
 
-/// Reads a trace that is in memory.
 fn read(trace: &[u8]) -> Result<Recording, ReadFault> {
     let mut bytes = pieces(trace);
     let index = Index::new(trace.len() as u64, &mut bytes)?;

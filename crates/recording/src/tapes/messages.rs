@@ -27,7 +27,6 @@ struct StreamMessage {
     /// The place of the post on the sender's tape.
     post: usize,
     size: Size,
-    /// What is left of it.
     bytes: u64,
     /// Whether something was taken.
     is_begun: bool,
@@ -55,7 +54,6 @@ pub struct Delivery {
     pub size: Size,
 }
 
-/// What is in a stream.
 #[derive(Default)]
 pub struct Queue {
     open: VecDeque<StreamMessage>,

@@ -121,10 +121,8 @@ fn with_inserted(ops: &[TapeOp], mut inserted: Vec<(usize, TapeOp)>) -> Vec<Tape
     all
 }
 
-/// A sleep that a timer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerSleep {
-    /// The place of its operation on the tape.
     pub place: usize,
     pub since_ns: u64,
     pub until_ns: u64,

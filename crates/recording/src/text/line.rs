@@ -19,11 +19,9 @@ pub enum Line<'a> {
     Cpus(u32),
     /// A comment, an empty line, a frame of a call chain.
     Nothing,
-    /// Not a line of a trace.
     Unknown,
 }
 
-/// An event's line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Raw<'a> {
     /// When and where it was seen.

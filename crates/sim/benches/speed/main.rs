@@ -10,7 +10,6 @@ mod one;
 
 use one::{Answer, Load};
 
-/// What is compared.
 const SCHEDULERS: [&str; 3] = ["fifo", "vtime", "rr"];
 
 /// The two sizes between which the cost of an event is to grow little.
@@ -97,7 +96,6 @@ fn start_in_a_large_process() {
     }
 }
 
-/// A measurement in a process of its own.
 fn measured(scheduler: &str, load: &Load) -> Answer {
     let arguments = one::arguments(scheduler, load);
     Answer::parse(&itself(&arguments.each_ref().map(String::as_str)))

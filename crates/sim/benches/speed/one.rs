@@ -11,12 +11,10 @@ use model::{Costs, Seed, Trial};
 use sim::Core;
 use sim::native::{Host, NativeScheduler};
 
-/// A machine and what it has to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     pub cpus: u32,
     pub tasks: u32,
-    /// Simulated.
     pub duration_us: u64,
 }
 
@@ -37,7 +35,6 @@ pub fn arguments(scheduler: &str, load: &Load) -> [String; 5] {
     ["one".into(), scheduler.into(), cpus, tasks, duration_us]
 }
 
-/// What was measured.
 pub struct Answer {
     pub switches: u64,
     pub seconds: f64,

@@ -44,7 +44,6 @@ impl GroupPlaces {
         GroupPlaces { cgroup: std::ptr::null_mut(), css_set: 0, task_group: 0 };
 }
 
-/// A control group.
 pub struct Group {
     pub is_there: bool,
     /// It was removed, and the scheduler is still to be told.
@@ -131,7 +130,6 @@ impl MachineState {
         }
     }
 
-    /// Whether tasks or groups are in a group.
     pub(crate) fn is_populated(&self, number: u32) -> bool {
         let is_below = |group: &Group| group.is_there && group.parent == Some(number);
         let is_in = |id: TaskId| {
@@ -192,7 +190,6 @@ impl MachineState {
     }
 }
 
-/// The number of a group of the workload's tree.
 pub(crate) fn group_number(in_tree: usize) -> u32 {
     in_tree as u32 + 2
 }

@@ -78,7 +78,6 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// An idle CPU.
     pub fn new(number: u32) -> Cpu {
         Cpu {
             curr: TaskId(number),

@@ -44,7 +44,6 @@ pub enum EventKind {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// Time of the event, ns.
     pub time: u64,
     /// The order among events of the same time: the seed's part, then the order of making.
     pub(super) order: u64,
@@ -166,7 +165,6 @@ const NEVER: u64 = u64::MAX;
 pub struct Wheel {
     /// Each place's first event, an index into `events`.
     heads: Box<[u32; SLOTS]>,
-    /// The places that have events.
     filled: [u64; SLOTS / WORD],
     /// The words of `filled` that are not zero.
     words: u64,

@@ -170,7 +170,6 @@ pub trait Ops {
     fn leave(&self) -> [u64; 4] {
         [0; 4]
     }
-    /// It continues.
     fn resume(&self, own: [u64; 4]) {}
 }
 
@@ -238,7 +237,6 @@ pub struct ExitInfo {
 pub struct MachineState {
     /// Time of the event that is being handled, ns since the common start.
     pub(crate) now: u64,
-    /// The CPU that handles it.
     pub(crate) this_cpu: u32,
     pub(crate) events: Events,
     pub(crate) cpus: Vec<Cpu>,
@@ -295,7 +293,6 @@ fn costs(trial: &Trial) -> Costs {
 /// What a call of a task costs where the kernel's own scheduler is at work, ns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallCosts {
-    /// One that wakes a sleeper.
     pub wake_ns: u64,
     /// One that sleeps, until the CPU has another task.
     pub sleep_ns: u64,
@@ -380,7 +377,6 @@ impl MachineState {
         self.curr(cpu).0 == cpu
     }
 
-    /// The class of the CPU's current task.
     #[inline]
     pub(crate) fn curr_class(&self, cpu: u32) -> Class {
         self.task(self.curr(cpu)).class

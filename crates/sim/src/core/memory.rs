@@ -168,7 +168,6 @@ impl TaskLayout {
 pub struct SharedObjects {
     /// The function that makes a control group in the object's memory.
     pub make_group: u64,
-    /// And the one that removes it.
     pub remove_group: u64,
     /// The function that makes a session of tasks.
     pub make_session: u64,

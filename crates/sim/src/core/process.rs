@@ -46,7 +46,6 @@ pub(super) fn join(block: *mut u8, leader: *mut u8, pid: i32, at: &TaskLayout) {
     count(signal, 1);
 }
 
-/// The process is in a session.
 pub(super) fn enter_session(block: *mut u8, autogroup: u64, at: &TaskLayout) {
     if at.objects.make_session != 0 {
         put(get::<*mut u8>(block, at.signal), AUTOGROUP, autogroup);

@@ -44,7 +44,6 @@ impl Speeds {
         speeds
     }
 
-    /// The speed of a CPU at present.
     #[inline]
     pub fn of(&self, cpu: u32) -> u64 {
         self.now[cpu as usize]

@@ -21,7 +21,6 @@ pub enum Class {
     Idle,
 }
 
-/// What a task is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Created, not yet woken.
@@ -76,7 +75,6 @@ pub struct Task {
     pub sticky_cpu: i32,
     /// The result of `select_cpu`.
     pub selected_cpu: i32,
-    /// The watchdog's list.
     pub watch_next: u32,
     pub watch_previous: u32,
     /// Time since which it is runnable without having run.
@@ -109,7 +107,6 @@ pub struct Task {
     pub exiting: bool,
     /// Index of its group in the workload; `u32::MAX`: none.
     pub group: u32,
-    /// The number of its control group.
     pub control_group: u32,
     /// The number of its session; 0: none of the workload's.
     pub session: u32,
@@ -170,7 +167,6 @@ pub struct NewTask<'a> {
     /// Its allowed CPUs: an index into `Core::masks`.
     pub mask: u32,
     pub parent: Option<TaskId>,
-    /// The CPU on which it is created.
     pub cpu: u32,
     /// `PF_*`.
     pub flags: u32,
@@ -217,7 +213,6 @@ impl Task {
     }
 }
 
-/// Counters of one task.
 #[derive(Clone, Copy, Debug)]
 pub struct Stat {
     /// CPU time of its own work, ns.

@@ -108,7 +108,6 @@ impl Core {
         None
     }
 
-    /// Flags that the kernel refuses.
     fn refused_flags(&self) -> Option<&'static str> {
         let set = |flag| self.ext.ops_flags & flag != 0;
         if set(OPS_ENQ_LAST) && !self.ext.has.enqueue {

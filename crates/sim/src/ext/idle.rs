@@ -38,7 +38,6 @@ impl IdleMasks {
         }
     }
 
-    /// Whether the CPU and its siblings are idle.
     #[inline]
     pub(super) fn is_core_idle(&self, cpu: u32) -> bool {
         self.cpus.test(cpu) && (!self.smt || self.cores.test(cpu))

@@ -37,7 +37,6 @@ impl SchedulerTimer {
 }
 
 impl ExtState {
-    /// The CPU on which a timer expires.
     pub(crate) fn timer_cpu(&self, timer: u32) -> Option<u32> {
         self.timers.get(timer as usize).map(|timer| timer.cpu)
     }

@@ -165,7 +165,6 @@ impl Recorder {
         self.trace = self.trace.take().map(|_| TraceLog::default());
     }
 
-    /// A time as series have it.
     #[inline]
     pub(crate) fn since_start(&self, time_ns: u64) -> u64 {
         time_ns.saturating_sub(self.start_ns)

@@ -153,7 +153,6 @@ pub struct SelectCpuAnd {
 #[repr(C)]
 pub struct InsertVtime {
     pub dsq_id: u64,
-    /// The slice, ns.
     pub slice: u64,
     pub vtime: u64,
     /// `SCX_ENQ_*`.
@@ -163,7 +162,6 @@ pub struct InsertVtime {
 /// Our use of `struct bpf_iter_scx_dsq`.
 #[repr(C)]
 pub struct DsqIterator {
-    /// The kernel's cursor.
     pub cursor: u32,
     pub is_open: u32,
     /// For the next move.

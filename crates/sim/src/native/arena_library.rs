@@ -101,7 +101,6 @@ impl Shape {
     }
 }
 
-/// The most parts that one of the wholes has.
 fn most_within(wholes: &[CpuMask], parts: &[CpuMask]) -> u32 {
     let within = |whole: &CpuMask| {
         let is_in = |part: &&CpuMask| part.first().is_some_and(|cpu| whole.test(cpu));

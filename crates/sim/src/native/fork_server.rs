@@ -230,7 +230,6 @@ mod tests {
         server.isolated(trial, scheduler, PATIENCE, &stop).expect("a process")
     }
 
-    /// What a process says that is forked from this one.
     fn forked(trial: &Trial, scheduler: Option<&Native>) -> ProcessEnd {
         let stop = AtomicBool::new(false);
         isolated(PATIENCE, &stop, None, || answer(trial, scheduler)).expect("a process")

@@ -22,7 +22,6 @@ use super::fault::{self, SchedulerFault};
 /// How the work in the other process ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ProcessEnd {
-    /// The work's answer.
     Answer(Vec<u8>),
     /// The scheduler's code crashed or did not end.
     Fault(SchedulerFault),
@@ -49,7 +48,6 @@ const PANIC: u8 = 2;
 /// both children have ended.
 static FORKING: Mutex<()> = Mutex::new(());
 
-/// What confines the work.
 pub type Confinement<'a> = Option<(&'a Cell, Limits)>;
 
 /// What the parent grants the work.

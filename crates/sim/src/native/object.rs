@@ -140,12 +140,10 @@ impl Loaded {
 /// What user space asks for that is not in the object's memory.
 #[derive(Default)]
 pub struct Set {
-    /// Entries of maps, by name.
     pub entries: BTreeMap<String, u32>,
     /// Calls of programs of the type `syscall`, each with the address of the program's code
     /// relative to where the object is loaded.
     pub calls: Vec<(u64, Call)>,
-    /// Values of arrays.
     pub values: Vec<Call>,
 }
 

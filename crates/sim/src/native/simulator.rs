@@ -41,7 +41,6 @@ pub struct Simulator {
     pub core: *mut Core,
     /// The shim's state inside the object.
     pub state: *mut SharedState,
-    /// The scheduler's maps.
     pub maps: Vec<Box<Map>>,
     /// The scheduler's timers, by number.
     pub timers: Vec<Timer>,

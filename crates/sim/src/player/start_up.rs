@@ -35,7 +35,6 @@ pub(super) const PROGRAM: &str = "fairground";
 
 type Place = (usize, usize);
 
-/// What the starter does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// It sleeps; the number says how many times it has slept.

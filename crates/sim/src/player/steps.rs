@@ -224,7 +224,6 @@ impl Core {
         Flow::Sleep(State::DiskSleep)
     }
 
-    /// The steps with which a task changes itself.
     pub(super) fn change(&mut self, cpu: u32, task: TaskId, op: Op) -> Flow {
         self.machine.charge(cpu, self.machine.costs.syscall_ns);
         let old = self.machine.task(task).policy;
@@ -247,7 +246,6 @@ impl Core {
 }
 
 impl WorkloadState {
-    /// The CPU that a source interrupts.
     pub(crate) fn interrupted_cpu(&self, number: u32) -> Option<u32> {
         self.script.interrupts.get(number as usize).map(|source| source.cpu)
     }

@@ -23,12 +23,10 @@ pub enum MainWork {
     /// Let that one go.
     Joining,
     Starting,
-    /// Wake the next one.
     Waking,
     Ending,
 }
 
-/// The script and its playing.
 pub struct WorkloadState {
     pub(super) script: Script,
     pub(super) progress: Vec<Progress>,
@@ -183,7 +181,6 @@ pub struct Progress {
     /// How far it is inside the operation; 0 at its begin.
     pub phase: u8,
     pub rounds: u64,
-    /// Steps played, for the timers.
     pub steps: u64,
     /// Remaining rounds of the loops that it is in, the innermost last.
     pub loops: Vec<u64>,
@@ -253,7 +250,6 @@ pub enum Ending {
     No,
     /// It gives its memory and files back.
     TidyUp,
-    /// It leaves its session's group.
     LeaveGroup,
     TellParent,
     /// It leaves its CPU for good.

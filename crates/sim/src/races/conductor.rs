@@ -193,7 +193,6 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// The stack of the code that is running.
     pub fn running() -> Stack {
         Stack { memory: Vec::new(), left_at: 0 }
     }

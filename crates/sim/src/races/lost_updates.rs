@@ -18,7 +18,6 @@ pub struct LostUpdate {
     pub loser: Runs,
     pub read_at: u64,
     pub written_at: u64,
-    /// Whose update is lost.
     pub other: Runs,
     pub other_at: u64,
     pub time_ns: u64,

@@ -61,7 +61,6 @@ struct Lane {
     conductor: *mut Stack,
     /// The event that is being handled; `None`: the lane is free.
     event: Option<Event>,
-    /// Its CPU, and its time.
     cpu: u32,
     since_ns: u64,
     holds: Vec<Hold>,

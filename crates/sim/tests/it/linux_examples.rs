@@ -15,7 +15,6 @@ use model::{KnobValue, Outcome};
 
 use crate::common::{compiled, hogs_and_sleepers, supervise, trial_of};
 
-/// What is to happen.
 enum Expected {
     Runs,
     /// It is thrown out for a reason with these words, as in a kernel: that is what it tests.

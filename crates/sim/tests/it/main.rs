@@ -3,7 +3,6 @@
 
 mod anything;
 mod arena;
-mod clamps;
 mod common;
 mod control_groups;
 mod decisions;
@@ -12,7 +11,6 @@ mod errors;
 #[cfg(target_arch = "x86_64")]
 mod hostile;
 mod interface;
-mod joins;
 mod kfuncs;
 mod lent_priorities;
 mod linux_examples;
@@ -20,9 +18,7 @@ mod native;
 mod order;
 mod rarer_members;
 mod realtime;
-mod series;
 mod sessions;
-mod speed;
 mod start_up;
 mod steps;
 mod strangers;

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How tasks come to the common start: one after the other, each with a past of its own.
+//!
+//! A task that waits for the end of others.
+//!
+//! Clamps of the utilisation, which nothing in the simulator heeds.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::common::reference::Fifo;
-use crate::common::{run, trial};
+use model::tables::NO_CLAMPS;
 use model::{Costs, Record};
 use serde_json::{Value, json};
 use sim::{Core, Ops, OpsPresent, TaskId};
+
+use crate::common::reference::Fifo;
+use crate::common::{ran, run, run_fifo, trial};
 
 /// Notes which tasks run before the common start, where, and for how long.
 #[derive(Default)]
@@ -95,4 +101,38 @@ fn pages_of_a_file_and_of_its_reader_s_buffer_cost_once() {
     assert_eq!(cost_us(both), 8.0);
     // Reads of more than the file's 64 KiB begin at its start again.
     assert_eq!(cost_us(json!([{"read_file": {"bytes": 1_000_000}}])), 20.0);
+}
+
+#[test]
+fn a_task_goes_on_when_the_last_of_the_others_has_ended() {
+    let tasks = json!([
+        {"name": "main", "repeat": 1, "steps": [
+            {"join": "workers"}, {"run_us": 1_000}, {"join": "leaver"}, {"run_us": 1_000}]},
+        {"name": "workers", "count": 2, "repeat": 3, "steps": [{"run_us": 2_000}, {"sleep_us": 1_000}]},
+        {"name": "leaver", "delay_us": 1_000, "steps": [{"run_us": 1_000}, "exit"]},
+        {"name": "late", "delay_us": 50_000, "repeat": 1, "steps": [{"run_us": 1_000}]},
+    ]);
+    let record = run_fifo(&trial(4, 100, tasks));
+    let begins = |group: &str| {
+        let pieces = ran(&record, group).into_iter().filter(|piece| piece.1 - piece.0 > 500);
+        pieces.map(|piece| piece.0 / 1_000).collect::<Vec<_>>()
+    };
+    // Three rounds of 3 ms; the other group has ended before it is joined.
+    assert_eq!(begins("main"), [9]);
+    let end_us = ran(&record, "main").last().unwrap().1;
+    assert_eq!(end_us / 1_000, 11);
+}
+
+#[test]
+fn a_record_says_that_nothing_heeds_clamps() {
+    let notes = |task: serde_json::Value| {
+        let record = run_fifo(&trial(1, 10, json!([task])));
+        let notes = record.provenance.notes.iter();
+        notes.filter(|note| note.starts_with(NO_CLAMPS)).count()
+    };
+    let run = json!({"run_us": 100});
+    assert_eq!(notes(json!({"name": "t", "steps": [run]})), 0);
+    assert_eq!(notes(json!({"name": "t", "uclamp": {"max": 9}, "steps": [run]})), 1);
+    let inside = json!({"loop": {"count": 1, "steps": [{"uclamp": {"min": 9}}]}});
+    assert_eq!(notes(json!({"name": "t", "steps": [run, inside]})), 1);
 }

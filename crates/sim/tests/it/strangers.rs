@@ -181,7 +181,6 @@ const RUN: &[Stranger] = &[
     ),
 ];
 
-/// How a scheduler ends.
 fn ending(stranger: &Stranger) -> Outcome {
     ending_with(stranger, &[])
 }

@@ -13,7 +13,6 @@ use model::{Channel, Step, TaskGroup, Workload};
 use super::{Checked, endless, every_step, fault};
 use crate::source::advice;
 
-/// What a task can wait for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Condition,

@@ -293,7 +293,6 @@ fn small<T: TryFrom<i64> + From<u16>>(number: i64) -> T {
     T::try_from(number).unwrap_or_else(|_| T::from(u16::MAX))
 }
 
-/// The CPUs of a task or phase.
 pub fn cpus(fields: &mut Fields) -> Result<Option<Vec<u32>>, SpecError> {
     let Some(value): Option<&Value> = fields.take("cpus")? else { return Ok(None) };
     let cpus = fields.as_numbers(value, "cpus")?;

@@ -151,7 +151,6 @@ fn outcomes(records: &[&Record], contestants: &[String]) -> Vec<OutcomeCount> {
     counts.into_iter().map(count).collect()
 }
 
-/// The scatter of A/A trials in a trial's cell.
 fn scatter<'a>(options: &'a Options, trial: &Trial) -> Vec<&'a Scatter> {
     let cell = trial.workload.cell();
     let here = |found: &&Scatter| {

@@ -35,7 +35,6 @@ use crate::records::pairing::by_seed;
 /// One measure of one contestant in one cell, before and now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// The cell with its machine.
     pub cell: String,
     pub contestant: String,
     pub measure: MeasureKey,
@@ -61,10 +60,8 @@ pub struct Line {
 /// A contestant whose trials in a cell ended well before and do not now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broken {
-    /// The cell with its machine.
     pub cell: String,
     pub contestant: String,
-    /// How one of them ended.
     pub outcome: String,
     /// How many trials did not end well now, and how many there are.
     pub failed: (usize, usize),

@@ -25,7 +25,6 @@ pub struct Link {
     pub from_ns: u64,
     /// For how long it waited for CPUs since then, ns.
     pub waited_ns: u64,
-    /// For how long it ran, ns.
     pub ran_ns: u64,
 }
 
@@ -160,7 +159,6 @@ impl<'a> Chains<'a> {
     }
 }
 
-/// A span in which one task has a CPU.
 #[derive(Clone, Copy, Debug)]
 pub struct CpuSpan {
     /// The task's place in [`Timeline::tasks`]; `None`: the idle task.

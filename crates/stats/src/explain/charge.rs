@@ -158,11 +158,9 @@ pub struct Interrupted {
     pub ns: u64,
     /// The stretch of [`STRETCH_NS`] in which they took most, ns.
     pub worst_from_ns: u64,
-    /// What they took there.
     pub worst_ns: u64,
     /// The task that lost most to them while it ran; empty: only the idle task was interrupted.
     pub task: String,
-    /// What it lost, ns.
     pub task_ns: u64,
 }
 
@@ -222,7 +220,6 @@ pub struct Lane {
 pub struct View {
     pub from_ns: u64,
     pub to_ns: u64,
-    /// The length of a column, ns.
     pub column_ns: u64,
     pub rows: Vec<TaskRow>,
 }
@@ -285,7 +282,6 @@ fn row(timeline: &Timeline, task: usize, from_ns: u64, to_ns: u64, column_ns: u6
     ran.iter().zip(&waited).map(sign).collect()
 }
 
-/// The length of a column, ns.
 pub fn column_ns((from_ns, to_ns): (u64, u64)) -> u64 {
     (to_ns - from_ns).div_ceil(COLUMNS).max(1)
 }

@@ -32,7 +32,6 @@ const BEFORE_NS: u64 = 100_000_000;
 /// Why the group of a waiting task did not run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GroupCause {
-    /// The control group.
     pub group: String,
     /// For how long of the wait, ns.
     pub ns: u64,
@@ -108,7 +107,6 @@ impl ControlGroups {
         ControlGroups { tree, tasks }
     }
 
-    /// The groups from the workload's own to this one.
     fn path(&self, group: Option<usize>) -> Vec<usize> {
         let up = std::iter::successors(group, |&group| self.tree[group].parent);
         let mut path: Vec<usize> = up.collect();

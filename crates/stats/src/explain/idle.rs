@@ -32,7 +32,6 @@ pub struct Episode {
     pub cpu_ns: u64,
     /// The task that waited longest in it.
     pub task: String,
-    /// The CPU that this task waited on.
     pub task_cpu: u32,
     /// The CPU that idled longest in it, of those that the task may use.
     pub idle_cpu: u32,

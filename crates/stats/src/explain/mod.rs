@@ -69,7 +69,6 @@ pub struct Explanation {
     pub idle: IdleWhileWaiting,
     /// The user of each CPU, in columns of equal length.
     pub lanes: Vec<Lane>,
-    /// The length of a column, ns.
     pub column_ns: u64,
     /// A closer look at the longest wait; `None`: no task waited.
     pub longest: Option<View>,
@@ -126,7 +125,6 @@ pub struct Wait {
     pub began: Began,
     /// The tasks whose wake-ups led to this one, the first one first.
     pub chain: Vec<Link>,
-    /// What its control groups have to do with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_group: Option<GroupCause>,
     /// What woke the first of them, or the task itself.
@@ -201,7 +199,6 @@ pub struct Placed {
 pub struct Turn {
     pub task: String,
     pub group: String,
-    /// For how long, ns.
     pub ns: u64,
     pub turns: u64,
     /// How often it was chosen anew without leaving the CPU; 0 for traces without decisions.
@@ -219,7 +216,6 @@ pub enum Ended {
     /// It entered uninterruptible sleep.
     Blocked,
     Exited,
-    /// It was preempted, or yielded.
     Left(Option<Preemption>),
     /// It did not end within the wait.
     Open,

@@ -26,7 +26,6 @@ pub trait Table {
     /// How many values there are.
     fn entries(&self) -> u64;
 
-    /// How many are at most this.
     fn at_most(&self, value: f64) -> u64;
 
     /// The smallest and the largest; `None` without any.

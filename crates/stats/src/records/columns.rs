@@ -140,15 +140,12 @@ pub(crate) fn sample_values(samples: &[Sample]) -> Vec<f64> {
     samples.iter().map(|sample| sample.value).collect()
 }
 
-/// Which samples belong to which boot.
 pub(crate) fn boots(samples: &[Sample]) -> Clusters {
     Clusters::new(samples.iter().map(|sample| sample.boot))
 }
 
-/// The columns of a measure, by contestant.
 pub(crate) type ByContestant = BTreeMap<String, Column>;
 
-/// The columns of a cell, by measure and contestant.
 pub(crate) type Columns = BTreeMap<MeasureKey, ByContestant>;
 
 /// The numbers of all `ok` records of a cell. Under a virtual clock a repeated trial is the same
@@ -248,12 +245,10 @@ impl<'a> MeasureNumbers<'a> {
     }
 }
 
-/// The forms that some records have.
 #[derive(Default)]
 struct Forms(Vec<Form>);
 
 impl Forms {
-    /// The place of the form that a record has.
     fn place(&mut self, measured: &Measured) -> usize {
         let known = self.0.iter().position(|form| form.fits(measured));
         known.unwrap_or_else(|| {

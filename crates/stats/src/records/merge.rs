@@ -26,7 +26,6 @@ use crate::records::columns::CellKey;
 /// The number of cells that are named for each reason.
 const NAMED: usize = 3;
 
-/// The records of one store.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// Its name in tables: the file's name.

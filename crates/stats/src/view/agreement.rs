@@ -172,7 +172,6 @@ impl Sign {
 pub struct Agreement {
     /// The backend that is taken to be right.
     pub reference: Backend,
-    /// The backend that is checked.
     pub model: Backend,
     /// Every number that both have, ordered by cell, machine, contestant, measure.
     pub figures: Vec<Figure>,

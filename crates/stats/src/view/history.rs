@@ -35,7 +35,6 @@ pub struct Session<'a> {
 /// One measure of one contestant in one cell, session after session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// The cell with its machine.
     pub cell: String,
     pub contestant: String,
     pub measure: MeasureKey,

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Records in, comparison out.
+//!
+//! Pairs of contestants, and what tells them apart.
+//!
+//! Equal measurements, byte for byte.
+
+use model::{Backend, Clock, Metric, Outcome, Record};
+use stats::decide::separation::separations;
+use stats::{Comparison, Difference, Entry, Options, Verdict, compare, identical};
 
 use crate::common::{histogram, record, trials, with};
-use model::{Backend, Clock, Outcome, Record};
-use stats::{Comparison, Entry, Options, Verdict, compare};
 
 const SIX: [f64; 6] = [100.0, 101.0, 102.0, 103.0, 104.0, 105.0];
 
@@ -257,4 +263,121 @@ fn only_what_was_planned_in_blocks_is_paired() {
     assert_eq!(pairs(&records), Some(10));
     records.iter_mut().for_each(|record| record.trial.backend = Backend::Imported);
     assert_eq!(pairs(&records), None);
+}
+
+/// Six trials of a contestant with a number for each headline measure.
+fn measured(contestant: &str, completion_ns: f64, wakeup_ns: f64) -> Vec<Record> {
+    let trial = |block| {
+        let mut record = record(contestant, block);
+        let spread = f64::from(block);
+        let numbers = [("completion_ns", completion_ns), ("wakeup_latency_ns", wakeup_ns)];
+        record.trial.workload.headline =
+            vec!["completion_ns all".into(), "wakeup_latency_ns all".into()];
+        record.measured.metrics =
+            numbers.map(|(name, value)| Metric::number(name, "all", value + spread)).to_vec();
+        record
+    };
+    (0..6).map(trial).collect()
+}
+
+fn pairs(records: &[Record]) -> Vec<String> {
+    let comparison = compare(records, &Options { resamples: 10, ..Options::against("a") });
+    let word = |pair: stats::decide::separation::Separation| match pair.evidence {
+        Some(found) => format!("{} {} {}", pair.one, pair.other, found.measure),
+        None => format!("{} {} alike in {}", pair.one, pair.other, pair.looked_at),
+    };
+    separations(records, &comparison).into_iter().map(word).collect()
+}
+
+#[test]
+fn each_pair_is_told_apart_by_the_measure_that_differs_most() {
+    let records =
+        [measured("a", 1000.0, 500.0), measured("b", 2000.0, 500.0), measured("c", 2000.0, 5000.0)];
+    assert_eq!(
+        pairs(&records.concat()),
+        ["a b completion_ns all", "a c wakeup_latency_ns all", "b c wakeup_latency_ns all"]
+    );
+}
+
+#[test]
+fn trials_that_overlap_and_trials_of_one_boot_are_alike() {
+    let records = [measured("a", 1000.0, 500.0), measured("b", 1003.0, 500.0)].concat();
+    assert_eq!(pairs(&records), ["a b alike in 2"]);
+    let mut one_boot = [measured("a", 1000.0, 500.0), measured("b", 2000.0, 500.0)].concat();
+    one_boot.iter_mut().for_each(|record| record.trial.boot = 0);
+    assert_eq!(pairs(&one_boot), ["a b alike in 2"]);
+}
+
+#[test]
+fn what_only_one_has_tells_nothing() {
+    let records = [trials("a", &[1.0; 6]), measured("b", 1000.0, 500.0)].concat();
+    assert_eq!(pairs(&records), ["a b completion_ns all"]);
+}
+
+#[test]
+fn the_same_trials_with_the_same_numbers_are_identical() {
+    let records = trials("a", &[1.0, 2.0, 3.0]);
+    let mut elsewhere = records.clone();
+    elsewhere.reverse();
+    elsewhere[0].provenance.wall_ms = 99;
+    let identity = identical(&records, &elsewhere);
+    assert!(identity.is_identical());
+    assert_eq!(identity.same, 3);
+}
+
+#[test]
+fn nothing_is_not_identical_with_nothing() {
+    assert!(!identical(&[], &[]).is_identical());
+}
+
+#[test]
+fn a_differing_number_is_named_with_both_values() {
+    let records = trials("a", &[1.0, 2.0]);
+    let mut other = records.clone();
+    other[1].measured.metrics[0].value = Some(2.5);
+    other[1].measured.histograms.push(histogram("run_delay_ns", "all", 1..4));
+    let identity = identical(&records, &other);
+    assert_eq!((identity.same, identity.differences.len()), (1, 1));
+    let found = &identity.differences[0];
+    assert_eq!(found.trial, records[1].trial.id());
+    assert_eq!(found.label, "a in messaging, boot 1");
+    let Difference::Measured(lines) = &found.difference else { panic!("{found:?}") };
+    assert_eq!(lines[0], "completion_ns all: 2 / 2.5");
+    assert!(lines[1].starts_with("run_delay_ns all: absent / 3 samples, 1 … 3"), "{lines:?}");
+}
+
+#[test]
+fn another_guest_is_named_before_the_numbers() {
+    let mut first = trials("a", &[1.0]);
+    let mut second = trials("a", &[2.0]);
+    for (records, image) in [(&mut first, "abc"), (&mut second, "def")] {
+        records[0].provenance.kernel_facts.insert("guest_image".into(), image.into());
+    }
+    let identity = identical(&first, &second);
+    let Difference::Measured(lines) = &identity.differences[0].difference else {
+        panic!("{identity:?}")
+    };
+    assert_eq!(lines[0], "guest_image: abc / def");
+    assert_eq!(lines[1], "completion_ns all: 1 / 2");
+}
+
+#[test]
+fn missing_trials_and_other_outcomes_are_differences() {
+    let records = trials("a", &[1.0, 2.0]);
+    let mut other = records.clone();
+    other[0].outcome = Outcome::Timeout { reason: "slow".into() };
+    let kinds =
+        |a, b| identical(a, b).differences.into_iter().map(|d| d.difference).collect::<Vec<_>>();
+    assert_eq!(kinds(&records[..], &other[..]), [Difference::Outcome("ok / timeout".into())]);
+    assert_eq!(kinds(&records[..1], &records[..]), [Difference::OnlyInSecond]);
+    assert_eq!(kinds(&records[..], &records[..1]), [Difference::OnlyInFirst]);
+}
+
+#[test]
+fn a_trial_that_is_repeated_on_one_side_must_agree_with_itself() {
+    let records = trials("a", &[1.0]);
+    let mut twice = [records.clone(), records.clone()].concat();
+    assert!(identical(&records, &twice).is_identical());
+    twice[1].measured.metrics[0].value = Some(9.0);
+    assert!(!identical(&records, &twice).is_identical());
 }

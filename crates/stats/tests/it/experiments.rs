@@ -24,7 +24,6 @@ pub enum Tail {
     Outliers,
 }
 
-/// An experiment's design and truth.
 pub struct Design {
     pub name: &'static str,
     pub blocks: u32,

@@ -3,13 +3,11 @@
 
 mod across;
 mod agreement;
-mod apart;
 mod common;
 mod compare;
 mod error_rates;
 mod experiments;
 mod gate;
-mod identical;
 mod known_answers;
 mod recommend;
 mod reference;

@@ -2,7 +2,6 @@
 //! What a store promises.
 
 mod damage;
-mod full_disk;
 mod promises;
 mod sample;
 

@@ -96,7 +96,6 @@ pub fn find(home: &Path) -> Result<Option<Emulator>> {
     Ok(Some(Emulator { program, facts }))
 }
 
-/// Keeps an executable as the emulator.
 pub fn keep(home: &Path, program: &Path, facts: Facts) -> Result<Emulator> {
     let folder = folder(home);
     fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;

@@ -13,7 +13,6 @@ use super::machine_facts::{Image, MachineFacts};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     pub name: &'static str,
-    /// How it is asked for.
     pub option: &'static str,
     pub works: bool,
     /// Whether trials are executed by it: one of these is enough to measure something.

@@ -4,7 +4,6 @@
 mod emulator;
 mod fuzz;
 mod kernel_build;
-mod look_alikes;
 mod packages;
 mod replays;
 mod slurm;

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `fairground soak`: every scheduler of the project survives the short form, and who should not
 //! survive it does not.
+//!
+//! No two of our schedulers are the same under another name: for each pair there is a small workload in
+//! which they differ, and the tool names it.
 
-use crate::common::{Bench, guest, scheduler, stdout};
+use std::collections::BTreeSet;
+
+use stats::decide::separation::Separation;
 use testing::need;
+
+use crate::common::{Bench, guest, project, scheduler, stdout};
 
 #[test]
 fn every_scheduler_survives_in_the_simulator() {
@@ -77,4 +84,29 @@ fn who_forgets_a_task_or_a_cpu_is_named() {
     fault("never", "ejected: runnable task stall");
     fault("forgetful", "a CPU idled for");
     assert!(said.contains("ms while a task waited that could have used it (1.0 ms are allowed)"));
+}
+
+#[test]
+fn any_two_schedulers_can_be_told_apart() {
+    testing::beyond_cargo_test!("takes minutes");
+    let bench = Bench::new();
+    let all: BTreeSet<String> = compile::builtin().into_iter().map(|source| source.name).collect();
+    let experiment = std::fs::read_to_string(project("experiments/look_alikes.toml"));
+    let named = experiment.expect("the experiment");
+    let is_new = |name: &&String| !named.contains(&format!("file = \"{name}\"\n"));
+    let new = all.iter().filter(is_new).flat_map(|name| ["--scheduler", name]);
+    let run: Vec<&str> =
+        ["run", "look_alikes", "--store", "alike.db"].into_iter().chain(new).collect();
+    bench.run(&run).success();
+    let asked = ["compare", "look_alikes", "--store", "alike.db", "--apart"];
+    println!("{}", stdout(&bench.run(&asked).success()));
+    let json = stdout(&bench.run(&[&asked[..], &["--format", "json"]].concat()).success());
+    let pairs: Vec<Separation> = serde_json::from_str(&json).expect("pairs");
+    let alike: Vec<String> = (pairs.iter().filter(|pair| pair.evidence.is_none()))
+        .map(|pair| format!("{} and {}", pair.one, pair.other))
+        .collect();
+    assert_eq!(alike, Vec::<String>::new(), "differ in none of the workloads");
+    let compared: BTreeSet<String> =
+        pairs.into_iter().flat_map(|pair| [pair.one, pair.other]).collect();
+    assert_eq!(compared, all);
 }

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Several processes on one store, and processes that are killed.
+//!
+//! Text of strangers on a terminal.
+//!
+//! Numbers that are not what statistics expect.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::common::hogs::raced;
-use crate::common::{Bench, stdout};
+use model::text::LINE_MAX;
+use model::{LARGEST_NUMBER, Metric, Outcome, Record, SMALLEST_NUMBER};
+use rusqlite::Connection;
+use store::Store;
+
+use crate::common::hogs::{raced, shared};
+use crate::common::{Bench, hostile, stderr, stdout};
 
 /// How often two sessions run one plan at once; more by this variable.
 const PAIRS: &str = "FAIRGROUND_PAIRS";
@@ -87,4 +96,163 @@ fn kill_loses_doubles_and_changes_nothing() {
         ended(start(&bench, &store, &["--resume"]));
         is_whole(&bench, &store, 12);
     }
+}
+
+/// Whether a text has a character that a terminal obeys, or a line that is too long.
+fn is_safe(text: &str) -> bool {
+    let obeyed = |c: char| c != '\n' && c != '\t' && (c.is_control() || c == '\u{202e}');
+    !text.chars().any(obeyed) && text.lines().all(|line| line.chars().count() < LINE_MAX + 100)
+}
+
+#[test]
+fn control_sequences_of_a_shared_file_are_shown_and_not_obeyed() {
+    let bench = shared(|shared| {
+        shared.about.by = "\u{1b}]0;PWNED\u{7}\u{1b}[31mred\u{1b}[2J".into();
+        shared.about.note = "\u{1b}[2Jn".into();
+        for record in &mut shared.sessions[0].1 {
+            let reason = "\u{1b}]52;c;eA==\u{7}\u{1b}[2Jevil\nnot ok: fake line".into();
+            record.outcome = Outcome::Failed { reason };
+        }
+    });
+    let imported = bench.run(&["import", "a.fairground", "--store", "a.db"]).success();
+    let said = stderr(&imported);
+    assert!(is_safe(&said) && said.contains("\\u001b]0;PWNED\\u0007"), "{said}");
+    for arguments in [&["compare", "a.db"][..], &["compare", "a.fairground"], &["list", "sessions"]]
+    {
+        let assert = bench.run(arguments);
+        let (out, err) = (stdout(&assert), stderr(&assert));
+        assert!(is_safe(&out) && is_safe(&err), "{out:?} {err:?}");
+        // A reason of two lines is not two lines of ours.
+        assert!(!err.lines().any(|line| line.starts_with("not ok: fake line")), "{err}");
+    }
+}
+
+#[test]
+fn reasons_in_a_store_have_nothing_that_a_terminal_obeys() {
+    let bench = raced(2);
+    let from = Store::open_readonly(&bench.path("a.db")).expect("a store");
+    let session = from.sessions().expect("sessions").remove(0);
+    let to = Store::open(&bench.path("b.db")).expect("a store");
+    let id = to.begin(&session).expect("a session");
+    let reason = "\u{1b}]52;c;eA==\u{7}\u{202e}x".to_owned();
+    for record in bench.records("a.db") {
+        let outcome = Outcome::Failed { reason: reason.clone() };
+        to.append(id, &Record { outcome, ..record }).expect("appended");
+    }
+    for record in bench.records("b.db") {
+        assert_eq!(record.outcome.reason(), "\\u001b]52;c;eA==\\u0007\\u202ex");
+    }
+}
+
+#[test]
+fn a_command_is_a_call_of_this_program_only_if_its_first_word_is_its_name() {
+    for command in ["fairground-evil run x", "fairground/../../tmp/evil.sh", "/tmp/fairground run"]
+    {
+        let bench = shared(|shared| shared.sessions[0].0.command = command.into());
+        let said = stderr(&bench.run(&["import", "a.fairground", "--store", "a.db"]).code(2));
+        assert!(said.contains("its command is no call of this program"), "{said}");
+    }
+}
+
+#[test]
+fn endless_names_are_cut_in_messages() {
+    let bench = Bench::new();
+    let long = "x".repeat(100_000);
+    bench.write("long.toml", &format!("{long} = 1\nabout = \"\u{202e}\"\n"));
+    let assert =
+        bench.run(&["run", "--on", "sim", "--workload", "./long.toml", "--scheduler", "rr"]);
+    let said = stderr(&assert.code(2));
+    assert!(is_safe(&said) && said.contains("more characters"), "{} bytes", said.len());
+}
+
+#[test]
+fn a_zero_with_a_sign_leaves_the_store_readable() {
+    let with_sign = shared(|shared| {
+        let record = &mut shared.sessions[0].1[0];
+        let zero = record.measured.metrics.iter_mut().find(|metric| metric.value == Some(0.0));
+        zero.expect("a zero").value = Some(-0.0);
+    });
+    let of_schbench = (Bench::new(), hostile("schbench_negative_zero.json"));
+    for (bench, file) in [(with_sign, "a.fairground".to_owned()), of_schbench] {
+        bench.run(&["import", &file, "--store", "a.db"]).success();
+        let shown = bench.run(&["compare", "a.db"]).success();
+        assert!(!stderr(&shown).contains("damaged"), "{}", stderr(&shown));
+        bench.run(&["report", "a.db", "-o", "a.html"]).success();
+        let said = stdout(&bench.run(&["doctor", "store", "a.db"]).success());
+        assert!(said.contains("nothing is wrong with it"), "{said}");
+    }
+}
+
+/// `a.db` with one record whose hash is of a zero with a sign.
+fn damaged() -> Bench {
+    let bench = raced(2);
+    let record = bench.records("a.db").remove(0);
+    let mut measured = record.measured.clone();
+    let zero = measured.metrics.iter_mut().find(|metric| metric.value == Some(0.0));
+    zero.expect("a zero").value = Some(-0.0);
+    let file = Connection::open(bench.path("a.db")).expect("the file");
+    file.execute_batch(&format!(
+        "DROP TRIGGER records_no_update;
+         UPDATE records SET measured_hash = '{}' WHERE trial_id = '{}'",
+        measured.hash(),
+        record.trial.id()
+    ))
+    .expect("damage");
+    bench
+}
+
+#[test]
+fn a_damaged_record_is_named_once_and_the_others_count() {
+    let bench = damaged();
+    let shown = bench.run(&["compare", "a.db"]).success();
+    let said = stderr(&shown);
+    assert_eq!(said.matches("is damaged: its numbers are not").count(), 1, "{said}");
+    assert!(stdout(&shown).contains("fifo"), "{}", stdout(&shown));
+    bench.run(&["report", "a.db", "-o", "a.html"]).success();
+    let page = std::fs::read_to_string(bench.path("a.html")).expect("a page");
+    assert!(page.contains("is damaged: its numbers are not"));
+}
+
+#[test]
+fn a_check_names_what_is_wrong_and_what_saves_the_rest() {
+    let bench = damaged();
+    let checked = bench.run(&["doctor", "store", "a.db"]).code(1);
+    let said = stdout(&checked);
+    assert!(said.contains("its numbers are not the ones") && said.contains("records: 3"), "{said}");
+    let said = stderr(&checked);
+    assert!(said.contains("`sqlite3 a.db .recover | sqlite3 NEW`"), "{said}");
+}
+
+#[test]
+fn the_largest_and_smallest_numbers_make_no_nonsense() {
+    let bench = raced(6);
+    let from = Store::open_readonly(&bench.path("a.db")).expect("a store");
+    let session = from.sessions().expect("sessions").remove(0);
+    let to = Store::open(&bench.path("b.db")).expect("a store");
+    let id = to.begin(&session).expect("a session");
+    let edges = [LARGEST_NUMBER, -LARGEST_NUMBER, SMALLEST_NUMBER, 0.0, 1.0];
+    for (index, mut record) in bench.records("a.db").into_iter().enumerate() {
+        for (place, metric) in record.measured.metrics.iter_mut().enumerate() {
+            let value = edges[(index + place) % edges.len()];
+            *metric = Metric::number(&metric.name, &metric.group, value);
+        }
+        to.append(id, &record).expect("appended");
+    }
+    let shown = bench.run(&["compare", "b.db"]).success();
+    let json = bench.run(&["compare", "b.db", "--format", "json"]).success();
+    bench.run(&["report", "b.db", "-o", "b.html"]).success();
+    for text in [stdout(&shown), stdout(&json)] {
+        let words: Vec<&str> = text.split(|c: char| !c.is_alphabetic()).collect();
+        assert!(!words.iter().any(|word| ["NaN", "inf"].contains(word)), "{text}");
+    }
+}
+
+#[test]
+fn a_number_beyond_the_range_is_refused_with_its_place() {
+    let bench = Bench::new();
+    let text = std::fs::read_to_string(hostile("schbench_negative_zero.json")).expect("a file");
+    bench.write("huge.json", &text.replace("-0.0", "1e40"));
+    let said = stderr(&bench.run(&["import", "huge.json", "--store", "a.db"]).code(2));
+    assert!(said.contains("huge.json: ") && said.contains("beyond ±1e30"), "{said}");
+    assert!(!bench.path("a.db").exists());
 }

@@ -2,8 +2,5 @@
 //! Files of strangers who mean harm. Each test has failed once.
 
 mod files;
-mod forged;
 mod lab;
 mod locks;
-mod numbers;
-mod terminals;

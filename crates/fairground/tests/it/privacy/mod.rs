@@ -2,7 +2,6 @@
 //! What leaves this machine, by any door: a mark is planted in each text that records and sessions
 //! have, and looked for in what is written for others.
 
-mod control_groups;
 mod doors;
 mod played;
 mod samples;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What leaves of trials that ran: recordings, files in folders, names like formulas.
+//!
+//! What is shared of control groups.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 
+use flate2::read::GzDecoder;
 use model::{Outcome, Record};
 use store::{Session, Store};
 
@@ -30,7 +34,6 @@ fn recorded() -> Bench {
     bench
 }
 
-/// The store with changed records.
 fn change(bench: &Bench, change: impl Fn(&mut Record)) {
     let records = bench.records(super::STORE);
     let path = bench.path(super::STORE);
@@ -148,4 +151,29 @@ fn no_name_of_a_stranger_is_a_formula() {
             "{text}"
         );
     }
+}
+
+/// A path of names would otherwise look like a folder, and two groups become one.
+#[test]
+fn control_groups_keep_their_tree_and_lose_their_names() {
+    let bench = Bench::new();
+    let text = "duration_us = 100000\n[[group]]\nname = \"alice/player\"\n\
+                [[group]]\nname = \"alice/fifo\"\n[[task]]\nname = \"t\"\n\
+                group = \"alice/fifo\"\nsteps = [{ run_us = 100 }, { group = \"alice\" }]\n";
+    bench.write("w.toml", text);
+    let run = ["run", "--on", "sim", "--workload", "./w.toml", "--scheduler", "fifo"];
+    bench.run(&[&run[..], &["--scheduler", "vtime", "--blocks", "6"]].concat()).success();
+    bench.run(&["share", "adhoc", "-o", "groups.fairground"]).success();
+    let packed = std::fs::read(bench.path("groups.fairground")).expect("a file");
+    let mut shared = String::new();
+    GzDecoder::new(&packed[..]).read_to_string(&mut shared).expect("gzip of text");
+    assert!(!shared.contains("alice") && !shared.contains("player"), "{shared}");
+    for part in
+        [r#"{"name":"c1/c2"}"#, r#"{"name":"c1/c3"}"#, r#""group":"c1/c3""#, r#"{"group":"c1"}"#]
+    {
+        assert!(shared.contains(part), "{part}: {shared}");
+    }
+    let other = Bench::new();
+    std::fs::copy(bench.path("groups.fairground"), other.path("theirs")).expect("a copy");
+    other.run(&["import", "theirs"]).success();
 }

@@ -18,7 +18,6 @@ const ANY: &str = "$any";
 /// The most values in one such list.
 const LONGEST: usize = 7;
 
-/// Fills values.
 pub struct Filler<'a> {
     samples: Map<String, Value>,
     pub round: usize,
@@ -123,7 +122,6 @@ struct Completeness {
 }
 
 impl Completeness {
-    /// Looks at a value at this place of the root.
     fn look<T: DeserializeOwned>(&mut self, root: &Value, at: &str) {
         let fault = |change: &dyn Fn(&mut Value)| {
             let mut changed = root.clone();

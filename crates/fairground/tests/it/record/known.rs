@@ -27,7 +27,6 @@ pub fn can_record() -> Result<(), String> {
 /// How often each process does what it does.
 const TIMES: u32 = 60;
 
-/// Processes by what they do.
 type Cast = BTreeMap<&'static str, u32>;
 
 /// A pipe's ends, which stay open.

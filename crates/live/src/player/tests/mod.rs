@@ -12,7 +12,6 @@ use super::*;
 
 mod rtapp_steps;
 mod sessions;
-mod tapes;
 
 fn try_play(workload: Value) -> Result<Played, PlayError> {
     let workload: Workload = serde_json::from_value(workload).expect("a workload");

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Tasks in sessions of their own, which are processes.
+//!
+//! Tapes, played for real.
+
+use model::tape::{Recorded, TapesText};
 
 use super::*;
 
@@ -82,4 +86,129 @@ fn a_program_is_in_its_session() {
     let own = unsafe { libc::getsid(0) }.to_string();
     let (pid, group, session) = (fields[0], fields[4], fields[5]);
     assert!(group == pid && session != pid && session != own, "{stat}");
+}
+
+/// Plays tapes: the first one's task is the group `maker`, all others' are the group `made`.
+fn tapes(duration_us: Option<u64>, made: u32, text: &str) -> Played {
+    let (mut look, mut never) = (|| true, || {});
+    play_tapes(duration_us, made, text, options(&mut look, &mut never))
+}
+
+fn play_tapes(duration_us: Option<u64>, made: u32, text: &str, options: Options) -> Played {
+    let tasks = json!([
+        {"name": "maker", "repeat": 1, "steps": ["tape"]},
+        {"name": "made", "count": made, "repeat": 1, "steps": ["tape"]},
+    ]);
+    let workload = json!({"name": "test", "duration_us": duration_us, "task": tasks});
+    let mut workload: Workload = serde_json::from_value(workload).expect("a workload");
+    let text = TapesText(Some(text.into()));
+    workload.recording = Some(Recorded { text, ..Recorded::default() });
+    play(&workload, options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn made_threads_play_and_make_others() {
+    let text = "task 1 maker\nr300000 f1 r100000 f2 w2 r100000\n\
+                task 2 made\nw0 r200000\n\
+                task 3 made\nw0 r300000 f3 w3 p0\n\
+                task 4 made\nw2 r100000 p2\n";
+    let played = tapes(None, 3, text);
+    let made = group(&played, "made");
+    assert_eq!((made.tasks, made.rounds, made.turnaround.count), (3, 3, 3));
+    let used = made.cpu_ns.as_ref().expect("CPU times");
+    assert!(used.iter().all(|ns| *ns > 0), "{used:?}");
+    assert!(played.completion_ns.is_some_and(|ns| ns <= played.run_ns));
+}
+
+#[test]
+fn many_threads_are_made_and_leave() {
+    let forks: String = (1..=300).map(|tape| format!("f{tape} ")).collect();
+    let children = "task 2 made\nw0 r1000\n".repeat(300);
+    let played = tapes(None, 300, &format!("task 1 maker\n{forks}\n{children}"));
+    assert_eq!(group(&played, "made").rounds, 300);
+}
+
+#[test]
+fn what_is_not_made_in_time_is_no_task() {
+    let text = "task 1 maker\nu10000000000 f1\ntask 2 made\nw0 r1\n";
+    let played = tapes(Some(20_000), 1, text);
+    let made = group(&played, "made");
+    assert_eq!((made.tasks, made.rounds, made.cpu_ns.as_deref()), (0, 0, Some(&[][..])));
+    assert_eq!(group(&played, "maker").tasks, 1);
+}
+
+#[test]
+fn messages_of_many_senders_are_handled_as_they_come() {
+    const SENDERS: usize = 4;
+    const MESSAGES: usize = 200;
+    // The reader's tape has the senders one after the other, and a wait in the midst of them.
+    let sends = |sender: usize| format!("task {sender} made\n{}\n", "r2000 p0.1 ".repeat(MESSAGES));
+    let read = |sender: usize| format!("m{sender}.1 r1000 ").repeat(MESSAGES);
+    let reads: String = (1..=SENDERS).map(read).collect();
+    let senders: String = (1..SENDERS).map(sends).collect();
+    let last = format!("task {SENDERS} made\nr1000 p0 {}\n", "r2000 p0.1 ".repeat(MESSAGES));
+    let text = format!("task 0 maker\n{reads} w{SENDERS} r1000\n{senders}{last}");
+    let played = tapes(None, SENDERS as u32, &text);
+    assert_eq!((group(&played, "maker").rounds, group(&played, "made").rounds), (1, 4));
+}
+
+#[test]
+fn a_sender_waits_for_room() {
+    let text = "task 1 maker\nf1 p1.1 b1.1 p1.1 r1000\n\
+                task 2 made\nw0 u60000000 m0.1 p0.1 m0.1\n";
+    let played = tapes(None, 1, text);
+    let took = &group(&played, "maker").turnaround;
+    assert!(took.min >= 50_000_000, "{took:?}");
+}
+
+#[test]
+fn a_task_yields_until_another_one_is_ready() {
+    let text = "task 1 maker\nf1 l1.1000 r1000\ntask 2 made\nw0 u60000000 p0\n";
+    let played = tapes(None, 1, text);
+    let took = &group(&played, "maker").turnaround;
+    assert!(took.min >= 50_000_000, "{took:?}");
+}
+
+#[test]
+fn a_tape_begins_again_until_the_time_is_over() {
+    // Its second wait has no post, because the maker does not begin again.
+    let text = "task 1 maker\nf1 p1\ntask 2 made\nw0 w0 r1000 u3000000 r1000 a\n";
+    let played = tapes(Some(100_000), 1, text);
+    let made = group(&played, "made");
+    assert!(made.rounds > 4, "stretches of computing: {}", made.rounds);
+    assert_eq!(made.turnaround.count, 0, "it has no other end");
+}
+
+/// The nice values of this process's threads, the 19th field of proc(5)'s `stat`.
+fn nice_values() -> Vec<i32> {
+    let threads = std::fs::read_dir("/proc/self/task").expect("threads").flatten();
+    let stats =
+        threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("stat")).ok());
+    stats.filter_map(|stat| stat.rsplit_once(") ")?.1.split(' ').nth(16)?.parse().ok()).collect()
+}
+
+#[test]
+fn a_tape_changes_its_tasks_nice_value() {
+    let seen =
+        (0..10).map(|_| nice_values_of_a_tape()).find(|seen| has_both(seen)).unwrap_or_default();
+    assert!(has_both(&seen), "in none of ten tries");
+}
+
+fn has_both(seen: &[i32]) -> bool {
+    seen.contains(&17) && seen.contains(&18)
+}
+
+/// What a look at the tasks finds now and then: on a busy host it may come between them.
+fn nice_values_of_a_tape() -> Vec<i32> {
+    let mut seen = Vec::new();
+    let mut look = || {
+        seen.extend(nice_values());
+        true
+    };
+    let (mut always, mut never) = (|| true, || {});
+    let mut options = options(&mut always, &mut never);
+    options.periodic = Periodic::new(199, 2_000_000_000, &mut look);
+    let text = "task 1 maker\nr1000 n17 f1 u100000000\ntask 2 made\nw0 n18 u100000000\n";
+    play_tapes(None, 1, text, options);
+    seen
 }

@@ -44,11 +44,9 @@ pub struct Script {
     /// Changes of control groups, each with the group's number.
     pub group_changes: Vec<(usize, ControlGroup)>,
     pub sessions: Vec<TaskSession>,
-    /// What interrupts the CPUs.
     pub interrupts: Vec<InterruptSource>,
     /// The control group that the program starts in; none: the workload's own.
     pub program_group: Option<usize>,
-    /// The session that the program starts in.
     pub program_session: Option<usize>,
     /// The tapes of a recording; see [`Tapes::ops`].
     pub tapes: Vec<Vec<TapeOp>>,
@@ -192,7 +190,6 @@ impl Script {
         Ok(script)
     }
 
-    /// Every workload must end.
     fn ends(&self, workload: &Workload) -> Result<(), Refusal> {
         let ends = self.duration_ns.is_some() || workload.program.is_some();
         if ends || self.finite_tasks() > 0 {

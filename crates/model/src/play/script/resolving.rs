@@ -108,7 +108,6 @@ const LENGTH_US_MAX: u64 = 10_000;
 const SHARE_PERCENT_MAX: u64 = 90;
 const NS_PER_US: u64 = 1_000;
 
-/// What interrupts a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterruptSource {
     pub cpu: u32,

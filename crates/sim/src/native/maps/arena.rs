@@ -4,7 +4,6 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-/// Bytes.
 const PAGE: usize = 4096;
 /// Where the ecosystem's arenas begin, and the distance to the place of the next one.
 const FIRST: usize = 1 << 44;
@@ -19,7 +18,6 @@ pub fn has_room_at(address: usize) -> bool {
 
 pub struct Arena {
     base: *mut u8,
-    /// The most pages.
     pages: usize,
     /// Of each page so far.
     pages_in_use: Vec<PageUse>,

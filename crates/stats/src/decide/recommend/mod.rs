@@ -269,7 +269,6 @@ impl Recommendation {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Width {
     Percent(f64),
-    /// In the measure's unit.
     Value(f64, Unit),
 }
 

@@ -82,7 +82,6 @@ pub struct Estimate {
 pub struct Finding {
     /// The side that the expectation is about.
     pub of: Side,
-    /// The side that it is compared with.
     pub over: Option<Side>,
     /// The number; `None` where there is none, see `why`.
     pub estimate: Option<Estimate>,
@@ -92,7 +91,6 @@ pub struct Finding {
     pub against: Vec<String>,
 }
 
-/// Judges one expectation by the records of its experiment on a backend.
 pub fn judge(expectation: &Expectation, backend: Backend, records: &[Record]) -> Finding {
     let of = Side::new(&expectation.place(), backend, records);
     let over = expectation.other().map(|place| Side::new(&place, backend, records));

@@ -191,7 +191,6 @@ impl Part<'_> {
     }
 }
 
-/// A fault at a line, or at none.
 pub fn fault(line: usize, message: String) -> ReadFault {
     if line == 0 { message.into() } else { ReadFault::at_line(line, message) }
 }

@@ -167,6 +167,5 @@ impl Format {
 }
 
 fn claimed(name: &str) -> Contestant {
-    let scheduler = SchedulerChoice::Claimed { name: name.into() };
-    Contestant { name: name.into(), kernel: None, scheduler, stands_for_kernel: false }
+    Contestant::new(name, SchedulerChoice::Claimed { name: name.into() })
 }

@@ -14,7 +14,6 @@ pub enum Rule {
     Text,
     /// A name. Two that differ by their folders stay two names.
     Name,
-    /// The name of a file.
     File,
     /// A call of this program.
     Command,
@@ -33,11 +32,9 @@ pub enum Rule {
     Measure,
 }
 
-/// Texts of one kind.
 pub struct Kind {
     /// As the list of what leaves calls them.
     pub what: &'static str,
-    /// Why they leave.
     pub why: &'static str,
     pub rule: Rule,
     /// Their paths in the JSON forms; `#` is a key, `*` what belongs to it. Steps begin anew with

@@ -64,7 +64,6 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Of this machine.
     pub fn here() -> Owner {
         let host = gethostname().unwrap_or_default().to_string_lossy().into_owned();
         let short = host.split('.').next().unwrap_or_default().to_owned();

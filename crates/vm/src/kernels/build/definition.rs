@@ -41,7 +41,6 @@ pub struct Definition {
 pub struct Package {
     /// `linux-source-6.12`.
     pub package: String,
-    /// The suite of the mirror that has it.
     pub suite: String,
 }
 

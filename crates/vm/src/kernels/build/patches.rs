@@ -43,7 +43,6 @@ pub fn find(
     })
 }
 
-/// A patch of the user's.
 pub fn read(file: &Path) -> Result<String> {
     spec::files::text(file, PATCH).map_err(|fault| refused(format!("{}: {fault}", file.display())))
 }

@@ -19,7 +19,6 @@ use crate::kernels::build::{
 use crate::kernels::image::settings;
 use crate::kernels::{Kernel, Own, add_own, find};
 
-/// What is built.
 #[derive(Clone, Debug)]
 pub struct Order {
     pub name: String,
