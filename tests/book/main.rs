@@ -5,9 +5,11 @@
 //! `FAIRGROUND_BLESS=1 cargo test --release --test book` rewrites the generated parts and the
 //! output of commands.
 
+mod built;
 mod commands;
 mod fields;
 mod full;
+mod lines;
 mod page;
 mod reference;
 mod refusals;

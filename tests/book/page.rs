@@ -93,6 +93,7 @@ fn class(words: &[&str]) -> Option<Class> {
 pub struct Command {
     /// Without the `$ `.
     pub words: String,
+    /// What the page shows.
     pub output: Vec<String>,
 }
 

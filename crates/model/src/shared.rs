@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Values and short texts that many records have alike, kept once: 100,000 trials of a cell have one
-//! workload, and name the same measures.
+//! Values and short texts that many records have alike, kept once: 100,000 trials of a cell have
+//! one workload, and name the same measures.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

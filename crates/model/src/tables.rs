@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The tables of a workload beside its tasks: control groups, as cgroup v2 has them; sessions, which
-//! the kernel's autogroup puts together; mutexes; interrupts; a real program.
+//! The tables of a workload beside its tasks: control groups, as cgroup v2 has them; sessions,
+//! which the kernel's autogroup puts together; mutexes; interrupts; a real program.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The machine: CPUs, clock, events, tasks and the classes above sched_ext.
 //!
-//! Read in this order: `kernel` holds all state, with `events`, `task` and `cpu`; `event_loop` is the
-//! main loop with the tick; `schedule` and `wake` are the kernel's `core.c`; `rt`, `deadline` and `ext_server` are the classes above
-//! sched_ext. sched_ext itself is `crate::ext`.
+//! Read in this order: `kernel` holds all state, with `events`, `task` and `cpu`; `event_loop` is
+//! the main loop with the tick; `schedule` and `wake` are the kernel's `core.c`; `rt`, `deadline`
+//! and `ext_server` are the classes above sched_ext. sched_ext itself is `crate::ext`.
 //!
 //! What happens at each switch is inlined, here and in `crate::ext`. Its rare cases are functions
 //! of their own that are not: otherwise each function would save registers for them at each switch.
