@@ -7,9 +7,9 @@
 //!
 //! Read in this order: [`trial`] runs a whole trial; [`player`] plays a workload's steps with
 //! threads and processes; [`program`] runs real programs, whose output `model::parsers` reads;
-//! [`loader`] and [`probes`] deal with the kernel; [`facts`] and [`context`] describe
-//! the machine, [`control_groups`] makes groups of tasks, [`group_settings`] has their files and the
-//! switch of autogroup, `interrupts` interrupts CPUs.
+//! [`loader`] and [`probes`] deal with the kernel; [`facts`] and [`context`] describe the machine,
+//! [`control_groups`] makes groups of tasks, [`group_settings`] has their files and the switch of
+//! autogroup, `interrupts` interrupts CPUs.
 //! [`recorder`] measures nothing: it records what the machine's tasks do anyway.
 //!
 //! What is not here: virtual machines, statistics, the store, anything that prints.

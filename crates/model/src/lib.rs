@@ -5,9 +5,9 @@
 //! Experiment ──► Trial ──► Record ──► (stats) Comparison
 //! ```
 //!
-//! Read in this order: [`experiment`] asks a question, [`contestant`] (with its [`knob`]s of
-//! some [`value_type`], whose [`values`] are shown, filled from [`cpu_facts`]),
-//! [`workload`] (with its other [`tables`]) and [`machine`] say what is compared, under which workload, on which machine;
+//! Read in this order: [`experiment`] asks a question, [`contestant`] (with its [`knob`]s of some
+//! [`value_type`], whose [`values`] are shown, filled from [`cpu_facts`]), [`workload`] (with its
+//! other [`tables`]) and [`machine`] say what is compared, under which workload, on which machine;
 //! [`trial`] is one answerable question as a value; [`record`] is its answer, made of [`metric`]s
 //! (each with its [`measure_key`]), [`histogram`]s, [`series`] and a [`trace`], beside the
 //! [`inside`] of a scheduler. [`seed`] is the only source of chance. [`claim`] is a published

@@ -16,8 +16,8 @@
 //!   ─► sessions ─► main_thread
 //! ```
 //!
-//! [`played`] has what acts on the scheduler during the trial, e.g. reloads it. Nothing is allocated
-//! or printed between the common start and the end of the trial.
+//! [`played`] has what acts on the scheduler during the trial, e.g. reloads it. Nothing is
+//! allocated or printed between the common start and the end of the trial.
 //!
 //! What is not here: what a workload means (`model::play`), the scheduler under test, metrics by
 //! name, files of results.

@@ -2,8 +2,8 @@
 //! Records what the tasks of this machine do, with BPF programs in its kernel.
 //!
 //! `recorder.bpf.c` sends events, as few and as small as possible; this side keeps them as they
-//! come, and makes a [`Recording`] of them when all is over. [`obstacles`] says what a machine lacks,
-//! [`convert`] puts the events right.
+//! come, and makes a [`Recording`] of them when all is over. [`obstacles`] says what a machine
+//! lacks, [`convert`] puts the events right.
 
 mod convert;
 mod group_folders;
