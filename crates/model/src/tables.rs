@@ -167,7 +167,6 @@ pub struct InterruptLoad {
     /// The time from one interrupt of a CPU to its next, 10 µs at least.
     pub every_us: u64,
     /// How long the CPU works for each one, at most nine tenths of `every_us`.
-    /// The length of the recording.
     pub length_us: u64,
     /// The CPUs that are interrupted; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

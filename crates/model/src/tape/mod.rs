@@ -33,6 +33,7 @@ pub struct Recorded {
     pub source: String,
     /// CPUs of the machine that was recorded.
     pub cpus: u32,
+    /// The length of the recording.
     pub length_us: u64,
     /// Events that the tracer could not keep.
     #[serde(default)]
