@@ -47,7 +47,7 @@ const CASES: &[Case] = &[
         "scx_pair",
         &[],
         Not(
-            "failed to lookup pairc and in_pair_mask",
+            "the map pair_ctx: a kernel makes none without max_entries",
             "its program in user space fills its maps, and it pairs control groups",
         ),
     ),
