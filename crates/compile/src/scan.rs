@@ -54,9 +54,10 @@ pub fn declared_functions(text: &str) -> Vec<String> {
     found
 }
 
-/// The functions that a text defines, without those that a macro names.
+/// The functions that a text defines, without those that a macro names or contains.
 pub fn defined_functions(text: &str) -> Vec<String> {
-    let all: String = code(text).into_iter().map(|(_, code)| code + "\n").collect();
+    let lines = code(text).into_iter().map(|(_, code)| code + "\n");
+    let all: String = lines.filter(|line| !line.trim_start().starts_with('#')).collect();
     let mut found = Vec::new();
     let (mut depth, mut begin) = (0_u32, 0);
     for (at, byte) in all.bytes().enumerate() {
@@ -269,6 +270,9 @@ mod tests {
         let text = "#define x(a) (a)\nstruct s { int i; };\nstatic u64 f(u64 a)\n{ if (a) { } }\n\
                     void BPF_OPS(g, int a) { h(); }\n";
         assert_eq!(defined_functions(text), ["f"]);
+        let macros =
+            "u64 now;\n#define clock() now\n#define OPS(a) \\\n\tvoid ENABLE(a) \\\n\t{ }\n";
+        assert_eq!(defined_functions(macros), [String::new(); 0]);
     }
 
     #[test]
