@@ -63,7 +63,7 @@ pub fn defined_functions(text: &str) -> Vec<String> {
     for (at, byte) in all.bytes().enumerate() {
         match byte {
             b'{' if depth == 0 && all[begin..at].trim_end().ends_with(')') => {
-                found.extend(all[begin..at].split('(').next().map(last_word));
+                found.extend(without_attributes(&all[begin..at]).split('(').next().map(last_word));
                 depth = 1;
             }
             b'{' => depth += 1,
@@ -76,6 +76,15 @@ pub fn defined_functions(text: &str) -> Vec<String> {
     }
     found.retain(|name| !name.is_empty() && !name.contains(|c: char| c.is_ascii_uppercase()));
     found
+}
+
+fn without_attributes(text: &str) -> String {
+    let mut text = text.to_owned();
+    while let Some(start) = text.find("__attribute__") {
+        let end = text[start..].find("))").map_or(text.len(), |end| start + end + 2);
+        text.replace_range(start..end, "");
+    }
+    text
 }
 
 fn last_word(text: &str) -> String {
@@ -273,6 +282,8 @@ mod tests {
         let macros =
             "u64 now;\n#define clock() now\n#define OPS(a) \\\n\tvoid ENABLE(a) \\\n\t{ }\n";
         assert_eq!(defined_functions(macros), [String::new(); 0]);
+        let unused = "static __attribute__((unused)) bool take(u64 dsq)\n{ }\n";
+        assert_eq!(defined_functions(unused), ["take"]);
     }
 
     #[test]
