@@ -11,7 +11,7 @@
 use model::play::{LAB_PRIORITY, Op};
 use model::{Costs, Policy, PolicyClass};
 
-use super::start_up::PROGRAM;
+use super::start_up::{CALLS_AFTER_BIRTH, PROGRAM};
 use super::workload_state::{Ending, Flow, Gate, MainWork};
 use crate::core::task::{NewTask, State};
 use crate::core::{Core, TaskId};
@@ -24,8 +24,8 @@ impl Core {
     pub(crate) fn play(&mut self, cpu: u32) {
         self.machine.pause(cpu);
         let task = self.machine.cpus[cpu as usize].curr;
-        if task == self.workload.main {
-            return self.run_main(cpu);
+        if task == self.workload.main || task == self.workload.maker() {
+            return self.run_main(cpu, task);
         }
         let this = self.machine.task_mut(task);
         (this.work_left, this.until) = (0, 0);
@@ -241,25 +241,47 @@ impl Core {
         let policy =
             Policy { class: PolicyClass::Fifo, priority: LAB_PRIORITY, ..Policy::default() };
         self.set_policy(self.workload.main, policy);
+        for leader in self.workload.leaders.clone() {
+            self.set_policy(leader, policy);
+        }
         self.machine.this_cpu = 0;
         self.wake(self.workload.main, 0);
         self.settle(0);
         self.machine.costs = costs;
     }
 
-    pub(crate) fn run_main(&mut self, cpu: u32) {
+    /// The work of the main task, and of the process of a session while that starts its tasks.
+    pub(crate) fn run_main(&mut self, cpu: u32, task: TaskId) {
+        let main = self.workload.main;
         match self.workload.main_work {
             MainWork::Making => {
+                if task == self.workload.maker() {
+                    self.workload.main_work = MainWork::Made;
+                    self.make_starter();
+                    self.machine.charge(cpu, self.machine.costs.syscall_ns * CALLS_AFTER_BIRTH);
+                    return self.machine.resume(cpu);
+                }
+                self.wake(self.workload.maker(), 0);
+                self.schedule(cpu, Some(State::Sleeping));
+            }
+            MainWork::Made => {
                 self.workload.main_work = MainWork::Joining;
-                self.make_starter();
                 self.schedule(cpu, Some(State::Sleeping));
             }
             MainWork::Joining => {
+                self.workload.main_work = MainWork::Joined;
+                let until = self.machine.clock(cpu) + UNTIL_GONE_NS;
+                self.sleep_for_timer(cpu, task, until);
+                self.schedule(cpu, Some(State::Sleeping));
+            }
+            MainWork::Joined if task != main => {
+                self.wake(main, 0);
+                self.schedule(cpu, Some(State::Sleeping));
+            }
+            MainWork::Joined => {
                 let more = self.next_starter();
                 self.workload.main_work = if more { MainWork::Making } else { MainWork::Starting };
-                let until = self.machine.clock(cpu) + UNTIL_GONE_NS;
-                self.sleep_for_timer(cpu, self.workload.main, until);
-                self.schedule(cpu, Some(State::Sleeping));
+                self.run_main(cpu, main);
             }
             MainWork::Starting => self.open_gate(cpu),
             MainWork::Waking => self.wake_next(cpu),

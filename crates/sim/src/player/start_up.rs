@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How the workload's tasks come to the gate, as the live player brings them there: the main task
 //! starts a task, the starter; it sleeps for a while, as a shell would; then it makes one task
-//! after the other, and each has run and sleeps before the next one is made. Then a starter of each
-//! session makes the tasks of that session, in the process of the session.
+//! after the other, and each has run and sleeps before the next one is made. Then the process of
+//! each session starts a starter, which makes the tasks of that session.
 //!
 //! None of it is measured, but a scheduler sees all of it: the tasks' virtual times, the CPUs that
 //! they were on last, and what they inherited are what the common start begins with.
@@ -26,6 +26,9 @@ const WAY_TO_GATE_NS: u64 = 500_000;
 const PAUSE_NS: u64 = 50_000;
 /// System calls with which it looks whether a task sleeps: it opens, reads and closes a file.
 const CALLS_TO_LOOK: u64 = 3;
+/// System calls between the birth of a thread and its maker's sleep: it restores its signal mask and
+/// asks for the sleep. Meanwhile another CPU takes the new thread; the maker's, once idle, would.
+pub(super) const CALLS_AFTER_BIRTH: u64 = 2;
 /// Process numbers before those of the main task and of the workload.
 const STARTER_PID: i32 = 998;
 const EXTRA_PID: i32 = 999;
@@ -41,6 +44,8 @@ enum Step {
     Sleep(u32),
     /// It makes this one of its tasks; the time that this costs has passed.
     Make(usize),
+    /// It goes on for a moment, then to sleep.
+    Made(usize),
     /// It waits until that one sleeps at the gate.
     Await(usize),
     /// It makes a task that plays no part, so that none that does is the newest.
@@ -55,7 +60,7 @@ pub struct Starter {
     last: Option<TaskId>,
     step: Step,
     /// The session whose tasks it makes; none: those of none.
-    session: Option<usize>,
+    pub(super) session: Option<usize>,
     /// The tasks that it makes, in order.
     places: Vec<Place>,
 }
@@ -98,12 +103,14 @@ impl Core {
         is_there
     }
 
-    /// Makes the processes of the sessions.
+    /// Makes the processes of the sessions. Each sleeps on a CPU that is not the main task's, if
+    /// there is one: Linux puts a new real-time task where none runs.
     ///
-    /// DIVERGES: the process of a session has never run. On a real kernel it has called `setsid`,
-    /// and sleeps.
+    /// DIVERGES: the process of a session has never run. On a real kernel it has called `setsid`.
     pub(super) fn make_leaders(&mut self) {
+        let other_cpus = self.machine.topology.cpus - 1;
         for number in 0..self.workload.script.sessions.len() {
+            let cpu = if other_cpus == 0 { 0 } else { 1 + number as u32 % other_cpus };
             let pid = self.take_pid();
             // The main task forks it.
             let idle = std::mem::replace(&mut self.machine.cpu_mut(0).curr, self.workload.main);
@@ -114,7 +121,7 @@ impl Core {
                 policy: Policy::default(),
                 mask: 0,
                 parent: Some(self.workload.main),
-                cpu: 0,
+                cpu,
                 flags: PF_FORKNOEXEC,
                 group: u32::MAX,
             });
@@ -202,8 +209,11 @@ impl Core {
             Step::Sleep(times) => self.nap(cpu, task, SLEEP_NS, Step::Sleep(times + 1)),
             Step::Make(number) => {
                 self.create_one(self.workload.starter.places[number]);
-                self.nap(cpu, task, WAY_TO_GATE_NS, Step::Await(number))
+                self.workload.starter.step = Step::Made(number);
+                self.machine.charge(cpu, self.machine.costs.syscall_ns * CALLS_AFTER_BIRTH);
+                Flow::Again
             }
+            Step::Made(number) => self.nap(cpu, task, WAY_TO_GATE_NS, Step::Await(number)),
             Step::Await(number) => {
                 if self.last_is(cpu, State::Sleeping) {
                     self.make_next(cpu, number + 1)
@@ -233,7 +243,7 @@ impl Core {
         self.workload.starter.task = None;
         self.workload.progress[task.0 as usize].ending = Ending::TidyUp;
         self.machine.charge(cpu, self.machine.costs.exit_ns);
-        self.wake(self.workload.main, 0);
+        self.wake(self.workload.maker(), 0);
         Flow::Again
     }
 

@@ -17,11 +17,15 @@ use crate::measure::recorder::GroupTally;
 /// What the main task does next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MainWork {
-    /// Start the task that makes all others.
+    /// Start the task that makes all others, or wake the process of a session, which does.
     #[default]
     Making,
-    /// Let that one go.
+    /// Wait for that one.
+    Made,
+    /// Let it go.
     Joining,
+    /// Go on to the next session.
+    Joined,
     Starting,
     Waking,
     Ending,
@@ -96,6 +100,12 @@ impl WorkloadState {
     /// The task whose process the tasks of a session are threads of.
     pub(super) fn leader(&self, session: Option<usize>) -> TaskId {
         session.map_or(self.main, |number| self.leaders[number])
+    }
+
+    /// The task that starts and joins the starter: the main task, or the process of a session.
+    #[inline]
+    pub(super) fn maker(&self) -> TaskId {
+        self.leader(self.starter.session)
     }
 
     pub(crate) fn groups(&self) -> &[Group] {

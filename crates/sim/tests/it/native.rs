@@ -241,15 +241,3 @@ fn flags_come_from_the_ops_table() {
     let flags = sim::flags::OPS_ENQ_EXITING | sim::flags::OPS_ENQ_MIGRATION_DISABLED;
     assert_eq!(load(&native).map(|scheduler| scheduler.settings().flags), Ok(flags));
 }
-
-#[test]
-fn a_trial_starts_quickly() {
-    let native = builtin("fifo");
-    let host = host(1024);
-    let begin = Instant::now();
-    for _ in 0..20 {
-        NativeScheduler::<false>::load(&native, &Default::default(), host.clone())
-            .expect("it loads");
-    }
-    assert!(begin.elapsed() / 20 < Duration::from_millis(5), "{:?}", begin.elapsed() / 20);
-}

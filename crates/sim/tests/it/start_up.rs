@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use model::tables::NO_CLAMPS;
-use model::{Costs, Record};
+use model::{Costs, Record, TaskSession, Trial, Workload};
 use serde_json::{Value, json};
 use sim::{Core, Ops, OpsPresent, TaskId};
 
@@ -36,8 +36,11 @@ impl Ops for Before {
 }
 
 fn before(cpus: u32, tasks: Value) -> (Record, Vec<(String, i32, u64)>) {
+    before_of(trial(cpus, 5, tasks))
+}
+
+fn before_of(mut trial: Trial) -> (Record, Vec<(String, i32, u64)>) {
     let ops = Rc::new(Before::default());
-    let mut trial = trial(cpus, 5, tasks);
     trial.machine.costs = Costs { thread_ns: 100_000, thread_start_ns: 50_000, ..Costs::FREE };
     let record = run(&trial, ops.clone());
     assert!(record.outcome.is_ok(), "{:?}", record.outcome);
@@ -45,8 +48,21 @@ fn before(cpus: u32, tasks: Value) -> (Record, Vec<(String, i32, u64)>) {
 }
 
 fn places(cpus: u32) -> Vec<i32> {
-    let tasks = json!([{"name": "a", "count": 6, "repeat": 1, "steps": [{"run_us": 10}]}]);
-    let all = before(cpus, tasks).1;
+    places_in(cpus, "")
+}
+
+/// Where the tasks of a session run before the common start; without a name those of none.
+fn places_in(cpus: u32, session: &str) -> Vec<i32> {
+    let steps = json!([{"run_us": 10}]);
+    let mut tasks = json!([{"name": "a", "count": 6, "repeat": 1, "steps": steps}]);
+    let mut sessions = vec![];
+    if !session.is_empty() {
+        tasks[0]["session"] = session.into();
+        sessions.push(TaskSession { name: session.into(), ..TaskSession::default() });
+    }
+    let mut trial = trial(cpus, 5, tasks);
+    trial.workload = Workload { sessions, ..(*trial.workload).clone() }.into();
+    let all = before_of(trial).1;
     all.iter().filter(|(comm, _, _)| comm == "a").map(|&(_, cpu, _)| cpu).collect()
 }
 
@@ -55,6 +71,13 @@ fn the_starter_s_cpu_is_the_only_one_on_which_none_has_run() {
     assert_eq!(places(1), [0; 6]);
     assert_eq!(places(2), [0; 6]);
     assert_eq!(places(4), [2, 3, 0, 2, 3, 0]);
+}
+
+#[test]
+fn the_process_of_a_session_leaves_the_main_task_s_cpu_to_its_starter() {
+    assert_eq!(places_in(1, "s"), [0; 6]);
+    assert_eq!(places_in(2, "s"), [1; 6]);
+    assert_eq!(places_in(4, "s"), [1, 2, 0, 1, 2, 0]);
 }
 
 #[test]
