@@ -71,20 +71,6 @@ fn without_callbacks_tasks_go_through_the_global_queue() {
 }
 
 #[test]
-fn preempting_insertions_take_the_cpu_at_once() {
-    let wake = |_: &Plain, core: &mut Core, task: TaskId, flags: u64| {
-        let preempt = if flags & ENQ_WAKEUP != 0 { ENQ_PREEMPT } else { 0 };
-        core.dsq_insert(task, DSQ_LOCAL, 50 * MS, preempt);
-    };
-    let tasks = json!([
-        {"name": "hog", "steps": [{"run_us": 1_000_000}]},
-        {"name": "late", "delay_us": 3_300, "repeat": 1, "steps": [{"run_us": 1_000}]}]);
-    let plain = Plain { enqueue: Some(wake), ..Plain::default() };
-    let (record, _) = run(&trial(1, 40, tasks), plain);
-    assert_eq!(ran(&record, "late"), [(3_300, 4_300)]);
-}
-
-#[test]
 fn batches_are_flushed_after_dispatch_and_overflow_is_an_error() {
     let keep = |plain: &Plain, _: &mut Core, task: TaskId, _: u64| {
         plain.seen.borrow_mut().push(task.0.to_string());
@@ -203,27 +189,6 @@ fn one_shared_queue_hurts_on_a_large_machine() {
         |record: &model::Record| record.measured.value("iterations_per_second", "a").unwrap();
     // Two passes through the lock per round: 2.5 M rounds per second at the very most.
     assert!(rate(&free) > 10e6 && rate(&locked) < 2.6e6, "{} {}", rate(&free), rate(&locked));
-}
-
-#[test]
-fn a_direct_dispatch_to_another_cpu_is_moved_there_after_the_wake_up() {
-    let away: fn(&mut Core, TaskId) = |core, task| {
-        core.dsq_insert(task, DSQ_LOCAL_ON | 1, 5 * MS, 0);
-    };
-    let tracer = Tracer { misdeed: Some(away), ..Tracer::default() };
-    let tasks = json!([{"name": "a", "repeat": 1, "steps": [{"run_us": 200}]}]);
-    let log = tracer.log_of(&trial(2, 10, tasks), "select_cpu");
-    let expected = [
-        "select_cpu a 0x8",
-        "runnable a 0x140009",
-        "enqueue a 0x140009",
-        "update_idle 1 false",
-        "running a @1",
-        // The waker's CPU goes idle afterwards.
-        "dispatch idle",
-        "update_idle 0 true",
-    ];
-    assert_eq!(log[..7], expected, "{log:#?}");
 }
 
 #[test]

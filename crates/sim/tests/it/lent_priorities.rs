@@ -2,7 +2,7 @@
 //! Mutexes whose holder inherits the priority of who waits, as the kernel's `rt_mutex`, or has a
 //! ceiling.
 
-use crate::common::{Tracer, ran, run_fifo, trial};
+use crate::common::{ran, run_fifo, trial};
 use model::{Mutex, Protocol, Record, Trial};
 use serde_json::{Value, json};
 
@@ -148,35 +148,4 @@ fn who_waits_for_a_condition_has_no_ceiling_and_gets_it_back() {
     assert_eq!(ends(&record, groups), [11, 12, 22]);
     let record = run_fifo(&with_mutexes(Protocol::None, tasks));
     assert_eq!(ends(&record, groups), [11, 22, 21]);
-}
-
-#[test]
-fn a_scheduler_sees_the_holder_leave_and_come_back() {
-    let tasks = json!([
-        {"name": "low", "steps": [{"lock": "m"}, {"run_us": 2_000}, {"unlock": "m"}, {"run_us": 99_000}]},
-        real_time(user("high", 1_000, "m", 1_000), 20),
-    ]);
-    let log = Tracer::default().log_of(&with_mutexes(Protocol::Inherit, tasks), "running low");
-    let of_low: Vec<&str> =
-        log.iter().filter(|line| line.contains("low")).map(String::as_str).collect();
-    assert_eq!(
-        of_low[..13],
-        [
-            "running low @0",
-            // The real-time task takes the CPU, and waits.
-            "stopping low true",
-            "quiescent low 0x20000004e",
-            "disable low",
-            // Released: the task is on its CPU when it comes back.
-            "enable low",
-            "set_weight low 100",
-            "set_cpumask low 1",
-            "runnable low 0x100000000000004e",
-            "running low @0",
-            "stopping low true",
-            "enqueue low 0x0",
-            "dequeue low 0x0",
-            "running low @0",
-        ]
-    );
 }
