@@ -154,7 +154,6 @@ soak: build
 bench: build
 	@scripts/setup.sh bench
 	cargo bench -p fairground-sim --bench speed
-	cargo bench -p fairground-report --bench page
 	$(FAIRGROUND) kernel pull
 	cargo bench -p fairground --bench instructions -- $(SCHEDULERS)
 
