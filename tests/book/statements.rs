@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What pages state has a source: an output is tested or has a date, a share of figures stands
-//! in a block that a command prints, and no page counts the schedulers by hand.
+//! What pages state has a source: an output is tested or has a date, and a share of figures stands
+//! in a block that a command prints.
 
 use std::collections::BTreeSet;
 
@@ -102,45 +102,6 @@ fn a_share_of_a_count_is_recognised() {
     assert!(is_share_of_a_count("88.5 % of 1,006"));
     assert!(!is_share_of_a_count("the gate finds at least 95 % of 200"));
     assert!(!is_share_of_a_count("5 % of such races"));
-}
-
-const NUMBER_WORDS: [&str; 12] = [
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-    "twenty-one",
-];
-
-/// `15 schedulers`, `all seventeen schedulers`: true until the next scheduler comes.
-fn counts_schedulers(line: &str) -> bool {
-    let words: Vec<String> = line.split_whitespace().map(str::to_lowercase).collect();
-    words.windows(2).any(|pair| {
-        let is_number = NUMBER_WORDS.contains(&pair[0].as_str())
-            || pair[0].parse::<u32>().is_ok_and(|number| (10..100).contains(&number));
-        is_number && pair[1].trim_end_matches([',', '.', ':', ')']) == "schedulers"
-    })
-}
-
-#[test]
-fn schedulers_are_not_counted_by_hand() {
-    let mut complaints = Vec::new();
-    for page in documents() {
-        let prose = lines(&page.text).into_iter().filter(|line| !line.is_code && !line.is_marked);
-        complaints.extend(
-            prose
-                .filter(|line| counts_schedulers(line.text))
-                .map(|line| format!("{}:{}: say `all schedulers`", page.path, line.number)),
-        );
-    }
-    expect_none(complaints);
 }
 
 /// The long options of all verbs, and those that only the top level has.

@@ -6,7 +6,8 @@
 use super::{expect_none, files};
 
 /// How files and streams are read without the one reader.
-const WAYS: [&str; 7] = [
+const WAYS: [&str; 8] = [
+    "stdin().",
     "fs::read(",
     "read_to_string(",
     "read_to_end(",
@@ -22,6 +23,7 @@ const PIPE: &str = "a pipe of a process of its own, whose other limits are there
 const BUILD: &str = "a build script, or the build of a kernel, which runs Makefiles anyway";
 const LIMITED: &str = "limited there";
 const MACHINE: &str = "what is installed on this machine";
+const TERMINAL: &str = "questions at a terminal";
 
 /// The beginnings of paths, and why what is below them reads by itself.
 const OTHER_READERS: &[(&str, &str)] = &[
@@ -31,7 +33,9 @@ const OTHER_READERS: &[(&str, &str)] = &[
     ("crates/compile/src/native/", OWN),
     ("crates/compile/src/object.rs", OWN),
     ("crates/compile/src/own_files.rs", LIMITED),
+    ("crates/fairground/src/advice/ask.rs", TERMINAL),
     ("crates/fairground/src/advice/host.rs", KERNEL),
+    ("crates/fairground/src/cmd/recommend/asked.rs", TERMINAL),
     ("crates/fairground/src/execution/live.rs", KERNEL),
     ("crates/fairground/src/execution/objects.rs", OWN),
     ("crates/fleet/src/records_file.rs", OWN),

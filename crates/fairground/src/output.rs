@@ -210,15 +210,3 @@ pub fn table(rows: &[Vec<String>]) -> String {
     };
     rows.iter().map(line).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::table;
-
-    #[test]
-    fn columns_are_aligned_by_characters() {
-        let rows = [vec!["µs".into(), "a".into()], vec!["long".into(), "b".into()]];
-        assert_eq!(table(&rows), "µs    a\nlong  b\n");
-        assert_eq!(table(&[]), "");
-    }
-}

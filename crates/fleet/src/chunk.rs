@@ -253,13 +253,6 @@ mod tests {
     }
 
     #[test]
-    fn the_output_of_plan_is_a_chunk() {
-        let lines: Vec<String> = chunk().text().unwrap().lines().skip(2).map(Into::into).collect();
-        let read = Chunk::read(&lines.join("\n"), "chunk-0").unwrap();
-        assert_eq!((read.trials, read.schedulers), (chunk().trials, vec![]));
-    }
-
-    #[test]
     fn a_chunk_that_was_cut_off_is_refused() {
         let text = chunk().text().unwrap();
         let lines: Vec<&str> = text.lines().collect();
@@ -273,19 +266,6 @@ mod tests {
     fn a_changed_scheduler_is_refused() {
         let text = chunk().text().unwrap().replace("// mine", "// ours");
         assert_eq!(refusal(&text), "chunk-0:2: the text of mine is not what its SHA-256 says");
-    }
-
-    #[test]
-    fn a_recording_travels_once_and_every_trial_has_it() {
-        let text = recorded().text().unwrap();
-        assert_eq!(text.matches("{\"tapes\":").count(), 1);
-        let read = Chunk::read(&text, "chunk-0").unwrap();
-        assert_eq!(read, recorded());
-        let tapes = |trial: &Trial| trial.workload.recording.as_ref()?.text.0.clone();
-        let has: Vec<Option<_>> = read.trials.iter().map(tapes).collect();
-        assert_eq!(has, [Some(TAPES.into()), None, Some(TAPES.into())]);
-        // Nothing else has changed.
-        assert!(!chunk().text().unwrap().contains("tapes"));
     }
 
     #[test]

@@ -151,24 +151,6 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_process_loses_only_the_unfinished_line() {
-        let (_folder, path) = place();
-        let records = records(3);
-        let (mut file, known) = RecordsFile::resume(&path).unwrap();
-        assert!(known.is_empty());
-        records[..2].iter().for_each(|record| file.append(record).unwrap());
-        drop(file);
-        let third = line(&records[2]).unwrap();
-        let mut text = spec::files::text(&path, spec::files::RECORDS).unwrap();
-        text += &third[..third.len() / 2];
-        std::fs::write(&path, text).unwrap();
-        let (mut file, known) = RecordsFile::resume(&path).unwrap();
-        assert_eq!(known, records[..2]);
-        file.append(&records[2]).unwrap();
-        assert_eq!(Tail::new(path).read().unwrap(), records);
-    }
-
-    #[test]
     fn two_processes_do_not_write_one_file() {
         let (_folder, path) = place();
         let first = RecordsFile::resume(&path).unwrap();

@@ -3,15 +3,9 @@
 //! is nothing to explain.
 
 use expect_test::expect;
+use model::Costs;
 
 use crate::common::{Bench, stderr, stdout};
-
-/// A machine on which only the tasks' own work takes time, so that no calibration changes what is
-/// expected here.
-fn free_machine() -> String {
-    let costs = toml::to_string(&model::Costs::FREE).expect("plain data");
-    format!("# SPDX-License-Identifier: GPL-2.0-only\ncpus = 2\nhz = 1000\n\n[costs]\n{costs}")
-}
 
 /// Two hogs on one CPU, while the other one idles most of the time.
 const BOUND: &str = "# SPDX-License-Identifier: GPL-2.0-only
@@ -31,7 +25,8 @@ steps = [{ run_us = 500 }, { sleep_us = 5000 }]
 
 fn bench() -> Bench {
     let bench = Bench::new();
-    bench.write("free.toml", &free_machine());
+    // Only the tasks' own work takes time, so that no calibration changes what is expected here.
+    bench.write_machine("free.toml", 2, &Costs::FREE);
     bench.write("bound.toml", BOUND);
     bench
 }
@@ -164,16 +159,6 @@ fn a_trial_of_a_store_by_the_beginning_of_its_identity() {
 }
 
 #[test]
-fn half_a_question_is_refused() {
-    let bench = bench();
-    let said = stderr(&bench.run(&["explain", "--scheduler", "fifo"]).code(2));
-    assert!(said.contains("--workload <WORKLOAD>"), "{said}");
-    let said =
-        stderr(&bench.run(&["explain", "abc", "--scheduler", "fifo", "--workload", "w"]).code(2));
-    assert!(said.contains("cannot be used with"), "{said}");
-}
-
-#[test]
 fn what_a_scheduler_printed_and_where_it_left_a_task() {
     let bench = Bench::new();
     let own = "#include <scx/common.bpf.h>\nchar _license[] SEC(\"license\") = \"GPL\";\n\
@@ -218,8 +203,7 @@ fn a_group_that_had_used_its_quota_or_its_share() {
     let busy = rivals("quota_us = 20000", "").replacen("steps = [{ run_us = 1000 }]", steps, 1);
     bench.write("busy.toml", &busy);
     bench.write("share.toml", &rivals("weight = 10", ""));
-    let free = free_machine().replace("cpus = 2", "cpus = 1");
-    bench.write("one.toml", &free);
+    bench.write_machine("one.toml", 1, &Costs::FREE);
     let told = |scheduler: &str, load: &str| {
         let words = ["explain", "--scheduler", scheduler, "--workload", load];
         let rest = ["--machine", "./one.toml", "--task", "server", "--worst", "1"];

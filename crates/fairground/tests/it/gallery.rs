@@ -77,12 +77,3 @@ fn who_agrees_is_shown_and_strangers_words_stay_words() {
         assert!(is_there || link == "data:,", "{link}");
     }
 }
-
-#[test]
-fn a_folder_without_shared_files_is_bad_input() {
-    let bench = Bench::new();
-    bench.run(&["report", "none/"]).code(2);
-    std::fs::create_dir(bench.path("empty")).expect("a folder");
-    let said = stderr(&bench.run(&["report", "empty/"]).code(2));
-    assert!(said.contains("no file in it ends in .fairground"), "{said}");
-}

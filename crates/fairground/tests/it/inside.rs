@@ -3,6 +3,7 @@
 //! scheduler counts for itself, and both must agree.
 
 use expect_test::expect;
+use model::Costs;
 use serde_json::Value;
 
 use crate::common::{Bench, stdout};
@@ -76,18 +77,12 @@ count = 3
 steps = [{ run_us = 1000 }]
 ";
 
-/// Only the tasks' own work and callbacks take time.
-fn machine() -> String {
-    let costs = model::Costs { callback_ns: 100, ..model::Costs::FREE };
-    let costs = toml::to_string(&costs).expect("plain data");
-    format!("# SPDX-License-Identifier: GPL-2.0-only\ncpus = 2\nhz = 1000\n\n[costs]\n{costs}")
-}
-
 fn explained(more: &[&str]) -> String {
     let bench = Bench::new();
     bench.write("own.bpf.c", COUNTING);
     bench.write("hogs.toml", HOGS);
-    bench.write("machine.toml", &machine());
+    // Only the tasks' own work and callbacks take time.
+    bench.write_machine("machine.toml", 2, &Costs { callback_ns: 100, ..Costs::FREE });
     let words = ["explain", "--scheduler", "./own.bpf.c", "--workload", "./hogs.toml"];
     let words = [&words[..], &["--machine", "./machine.toml"], more].concat();
     stdout(&bench.run(&words).success())

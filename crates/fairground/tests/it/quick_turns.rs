@@ -67,15 +67,6 @@ fn a_saved_file_runs_again_and_the_change_is_told() {
 }
 
 #[test]
-fn what_cannot_be_saved_is_not_watched() {
-    let bench = Bench::new();
-    let answer =
-        bench.line("run --on sim --workload messaging --scheduler fifo --blocks 1 --watch").code(2);
-    let said = String::from_utf8_lossy(&answer.get_output().stderr).into_owned();
-    assert!(said.contains("--watch: no file of yours takes part"), "{said}");
-}
-
-#[test]
 fn results_are_tests_for_ci() {
     let bench = Bench::new();
     bench.write("mine.bpf.c", &round_robin(19_999));

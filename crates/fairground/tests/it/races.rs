@@ -108,14 +108,6 @@ fn an_ejection_names_the_callbacks_that_were_interleaved() {
 }
 
 #[test]
-fn a_kernel_cannot_interleave_by_a_seed() {
-    let bench = Bench::new();
-    let refused = bench.run(&["soak", "--races", "--on", "vm"]).code(2);
-    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
-    assert!(said.contains("--races is for the simulator: leave out --on"), "{said}");
-}
-
-#[test]
 fn the_schedulers_of_the_project_have_no_race_that_is_found() {
     testing::beyond_cargo_test!("takes a minute");
     let bench = Bench::new();

@@ -224,28 +224,3 @@ fn what_needs_too_much_memory_is_refused() {
     let fault = read(&[large, switch(5, 7)].concat()).expect_err("a large packet");
     assert!(fault.message.contains("a packet of more than 16 MiB"), "{fault}");
 }
-
-/// Damage of any kind is a fault with a place, or changes events.
-#[test]
-fn no_damage_is_a_panic() {
-    let whole = [rounds(2, 3), event(500, 7, "235:{ 1:9 2:new }"), bundle("4:{ 5:a }")].concat();
-    let mut chance = model::Seed(39);
-    for _ in 0..3_000 {
-        let mut trace = whole.clone();
-        for _ in 0..=chance.below(4) {
-            let (at, many) = (chance.below(trace.len() as u64) as usize, chance.below(9) as usize);
-            let end = trace.len().min(at + many);
-            match chance.below(4) {
-                0 => trace[at] = chance.below(256) as u8,
-                1 => drop(trace.drain(at..end)),
-                2 => trace.extend_from_within(at..end),
-                _ => trace.insert(at, [0, 0x7f, 0x80, 0xff][chance.below(4) as usize]),
-            }
-        }
-        if let Err(fault) = read(&trace) {
-            let is_in_it =
-                |place: &Position| matches!(place, Position::Byte(at) if *at <= trace.len());
-            assert!(!fault.message.is_empty() && fault.position.iter().all(is_in_it), "{fault:?}");
-        }
-    }
-}

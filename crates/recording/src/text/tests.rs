@@ -130,27 +130,6 @@ fn what_is_no_trace_gets_its_line() {
     assert!(!is("# a comment\nT: 0 ( 1001) P:80 I:1000\n"));
 }
 
-/// Lines that are cut, mixed and repeated, with numbers that do not fit.
-#[test]
-fn no_damage_is_a_panic() {
-    let mut chance = model::Seed(39);
-    let numbers = ["0", "-1", "4294967296", "18446744073709551615", "99999999999999999999", "NaN"];
-    for text in [FTRACE, TRACE_CMD, PERF] {
-        for _ in 0..1_000 {
-            let mut words: Vec<&str> = text.split_inclusive([' ', '\n', '=', ':']).collect();
-            for _ in 0..=chance.below(4) {
-                let at = chance.below(words.len() as u64) as usize;
-                match chance.below(3) {
-                    0 => words[at] = numbers[chance.below(numbers.len() as u64) as usize],
-                    1 => drop(words.remove(at)),
-                    _ => words.insert(at, words[chance.below(words.len() as u64) as usize]),
-                }
-            }
-            let _ = read(&words.concat());
-        }
-    }
-}
-
 #[test]
 fn tasks_are_in_the_control_groups_that_they_were_attached_to() {
     let line = |us: u32, event: &str| format!("  sh-7     [000] d..2.   17.{us:06}: {event}\n");

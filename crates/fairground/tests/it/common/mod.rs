@@ -77,6 +77,12 @@ impl Bench {
         std::fs::write(self.path(name), text).expect("a file");
     }
 
+    /// A description of a machine with these costs.
+    pub fn write_machine(&self, name: &str, cpus: u32, costs: &model::Costs) {
+        let costs = toml::to_string(costs).expect("plain data");
+        self.write(name, &format!("cpus = {cpus}\nhz = 1000\n\n[costs]\n{costs}"));
+    }
+
     /// `fairground ARGUMENTS`, in this folder.
     pub fn fairground(&self, arguments: &[&str]) -> Command {
         Command::from_std(self.process(arguments))

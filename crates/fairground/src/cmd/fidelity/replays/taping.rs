@@ -125,25 +125,3 @@ fn slug(cell: &str) -> String {
     let safe = |letter: char| if letter.is_alphanumeric() { letter } else { '_' };
     cell.chars().map(safe).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cell_names_a_file() {
-        assert_eq!(slug("hackbench groups=1 loops=20"), "hackbench_groups_1_loops_20");
-    }
-
-    #[test]
-    fn the_named_folder_is_made_and_a_file_is_no_folder() {
-        let place = tempfile::tempdir().expect("a folder");
-        let folder = place.path().join("tapes");
-        Tapes::new(Some(&folder)).expect("it is made");
-        assert!(folder.is_dir());
-        let file = place.path().join("file");
-        std::fs::write(&file, "").expect("a file");
-        let refused = Tapes::new(Some(&file)).err().expect("it is a file");
-        assert!(refused.to_string().contains("name another folder"), "{refused}");
-    }
-}
