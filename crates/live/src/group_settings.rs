@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A control group's settings in the words of cgroup v2.
-//!
-//! The kernel's switch for autogroup. A guest has it as the trial's machine says, a host as it is.
-//!
-//! Whether anything on this machine heeds the utilisation clamps of a workload.
+//! What a trial asks of the kernel's groups: a control group's settings in the words of cgroup v2,
+//! whether anything here heeds its utilisation clamps, and the switch for autogroup, which a guest
+//! has as the trial's machine says, and a host as it is.
 
 use std::fs;
 use std::path::Path;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The schema: `schema.sql`, and triggers that refuse changes.
+//! The schema: `schema.sql`, and triggers that refuse changes. A store may be damaged, or a
+//! stranger's.
 //!
-//! A file of a stranger can call a view `records`, and a trigger can change what is appended. So
-//! everything that a file defines is compared with our definitions before any of it is used.
-//!
-//! A limit on the steps of a query: a damaged or hostile file can make one that never ends.
+//! A stranger's file can call a view `records`, and a trigger can change what is appended. So
+//! everything that a file defines is compared with our definitions before any of it is used. It can
+//! make a query that never ends, too: the steps of one have a limit.
 
 use std::collections::BTreeSet;
 use std::ffi::c_int;

@@ -11,10 +11,9 @@
 //! has this length, and the first eight bytes of its SHA-256. Each byte costs the emulator some
 //! microseconds, and a trace has millions of them before it is packed.
 //!
-//! What a guest is told when it is ready: its boot's identity, its trials, and their schedulers.
-//!
-//! They are not in the guest's file system, so that all boots of a kernel on a machine are the same
-//! until then, and one saved state serves them all.
+//! What the host tells a guest that is ready, its [`Orders`], has another way. They are not in the
+//! guest's file system, so that all boots of a kernel on a machine are the same until then, and one
+//! saved state serves them all.
 
 use std::io::{self, Read};
 

@@ -4,11 +4,10 @@
 //!
 //! Events cannot be removed; their handler checks on arrival whether they are still valid.
 //!
-//! The events of the next two milliseconds: a wheel of short slots, each an ordered list.
-//!
-//! Most events are near and spread over the slots, so that adding one and taking the earliest are a
-//! few instructions, however many there are. The wheel may refuse an event that is too far away, or
-//! that would make a slot's list slow.
+//! The wheel has the events of the next two milliseconds in short slots, each an ordered list. Most
+//! events are near and spread over the slots, so that adding one and taking the earliest are a few
+//! instructions, however many there are. It may refuse an event that is too far away, or that would
+//! make a slot's list slow.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The simulated kernel, and the interface to the scheduler that it runs.
+//! The simulated kernel: the machine's state, and the interface to the scheduler that it runs.
 //!
 //! [`Core`] calls the callbacks of [`Ops`], and a callback calls the kfuncs, which are methods of
-//! [`Core`].
-//!
-//! The state of the machine: clock, events, CPUs, tasks, and the classes above sched_ext.
-//!
-//! It knows neither the scheduler nor the workload.
+//! [`Core`]. The machine (clock, events, CPUs, tasks, and the classes above sched_ext) knows
+//! neither the scheduler nor the workload.
 
 use std::rc::Rc;
 

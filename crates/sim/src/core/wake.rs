@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Waking, forking, ending: `try_to_wake_up()`, `wake_up_new_task()`, `do_exit()`.
-//!
-//! Changing a task's nice value, policy or CPUs: dequeue, put, change, enqueue, set
-//! (`sched_change`).
+//! What happens to a task from outside its CPU: waking, forking and ending it
+//! (`try_to_wake_up()`, `wake_up_new_task()`, `do_exit()`), and changing its nice value, policy or
+//! CPUs: dequeue, put, change, enqueue, set (`sched_change`).
 
 use model::Policy;
 use model::trace::Preemption;

@@ -2,11 +2,10 @@
 //! The play loop: a task goes to its next operation whenever its CPU has done the work of the one
 //! before.
 //!
-//! Fairground's main task, as the live player has it: it lets the tasks be made, wakes all of them
-//! at one instant, sleeps at a priority above theirs, and ends the trial.
-//!
-//! Its work is part of what is measured on a real kernel: the common start is a series of wake-ups
-//! on one CPU, and the end preempts the task that runs there.
+//! One task is Fairground's main task, as the live player has it: it lets the others be made, wakes
+//! all of them at one instant, sleeps at a priority above theirs, and ends the trial. Its work is
+//! part of what is measured on a real kernel: the common start is a series of wake-ups on one CPU,
+//! and the end preempts the task that runs there.
 
 use model::play::{LAB_PRIORITY, Op};
 use model::{Costs, Policy, PolicyClass};

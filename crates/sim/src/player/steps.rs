@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What each operation does.
-//!
-//! The interrupts of a workload, which take time from whatever a CPU does.
-//!
-//! Steps that move tasks between control groups, make and remove groups, and change their settings.
+//! What a workload does to the machine: each operation of its tasks, those on control groups
+//! among them, and its interrupts, which take time from whatever a CPU does.
 
 use std::io;
 

@@ -2,10 +2,9 @@
 //! Locks, conditions, barriers and semaphores, with the system calls that those of the live player
 //! (`crates/live/src/player/futex.rs`) make.
 //!
-//! Mutexes that inherit priorities: the kernel's `rt_mutex` behind `FUTEX_LOCK_PI`.
-//!
-//! A release makes the first waiter the next holder and wakes it. Until it runs nobody holds the
-//! mutex, and only a task with a better priority can take it.
+//! A mutex that inherits priorities is the kernel's `rt_mutex` behind `FUTEX_LOCK_PI`: a release
+//! makes the first waiter the next holder and wakes it. Until it runs nobody holds the mutex, and
+//! only a task with a better priority can take it.
 //!
 //! DIVERGES: the first waiter sleeps at once. In the kernel it spins while the holder runs on
 //! another CPU and nobody else wants its own.

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The work of an init, so that programs find what they expect, and what follows from the orders.
-//!
-//! Waits until the machine is idle, so that neither the kernel's work after boot nor remains of the
-//! previous trial disturb a trial.
-//!
-//! Then it stops the machine at an instruction, so that the host can save it.
+//! The work of an init: programs find what they expect, the machine is idle before a trial, so that
+//! neither the kernel's work after boot nor remains of the previous trial disturb it, and it stops
+//! at an instruction, so that the host can save it.
 //!
 //! The host has set a breakpoint of QEMU's debugger at an address where no program has anything. An
 //! instruction is put there and executed. A debugger stops a virtual CPU and tells QEMU's other

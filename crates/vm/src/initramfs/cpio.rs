@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The archive that a kernel unpacks into its first file system: cpio's "newc" form
-//! (Documentation/driver-api/early-userspace/buffer-format.rst).
-//!
-//! Programs with the shared libraries that they need.
+//! (Documentation/driver-api/early-userspace/buffer-format.rst), and the shared libraries that the
+//! programs in it need.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a kernel's files say: the header of a bzImage, by the x86 boot protocol
-//! (Documentation/arch/x86/boot.rst), and its configuration.
-//!
-//! What names of kernels mean.
+//! What a kernel is: what its files say, the header of a bzImage, by the x86 boot protocol
+//! (Documentation/arch/x86/boot.rst), and its configuration, and which kernel a name means.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Facts of a machine that leave only if its owner says so: identities of boots, the kernel's
 //! command line, names of other tasks, what a live kernel printed.
-//!
-//! Names that stand for others in what leaves, a name always the same.
-//!
-//! Parts that many records have, cleaned once.
-//!
-//! The names of a recorded machine's threads. In what leaves they are called t1, t2, …, a thread
+//! So do the names of a recorded machine's threads, which are called t1, t2, … otherwise, a thread
 //! always the same.
 
 use std::collections::{BTreeMap, BTreeSet};
