@@ -225,14 +225,23 @@ pub fn tail(lines: &[String]) -> String {
     lines[lines.len().saturating_sub(LINES_MAX)..].join("\n")
 }
 
-/// The panic's own line, which is what tables show, then the last lines.
+/// How the kernel begins to report its own fault, of which it panics.
+const FAULTS: &[&str] = &["BUG: ", "Oops: ", "kernel BUG at "];
+
+/// The panic's own line with the fault that it is of, which is what tables show, then the last
+/// lines.
 pub fn crash(lines: &[String]) -> String {
-    let is_panic = |line: &&String| line.contains("Kernel panic");
-    let headline = match lines.iter().rev().find(is_panic) {
-        Some(line) => strip_time(line),
-        None => "the virtual machine ended without a word of its kernel",
+    let Some(panic) = lines.iter().rposition(|line| line.contains("Kernel panic")) else {
+        let headline = "the virtual machine ended without a word of its kernel";
+        return [headline, &tail(lines)].join("\n").trim_end().to_owned();
     };
-    [headline, &tail(lines)].join("\n").trim_end().to_owned()
+    let said: Vec<&str> = lines[..=panic].iter().map(|line| strip_time(line)).collect();
+    let is_fault = |line: &&str| FAULTS.iter().any(|fault| line.starts_with(fault));
+    let fault = said.iter().position(|line| is_fault(&line)).map_or(&said[..0], |at| &said[at..]);
+    let place = fault.iter().find(|line| line.starts_with("RIP: ") || line.starts_with("pc : "));
+    let of: Vec<&str> = fault.iter().take(1).chain(place).copied().collect();
+    let of = if of.is_empty() { String::new() } else { format!(" ({})", of.join("; ")) };
+    format!("{}{of}\n{}", said[panic], tail(lines)).trim_end().to_owned()
 }
 
 /// Whether the kernel died of a breakpoint that it had already removed.
@@ -289,7 +298,14 @@ mod tests {
         let console =
             lines("[ 1.0] BUG: x\n[    2.500000] Kernel panic - not syncing: y\n[ 2.6] end");
         let text = crash(&console);
-        assert!(text.starts_with("Kernel panic - not syncing: y\n[ 1.0] BUG: x\n"), "{text}");
+        assert!(text.starts_with("Kernel panic - not syncing: y (BUG: x)\n[ 1.0] BUG"), "{text}");
+        let mut long = lines("[ 1.0] BUG: x\n[ 1.1] RIP: 0010:f+0x17/0x40\n[ 1.2] RIP: 0033:0x7");
+        long.extend((0..LINES_MAX).map(|number| format!("[ 2.0] {number}")));
+        long.push("[ 3.0] Kernel panic - not syncing: Fatal exception".into());
+        let text = crash(&long);
+        let headline = text.lines().next();
+        let whole = "Kernel panic - not syncing: Fatal exception (BUG: x; RIP: 0010:f+0x17/0x40)";
+        assert_eq!(headline, Some(whole));
     }
 
     #[test]
