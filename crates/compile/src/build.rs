@@ -45,7 +45,7 @@ use native::make;
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
 /// Kept objects with facts of another form are made anew.
-const FACTS: &[u8] = b"with the types of all maps";
+const FACTS: &[u8] = b"with the types and extras of all maps";
 
 const SCHEDULERS: &str = "../../schedulers";
 /// What runs instead of rustc, if anything.

@@ -41,6 +41,9 @@ pub struct Map {
     pub max_entries: u32,
     /// `BPF_F_*`.
     pub flags: u32,
+    /// `map_extra`: of a bloom filter, the number of hash functions.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub extra: u64,
     /// A map of maps: where its variable has the addresses of the inner maps' variables, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inner_at: Option<u32>,
@@ -263,6 +266,7 @@ fn maps(open: &OpenObject, symbols: &BTreeMap<String, SymbolRange>, btf: &Btf) -
             value_size: map.value_size(),
             max_entries: map.max_entries(),
             flags: map.map_flags(),
+            extra: extra(&map),
             inner_at: inner_at(btf, &name),
             special: special::of_map(btf, &map),
             value: variables::array_value(btf, &map),
@@ -277,6 +281,15 @@ fn maps(open: &OpenObject, symbols: &BTreeMap<String, SymbolRange>, btf: &Btf) -
 fn kind_of(map: &libbpf_rs::OpenMap) -> u32 {
     // SAFETY: the object is open.
     unsafe { libbpf_rs::libbpf_sys::bpf_map__type(map.as_libbpf_object().as_ptr()) }
+}
+
+fn extra(map: &libbpf_rs::OpenMap) -> u64 {
+    // SAFETY: the object is open.
+    unsafe { libbpf_rs::libbpf_sys::bpf_map__map_extra(map.as_libbpf_object().as_ptr()) }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The place of the member `values` of a map's variable, bytes.

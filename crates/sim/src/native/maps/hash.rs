@@ -221,29 +221,34 @@ impl ValueQueue {
 
 /// BLOOM_FILTER: a set that may also claim to have what was never added.
 ///
-/// DIVERGES: it always has the kernel's default of five hash functions, and no random seed.
+/// DIVERGES: it has no random seed.
 pub struct Bloom {
     bits: Vec<u64>,
     mask: u64,
+    hashes: u64,
 }
 
+/// The kernel's default number of hash functions, and the most.
 const HASHES: u64 = 5;
+pub const MOST_HASHES: u64 = 15;
 
 impl Bloom {
-    /// Returns an empty filter with the number of bits that the kernel uses for this many entries;
-    /// `None` if it needs too much memory.
-    pub fn new(entries: usize) -> Option<Bloom> {
-        let bits = (entries as u64 * HASHES / 5 * 7).next_power_of_two().max(64);
+    /// Returns an empty filter with the number of bits that the kernel uses for this many entries
+    /// and hash functions, 0 for its default; `None` if it needs too much memory.
+    pub fn new(entries: usize, hashes: u64) -> Option<Bloom> {
+        let hashes = if hashes == 0 { HASHES } else { hashes };
+        let bits = (entries as u64 * hashes / 5 * 7).next_power_of_two().max(64);
         let bits = (bits <= 8 * MOST_BYTES as u64).then_some(bits)?;
-        Some(Bloom { bits: vec![0; (bits / 64) as usize], mask: bits - 1 })
+        Some(Bloom { bits: vec![0; (bits / 64) as usize], mask: bits - 1, hashes })
     }
 
-    fn places(&self, value: &[u8]) -> [(usize, u64); HASHES as usize] {
+    fn places(&self, value: &[u8]) -> impl Iterator<Item = (usize, u64)> + use<> {
         let (prime, mut hash) = (0x0000_0100_0000_01b3, 0xcbf2_9ce4_8422_2325_u64);
         value.iter().for_each(|byte| hash = (hash ^ u64::from(*byte)).wrapping_mul(prime));
-        std::array::from_fn(|_| {
+        let mask = self.mask;
+        (0..self.hashes).map(move |_| {
             hash = (hash ^ hash >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let bit = (hash >> 20) & self.mask;
+            let bit = (hash >> 20) & mask;
             ((bit / 64) as usize, 1 << (bit % 64))
         })
     }
@@ -258,10 +263,15 @@ impl Bloom {
         0
     }
 
+    #[cfg(test)]
+    pub fn bits_set(&self) -> u32 {
+        self.bits.iter().map(|word| word.count_ones()).sum()
+    }
+
     /// Whether a value may have been added.
     pub fn peek(&self, value: &[u8]) -> i64 {
         let is_set = |(word, bit): (usize, u64)| self.bits[word] & bit != 0;
-        if self.places(value).into_iter().all(is_set) { 0 } else { errno::ENOENT }
+        if self.places(value).all(is_set) { 0 } else { errno::ENOENT }
     }
 }
 

@@ -10,7 +10,7 @@ mod storage;
 use compile::native::Map as Fact;
 
 use arena::Arena;
-use hash::{Bloom, Hash, Ring, ValueQueue};
+use hash::{Bloom, Hash, MOST_HASHES, Ring, ValueQueue};
 use storage::{Storage, Values};
 
 /// `EINVAL`, `ENOENT`, … as kfuncs return them.
@@ -375,7 +375,10 @@ fn form(fact: &Fact, cpus: u32) -> Result<Form, String> {
         kinds::QUEUE | kinds::STACK => {
             Form::Queue(ValueQueue::new(entries, value, fact.kind == kinds::STACK))
         }
-        kinds::BLOOM_FILTER => Form::Bloom(Bloom::new(entries).ok_or_else(no_memory)?),
+        kinds::BLOOM_FILTER if fact.extra > MOST_HASHES => {
+            return Err(format!("a kernel makes none with map_extra = {}: at most 15", fact.extra));
+        }
+        kinds::BLOOM_FILTER => Form::Bloom(Bloom::new(entries, fact.extra).ok_or_else(no_memory)?),
         kinds::RINGBUF => Form::Ring(Ring::default()),
         kinds::USER_RINGBUF => Form::UserRing,
         kinds::TASK_STORAGE | kinds::CGRP_STORAGE => Form::Storage(Storage::new(fact.kind, value)),

@@ -16,6 +16,7 @@ fn fact(name: &str, kind: u32, max_entries: u32) -> Fact {
         value_size: 8,
         max_entries,
         flags: 0,
+        extra: 0,
         inner_at: None,
         types: None,
         special: Vec::new(),
@@ -160,4 +161,19 @@ fn an_update_leaves_out_what_the_kernel_manages() {
         assert_eq!(map.update(key.as_ptr(), value.as_ptr(), 0, 0), 0);
         assert_eq!(map.lookup(key.as_ptr(), 0).cast::<u64>().read(), u64::MAX << 32);
     }
+}
+
+#[test]
+fn a_bloom_filter_has_as_many_hash_functions_as_it_asks_for() {
+    let bits_of = |extra| {
+        let fact = Fact { extra, ..fact("seen", kinds::BLOOM_FILTER, 1000) };
+        let mut map = Map::new(&fact, 1).expect("the model has it");
+        let Form::Bloom(bloom) = &mut map.form else { panic!("a filter") };
+        assert_eq!(bloom.add(&7_u32.to_ne_bytes(), 0), 0);
+        (bloom.peek(&7_u32.to_ne_bytes()), bloom.bits_set())
+    };
+    assert_eq!([1, 0, 15].map(bits_of), [(0, 1), (0, 5), (0, 15)]);
+    let fact = Fact { extra: 16, ..fact("seen", kinds::BLOOM_FILTER, 1000) };
+    let refusal = Map::new(&fact, 1).err().expect("a kernel makes none");
+    assert!(refusal.contains("map_extra = 16"), "{refusal}");
 }
