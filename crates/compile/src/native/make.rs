@@ -21,6 +21,9 @@ pub const NATIVE_FLAGS: &[&str] = &[
     "-fno-strict-aliasing",
     "-fno-stack-protector",
     "-DBPF_NO_PRESERVE_ACCESS_INDEX",
+    // An attribute of BPF's alone. Places are those of the model, see `flavors`.
+    "-Dpreserve_access_index=annotate(\"core\")",
+    "-Dfairground_type_size=sizeof",
     "-D__bpf__",
     "-D__BPF__",
     // An arena's address is one of this process, so that casts are none.
@@ -116,7 +119,7 @@ fn link(
     let mut link = Command::new(clang);
     let trampolines = absolute(&trampolines(headers, form));
     link.arg("--no-default-config").args(LINK_FLAGS).arg(&whole).args(parts).arg(&trampolines);
-    link.args(absent_options(parts, &trampolines)?);
+    link.args(absent_options(parts, &trampolines)?).args(kept_options(parts)?);
     let reach = guarded::reach(clang, &[&absolute(headers)], scratch);
     let output =
         guarded::run(link, "", &reach).map_err(|error| Complaint::not_run(clang, &error))?;
@@ -127,6 +130,17 @@ fn link(
         return Err(link_complaint(&String::from_utf8_lossy(&output.stderr), units));
     }
     std::fs::read(&whole).map_err(|error| said(format!("the linked object is gone: {error}")))
+}
+
+/// Tells the linker what it keeps although nothing refers to it.
+fn kept_options(parts: &[PathBuf]) -> Result<Vec<String>, Complaint> {
+    let gone = |error| said(format!("a compiled object is gone: {error}"));
+    let mut options = Vec::new();
+    for part in parts {
+        let kept = super::part::kept(&std::fs::read(part).map_err(gone)?);
+        options.extend(kept.iter().map(|name| format!("-Wl,-u,{name}")));
+    }
+    Ok(options)
 }
 
 /// Gives the kernel's options that the model's kernel lacks to the linker, as zeros.
@@ -158,6 +172,9 @@ pub fn trampolines(headers: &Path, form: Form) -> PathBuf {
     headers.join("native/fairground").join(name)
 }
 
+/// Folders of our headers for the simulator's objects.
+pub const FOLDERS: &[&str] = &["native", ".", "bpf-compat"];
+
 /// Compiles one text to a relocatable object. Says which files were read.
 pub fn compile(
     clang: &Path,
@@ -167,8 +184,7 @@ pub fn compile(
     to: &Path,
 ) -> Result<Vec<PathBuf>, Complaint> {
     let flags = [NATIVE_FLAGS, flags].concat();
-    let folders = &["native", ".", "bpf-compat"];
-    Call { clang, headers, source, flags: &flags, folders }.object(to)
+    Call { clang, headers, source, flags: &flags, folders: FOLDERS }.object(to)
 }
 
 fn said(message: String) -> Complaint {
@@ -247,4 +263,41 @@ fn mention(text: &str, symbol: &str) -> Option<u32> {
 /// The kernel's name of a kfunc; a suffix after `___` distinguishes its signatures.
 pub(crate) fn kernel_name(symbol: &str) -> &str {
     symbol.split_once("___").map_or(symbol, |(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_linker_that_knows_no_mark_keeps_what_is_marked() {
+        const RETAIN: u8 = 1 << 5;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let text = "#define MARKED __attribute__((used, retain))\n\
+            __attribute__((section(\".struct_ops.link\"))) MARKED long table = 1;\n\
+            __attribute__((section(\"syscall\"))) MARKED int called(void) { return 0; }\n";
+        let source = Text::alone("a.c", Path::new("a.c"), folder.path(), text);
+        let part = folder.path().join("a.o");
+        let clang = crate::clang::find().expect("there is a compiler");
+        compile(&clang, folder.path(), &source, &[], &part).expect("it is right");
+        let options = kept_options(std::slice::from_ref(&part)).expect("it is there");
+        assert_eq!(options, ["-Wl,-u,called", "-Wl,-u,table"]);
+        let mut bytes = std::fs::read(&part).expect("it is there");
+        let (at, size) = (bytes[0x28] as usize | (bytes[0x29] as usize) << 8, 64);
+        bytes[at..].chunks_exact_mut(size).for_each(|header| header[10] &= !RETAIN);
+        std::fs::write(&part, bytes).expect("the folder can be written");
+        let symbols = |options: &[String]| {
+            let whole = folder.path().join("a.so");
+            let mut link = Command::new(&clang);
+            link.args(LINK_FLAGS).arg(&whole).arg(&part).args(options);
+            assert!(link.status().expect("it runs").success());
+            let whole = std::fs::read(whole).expect("it is linked");
+            let file = object::File::parse(&whole[..]).expect("an ELF object");
+            use object::{Object, ObjectSymbol};
+            file.symbols()
+                .filter(|one| one.name() == Ok("table") || one.name() == Ok("called"))
+                .count()
+        };
+        assert_eq!((symbols(&[]), symbols(&options)), (0, 2));
+    }
 }

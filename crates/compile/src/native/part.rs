@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
-use object::{LittleEndian as LE, Object, ObjectSymbol, SymbolIndex};
+use object::{LittleEndian as LE, Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolIndex};
 
 use super::programs;
 
@@ -38,6 +38,20 @@ pub fn options(object: &[u8], wanted: impl Fn(bool) -> bool) -> BTreeSet<String>
     let names = file.symbols().filter(|symbol| wanted(symbol.is_weak()));
     let names = names.filter_map(|symbol| symbol.name().ok().map(str::to_owned));
     names.filter(|name| name.starts_with("CONFIG_")).collect()
+}
+
+/// The symbols in sections with a mark that keeps them. Linkers before binutils 2.36 do not know
+/// the mark, and are told these names.
+pub fn kept(object: &[u8]) -> Vec<String> {
+    let Ok(file) = object::File::parse(object) else { return Vec::new() };
+    let is_kept = |symbol: &object::Symbol| {
+        let section = symbol.section_index().and_then(|index| file.section_by_index(index).ok());
+        let flags = section.map(|section| section.flags());
+        symbol.is_global()
+            && matches!(flags, Some(SectionFlags::Elf { sh_flags }) if sh_flags & RETAIN != 0)
+    };
+    let names = file.symbols().filter(is_kept).filter_map(|one| one.name().ok().map(str::to_owned));
+    names.collect()
 }
 
 /// Prepares a relocatable object in place; one that is none stays as it is, for the linker.
