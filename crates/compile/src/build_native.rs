@@ -31,7 +31,9 @@ const REPLACED: &[&str] = &[
 pub fn add_headers(clang: &Path, tree: &Path) -> Result {
     println!("cargo::rerun-if-changed={SHIM}");
     println!("cargo::rerun-if-changed=src/build_native.rs");
-    println!("cargo::rerun-if-changed=src/native");
+    for name in ["facts", "interface/mod", "make", "null_reads", "part", "programs", "special"] {
+        println!("cargo::rerun-if-changed=src/native/{name}.rs");
+    }
     let native = tree.join("native");
     copy_tree(Path::new(SHIM), &native)?;
     fs::copy(tree.join("bpf/bpf_helpers.h"), native.join("bpf/libbpf_helpers.h"))?;
