@@ -199,7 +199,7 @@ impl Call<'_> {
     }
 
     /// Writes a file in a folder for this call. Says which files were read.
-    fn output(&self, arguments: &[&str], to: &Path) -> Result<Vec<PathBuf>, Complaint> {
+    pub fn output(&self, arguments: &[&str], to: &Path) -> Result<Vec<PathBuf>, Complaint> {
         let rules = to.with_extension("d");
         let mut command = self.command();
         command.args(arguments).args(["-MD", "-MT", "object", "-MF"]).arg(&rules);

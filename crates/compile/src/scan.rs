@@ -164,14 +164,6 @@ fn continued(line: &str) -> Option<&str> {
     line.trim_end().strip_suffix('\\')
 }
 
-/// The text without its comments, each line in its place.
-pub fn uncommented(text: &str) -> String {
-    let mut in_comment = false;
-    let lines: Vec<String> =
-        text.split('\n').map(|line| without_comments(line, &mut in_comment)).collect();
-    lines.join("\n")
-}
-
 /// `in_comment`: whether a comment of several lines is open, before and after.
 fn without_comments(line: &str, in_comment: &mut bool) -> String {
     let mut code = String::new();

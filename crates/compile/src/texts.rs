@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::identity::{folder_of, places, plain};
 use crate::job::{For, Job};
-use crate::native::{flavors, make};
+use crate::native::make;
 use crate::{Source, clang, own_files, scan, source};
 
 /// The most bytes of a header of ours.
@@ -69,8 +69,9 @@ fn is_types(name: &str, text: &str) -> bool {
     file_of(name).starts_with("vmlinux") && text.contains("\nstruct task_struct {")
 }
 
-fn is_of_ecosystem(name: &str, text: &str) -> bool {
-    is_common(name, text) || make::LOOPING.contains(&file_of(name))
+/// Whether a header is called as one of the ecosystem's that the simulator adds something to.
+pub fn is_named_as_ecosystem(name: &str) -> bool {
+    file_of(name) == COMMON || make::LOOPING.contains(&file_of(name))
 }
 
 fn is_common(name: &str, text: &str) -> bool {
@@ -113,13 +114,6 @@ pub fn of(source: &Source, headers: &Path, wanted: For) -> Vec<(String, String)>
                     false => scan::with_words(part, &words),
                 })
                 .collect();
-        }
-        if wanted == For::Simulator {
-            // The ecosystem's headers have flavors of their own, which the model does not need.
-            if text.contains("___") && !is_of_ecosystem(name, &text) {
-                text = flavors::placed(&text, headers);
-            }
-            text = text.replace("preserve_access_index", "annotate(\"core\")");
         }
         if wanted == For::Simulator && is_common(name, &text) {
             let own = format!("{}own_{COMMON}", folder_of(name));

@@ -9,7 +9,7 @@
 //! What is not here: running the object. See the `sim` crate.
 
 mod facts;
-pub(crate) mod flavors;
+mod flavors;
 pub mod interface;
 pub(crate) mod make;
 mod null_reads;
@@ -81,7 +81,7 @@ fn named(source: &Source, object: Vec<u8>, facts: Facts) -> Native {
 
 fn fresh(source: &Source, twin: &Compiled, form: Form) -> Result<(Vec<u8>, Facts), CompileError> {
     let job = Job::new(source, For::Simulator)?;
-    let units = job.units();
+    let mut units = job.units();
     let complain = |complaint: complaint::Complaint| {
         let is_not_modelled = !complaint.interrupted && !complaint.refused;
         let error = job.error(complaint);
@@ -91,7 +91,10 @@ fn fresh(source: &Source, twin: &Compiled, form: Form) -> Result<(Vec<u8>, Facts
         let message = format!("not for the simulator: {}", error.message);
         CompileError { message, unsupported: true, ..error }
     };
-    let (object, read) = make::object(&job.clang, &job.headers, &units, form).map_err(complain)?;
+    let (clang, headers) = (&job.clang, &job.headers);
+    let mut read = flavors::place(clang, headers, &mut units, &twin.object).map_err(complain)?;
+    let (object, of_object) = make::object(clang, headers, &units, form).map_err(complain)?;
+    read.extend(of_object);
     job.check_read(&read)?;
     let said = |message| complain(complaint::Complaint { message, ..Default::default() });
     if let Some(name) = facts::data_in_code(&object) {

@@ -186,3 +186,77 @@ fn reads_through_the_kernel_s_own_pointers_may_meet_null() {
     assert_eq!(lines, [6, 9]);
     assert!(facts.null_reads.iter().all(|(file, _)| file == "reads.bpf.c"));
 }
+
+/// Compiles a scheduler with a header beside it, for kernels and for the simulator.
+fn with_header(name: &str, header: &str, body: &str) -> Result<Native, CompileError> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let write = |file: &str, text: &str| {
+        std::fs::write(folder.path().join(file), text).expect("the folder can be written");
+    };
+    write("own.h", header);
+    write(
+        &format!("{name}.bpf.c"),
+        &format!(
+            "{HEAD}#include \"own.h\"\n{body}\nSCX_OPS_DEFINE({name}_ops,\n\
+             .enqueue = (void *){name}_enqueue, .name = \"{name}\");\n"
+        ),
+    );
+    let path = folder.path().join(format!("{name}.bpf.c"));
+    native(&resolve(&path.display().to_string(), Path::new(".")).expect("the file is there"))
+}
+
+/// Each is checked by the compiler, with the offsets of the model.
+#[test]
+fn flavors_have_their_places_however_they_are_written() {
+    let body = |definition: &str, asserted: &str| {
+        format!(
+            "{definition}\n#define AT(of, member) __builtin_offsetof(of, member)\n\
+             void BPF_STRUCT_OPS(forms_enqueue, struct task_struct *p, u64 flags) {{\n\
+             struct task_struct___a *a = (void *)p; bpf_printk(\"%d\", a->pid);\n\
+             #ifdef BPF_NO_PRESERVE_ACCESS_INDEX\n_Static_assert({asserted}, \"\");\n#endif\n}}"
+        )
+    };
+    let pid = "AT(struct task_struct___a, pid) == AT(struct task_struct, pid)";
+    let core = "__attribute__((preserve_access_index))";
+    let plain = format!("struct task_struct___a {{ int pid; }} {core};");
+    let conditions = "struct task_struct___a {\n#if defined(__bpf__) && \\\n\t1\nint pid; /* } */\n\
+        #else\nlong no;\n#endif\nstruct { int x; } inner; u32 bits:3, more:5; } CORE;";
+    let inside = "struct outer { int n; struct task_struct___a { int pid; } CORE *t; };";
+    let spelled = "#define FORM(of) of##___a {\n#define OPEN struct FORM(task_struct)\n\
+        OPEN int pid; } CORE;";
+    for definition in [conditions, inside, spelled, &plain] {
+        let definition = &definition.replace("CORE", core);
+        let found = with_header("forms", "", &body(definition, pid));
+        found.unwrap_or_else(|error| panic!("{definition}: {error}"));
+    }
+    let found = with_header("forms", &plain, &body("", pid));
+    found.unwrap_or_else(|error| panic!("a header: {error}"));
+    let error = with_header("forms", "", &body(&plain, "AT(struct task_struct___a, pid) == 0"));
+    assert!(error.is_err(), "the local place is another one");
+}
+
+#[test]
+fn questions_about_types_have_the_model_s_answers() {
+    let body = "struct task_struct___s { u32 __state; } __attribute__((preserve_access_index));\n\
+        struct no_such___x { int a; };\n\
+        enum scx_enq_flags___x { SCX_ENQ_WAKEUP___x = 99, SCX_ENQ_NONE___x = 7 };\n\
+        struct rq___i { struct { int nr_running; } cfs; int nothing; };\n\
+        void BPF_STRUCT_OPS(asks_enqueue, struct task_struct *p, u64 flags) {\n\
+        struct task_struct___s *s = (void *)p;\n\
+        u64 size = bpf_core_type_size(struct task_struct___s);\n\
+        u64 value = bpf_core_enum_value(enum scx_enq_flags___x, SCX_ENQ_WAKEUP___x);\n\
+        if (bpf_core_type_exists(struct no_such___x) || s->__state) size = 0;\n\
+        if (bpf_core_enum_value_exists(enum scx_enq_flags___x, SCX_ENQ_NONE___x)) size = 0;\n\
+        if (bpf_core_field_exists(((struct rq___i *)0)->nothing)) size = 0;\n\
+        #ifdef BPF_NO_PRESERVE_ACCESS_INDEX\n\
+        _Static_assert(bpf_core_type_size(struct task_struct___s) == sizeof(struct task_struct)\n\
+        && bpf_core_type_size(struct task_struct) == sizeof(struct task_struct)\n\
+        && !bpf_core_type_size(struct no_such___x)\n\
+        && bpf_core_enum_value(enum scx_enq_flags___x, SCX_ENQ_WAKEUP___x) == 1\n\
+        && !bpf_core_enum_value_exists(enum scx_enq_flags___x, SCX_ENQ_NONE___x)\n\
+        && bpf_core_enum_value_exists(enum scx_enq_flags___x, SCX_ENQ_WAKEUP___x)\n\
+        && !bpf_core_field_exists(struct no_such___x, a), \"\");\n\
+        #endif\n\
+        scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, size, value); }";
+    with_header("asks", "", body).unwrap_or_else(|error| panic!("{error}"));
+}

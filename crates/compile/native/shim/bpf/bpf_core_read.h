@@ -2,7 +2,7 @@
 /*
  * CO-RE without relocations: the scheduler is compiled against the very layout that it runs with,
  * so an offset is an offset and what the compiler accepts exists. What a scheduler's own form of a
- * structure has, and the kernel has not, stands out by its alignment, see `flavors.rs`.
+ * type has, and the kernel has not, stands out by its alignment or value, see `flavors.rs`.
  */
 #ifndef FAIRGROUND_BPF_CORE_READ_H
 #define FAIRGROUND_BPF_CORE_READ_H
@@ -10,10 +10,10 @@
 #define bpf_core_field_exists(field...) (__alignof__(___fairground_field(field)) != 2048)
 #define bpf_core_field_size(field...) sizeof(___fairground_field(field))
 #define bpf_core_field_offset(field...) ((unsigned long)&___fairground_field(field))
-#define bpf_core_type_exists(type) (__alignof__(type) != 4096)
+#define bpf_core_type_exists(type) (fairground_type_size(type) != 0)
 #define bpf_core_type_matches(type) 1
-#define bpf_core_type_size(type) sizeof(type)
-#define bpf_core_enum_value_exists(type, value) 1
+#define bpf_core_type_size(type) fairground_type_size(type)
+#define bpf_core_enum_value_exists(type, value) ((unsigned long long)(value) != 0xfa12000000000aULL)
 #define bpf_core_enum_value(type, value) (value)
 #define bpf_core_cast(pointer, type) ((typeof(type) *)(pointer))
 #define bpf_rdonly_cast(pointer, id) ((void *)(pointer))
