@@ -10,14 +10,16 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::ValueEnum;
 use model::Record;
-use report::junit;
+use report::junit::{self, Case, CaseResult};
+use serde::Serialize;
 use stats::compare::verdict::MARGIN_PERCENT;
-use stats::decide::gate::gate;
+use stats::decide::gate::{Gate, gate};
 use stats::records::merge::name_processors_if_several;
 use stats::view;
 use stats::view::history::History;
 use store::Session;
 
+use crate::cmd::check::verified::{Growth, growths};
 use crate::exit::{self, bad_input};
 use crate::leaving::{self, LeavingOptions};
 use crate::records::Selection;
@@ -40,6 +42,9 @@ pub struct Args {
     /// Smaller changes do not count, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = MARGIN_PERCENT)]
     margin: f64,
+    /// Fail too if the verifier looks at this many percent more instructions of a scheduler
+    #[arg(long, value_name = "PERCENT", requires = "gate", value_parser = times::percent)]
+    verified: Option<f64>,
     /// How to print it: table, json, or with --gate junit, where each number is a test
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     format: GateFormat,
@@ -114,12 +119,59 @@ fn show_gate(args: &Args) -> Result<bool> {
             "{name}: the two sessions have no contestant, workload and machine in common: {places}"
         )));
     }
-    match args.format {
-        GateFormat::Json => output::print_json(&gate)?,
-        GateFormat::Junit => output::print_exact(&junit::junit(&name, &junit::gate(&gate)))?,
-        GateFormat::Table => output::print(&report::terminal::gate_text::gate(&gate))?,
+    let growths = args.verified.map(|_| growths(&before, &now.records)).unwrap_or_default();
+    let most = args.verified.unwrap_or(f64::INFINITY);
+    if args.verified.is_some() && growths.is_empty() {
+        return Err(bad_input(format!(
+            "--verified: the two sessions of {name} have no scheduler that the same kernel has \
+             verified; measure both with --on vm or --on live"
+        )));
     }
-    Ok(gate.is_shut())
+    let grown: Vec<&Growth> = growths.iter().filter(|growth| growth.percent() > most).collect();
+    match args.format {
+        GateFormat::Json => {
+            output::print_json(&GateWithGrowths { gate: &gate, verified: &growths })?;
+        }
+        GateFormat::Junit => output::print_exact(&gate_as_tests(&name, &gate, &growths, most))?,
+        GateFormat::Table => {
+            output::print(&report::terminal::gate_text::gate(&gate))?;
+            if !growths.is_empty() {
+                output::print(&growth_text(&growths, grown.len(), most))?;
+            }
+        }
+    }
+    Ok(gate.is_shut() || !grown.is_empty())
+}
+
+/// The gate as JSON.
+#[derive(Serialize)]
+struct GateWithGrowths<'a> {
+    #[serde(flatten)]
+    gate: &'a Gate,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    verified: &'a [Growth],
+}
+
+/// A test for each number of the gate, and for each scheduler that a kernel has verified.
+fn gate_as_tests(name: &str, gate: &Gate, growths: &[Growth], most: f64) -> String {
+    let mut cases = junit::gate(gate);
+    cases.extend(growths.iter().map(|growth| Case {
+        class: "verified instructions".into(),
+        name: growth.place(),
+        result: match growth.percent() > most {
+            true => CaseResult::Failed(growth.words()),
+            false => CaseResult::Passed,
+        },
+    }));
+    junit::junit(name, &cases)
+}
+
+/// What the verifier has looked at, below what the gate says.
+fn growth_text(growths: &[Growth], grown: usize, most: f64) -> String {
+    let (word, all) = (if grown > 0 { "regressed" } else { "passed" }, growths.len());
+    let lines = growths.iter().map(|growth| format!("  {}\n", growth.words()));
+    let lines: String = lines.collect();
+    format!("verified instructions {word}: {grown} of {all} grew by more than {most} %\n{lines}")
 }
 
 /// A campaign with its records, as a history has it.

@@ -97,6 +97,9 @@ fn what_cannot_be_compared_is_refused() {
     assert!(said.contains(expected), "{said}");
     let assert = bench.run(&["history", "--gate", "--margin=-1"]).code(2);
     assert!(stderr(&assert).contains("--margin"), "{}", stderr(&assert));
+    let words = ["history", "--gate", "--before", "fairground.db", "--verified", "10"];
+    let verified = stderr(&bench.run(&words).code(2));
+    assert!(verified.contains("measure both with --on vm or --on live"), "{verified}");
     let several = bench.run(&["history", "--gate", "fairground.db", "fairground.db"]).code(2);
     assert!(stderr(&several).contains("--before FILE"), "{}", stderr(&several));
 }

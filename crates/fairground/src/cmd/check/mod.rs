@@ -24,7 +24,7 @@ use spec::assets::{self, Kind};
 use spec::mentions::{self, Missing};
 use spec::plan;
 
-mod verified;
+pub mod verified;
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use live::loader::VERIFIED;
 use model::Record;
+use serde::Serialize;
 
 use crate::output;
 
@@ -51,9 +52,68 @@ pub fn matrix(records: &[Record]) -> String {
     output::table(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
 }
 
+/// The instructions of all programs of a scheduler on a kernel, before and now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Growth {
+    pub contestant: String,
+    pub kernel: String,
+    pub before: u64,
+    pub now: u64,
+}
+
+impl Growth {
+    pub fn percent(&self) -> f64 {
+        (self.now as f64 / self.before as f64 - 1.0) * 100.0
+    }
+
+    /// `mine on 7.3.4`.
+    pub fn place(&self) -> String {
+        format!("{} on {}", self.contestant, self.kernel)
+    }
+
+    /// `mine on 7.3.4: 37 → 80, +116.2 %`.
+    pub fn words(&self) -> String {
+        let Growth { before, now, .. } = self;
+        format!("{}: {before} → {now}, {:+.1} %", self.place(), self.percent())
+    }
+}
+
+/// The schedulers on kernels that both sessions have verified.
+pub fn growths(before: &[Record], now: &[Record]) -> Vec<Growth> {
+    let (before, now) = (sums(before), sums(now));
+    let both = now.into_iter().filter_map(|(place, now)| Some((*before.get(&place)?, place, now)));
+    both.map(|(before, (contestant, kernel), now)| Growth { contestant, kernel, before, now })
+        .collect()
+}
+
+/// The sum of all programs by contestant and kernel; the largest, should trials differ.
+fn sums(records: &[Record]) -> BTreeMap<(String, String), u64> {
+    let mut sums = BTreeMap::new();
+    for record in records {
+        let sum = programs(record).values().sum::<u64>();
+        if sum > 0 {
+            let name = record.trial.contestant.name.clone();
+            let known = sums.entry((name, record.provenance.kernel_release.clone())).or_insert(sum);
+            *known = sum.max(*known);
+        }
+    }
+    sums
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn growth_is_of_a_scheduler_on_the_same_kernel() {
+        let note = |count: u32| format!("verified instructions: mine_enqueue {count}, mine_init 7");
+        let before = [record("7.3.4", &[&note(30)]), record("6.12.1", &[&note(9)])];
+        let now = [record("7.3.4", &[&note(73)]), record("7.3.4", &[])];
+        let found = growths(&before, &now);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].words(), "mine on 7.3.4: 37 → 80, +116.2 %");
+        assert!(growths(&before, &[record("7.3.4", &[])]).is_empty());
+    }
 
     fn record(kernel: &str, notes: &[&str]) -> Record {
         let mut record = Record::without_measurement(

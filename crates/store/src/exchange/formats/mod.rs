@@ -4,6 +4,7 @@
 pub mod csv;
 pub mod ftrace;
 pub mod hgrm;
+pub mod perfetto;
 
 use std::collections::BTreeMap;
 
