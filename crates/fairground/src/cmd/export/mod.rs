@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 use model::{Histogram, Record};
 
 use crate::exit::{self, bad_input};
@@ -46,7 +46,7 @@ enum ExportKind {
         #[arg(short, long, value_name = "FOLDER", default_value = "hgrm")]
         output: PathBuf,
     },
-    /// The events of one traced trial
+    /// The events of one traced trial, as ftrace's text: for Perfetto, trace-cmd and LISA
     Trace(Trace),
     /// The recording that trials replayed, as a workload
     Workload(recording::Args),
@@ -67,9 +67,6 @@ struct Records {
 struct Trace {
     /// The trial's identity, or its beginning; `export csv` shows it
     trial: String,
-    /// ftrace text for Perfetto, trace-cmd's scripts and LISA, or JSON for Perfetto
-    #[arg(long, value_enum, default_value_t)]
-    format: TraceFormat,
     /// The store
     #[arg(long, value_name = "FILE", default_value = crate::execution::locations::STORE)]
     store: PathBuf,
@@ -78,13 +75,6 @@ struct Trace {
     /// The file to write instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum TraceFormat {
-    #[default]
-    Ftrace,
-    Perfetto,
 }
 
 /// Writes what is wanted, to standard output or files.
@@ -186,10 +176,7 @@ fn trace(args: &Trace) -> Result<()> {
         bad_input(format!("{}: {found}: {}", args.store.display(), args.trial))
     })?;
     let mut out = output::writer(args.output.as_deref())?;
-    match args.format {
-        TraceFormat::Ftrace => formats::ftrace::write(trace, &mut out)?,
-        TraceFormat::Perfetto => formats::perfetto::write(trace, &mut out)?,
-    }
+    formats::ftrace::write(trace, &mut out)?;
     out.flush()?;
     leaving::tell(&cleaner);
     Ok(())

@@ -65,11 +65,9 @@ pub fn but_share(bench: &Bench) -> Vec<(String, String)> {
     }
     texts.push(("export hgrm".to_owned(), hgrm(bench, &of_all)));
     let trial = bench.records(STORE).into_iter().find(|record| record.trace.is_some());
-    for format in ["ftrace", "perfetto"].into_iter().filter(|_| trial.is_some()) {
-        let trial = trial.as_ref().map(|record| record.trial.id()).unwrap_or_default();
-        let arguments = ["export", "trace", &trial, "--store", STORE, "--format", format];
-        let text = stdout(&run(bench, &arguments).success());
-        texts.push((format!("export trace, {format}"), text));
+    if let Some(record) = trial {
+        let arguments = ["export", "trace", &record.trial.id(), "--store", STORE];
+        texts.push(("export trace".to_owned(), stdout(&run(bench, &arguments).success())));
     }
     let gate = ["history", "--gate", "--store", STORE, "--before", STORE];
     texts.push(("the action's gate".to_owned(), stdout(&run(bench, &gate))));

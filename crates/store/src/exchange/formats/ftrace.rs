@@ -2,7 +2,7 @@
 //! The kernel's own trace text, as Perfetto's UI and scripts around `trace-cmd report` read it.
 //!
 //! The simulator's decisions are left out: the kernel has no such events, and tools that read its
-//! text fail on unknown ones. The Perfetto form has them.
+//! text fail on unknown ones. `explain` shows them.
 
 use std::collections::BTreeMap;
 use std::io::{Result, Write};
@@ -105,10 +105,36 @@ fn flags(what: &What) -> &'static str {
 mod tests {
     use super::*;
 
+    /// A hog is woken, runs, forks, and goes to sleep.
+    fn sample() -> Trace {
+        let event = |time_ns, what| TraceEvent { time_ns, cpu: 0, what };
+        let switch = |prev, prev_state: &str, next| What::Switch {
+            prev,
+            prev_prio: 120,
+            prev_state: prev_state.into(),
+            next,
+            next_prio: 120,
+            reason: None,
+        };
+        Trace {
+            tasks: vec![TraceTask { pid: 7, comm: "hog".into(), group: "hogs".into() }],
+            events: vec![
+                event(
+                    1_000,
+                    What::Waking { pid: 7, prio: 120, target: 0, interrupt: false, by: None },
+                ),
+                event(2_500, switch(0, "R", 7)),
+                event(2_500_000_000, What::Fork { parent: 7, child: 8 }),
+                event(2_500_001_000, switch(7, "S", 0)),
+            ],
+            lost: 0,
+        }
+    }
+
     #[test]
     fn lines_have_the_kernels_form() {
         let mut out = Vec::new();
-        write(&super::super::perfetto::tests::sample(), &mut out).expect("memory takes it");
+        write(&sample(), &mut out).expect("memory takes it");
         let text = String::from_utf8(out).expect("text");
         let lines: Vec<&str> = text.lines().skip(4).collect();
         let expected = [

@@ -4,7 +4,6 @@
 pub mod csv;
 pub mod ftrace;
 pub mod hgrm;
-pub mod perfetto;
 
 use std::collections::BTreeMap;
 

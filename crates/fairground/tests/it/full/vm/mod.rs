@@ -300,12 +300,9 @@ fn a_trace_is_exported_for_other_tools() {
     let arguments = ["--scheduler", "rr", "--workload", "tiny.toml", "--blocks", "1", "--trace"];
     run(&bench, &arguments, 0);
     let id = bench.records("fairground.db")[0].trial.id();
-    let text = stdout(&bench.run(&["export", "trace", &id]).success());
+    let text = stdout(&bench.run(&["export", "trace", &id[..6]]).success());
     assert!(text.contains("sched_switch: prev_comm="), "{text}");
     assert!(text.lines().any(|line| line.contains("next_comm=hog")), "{text}");
-    let json = bench.run(&["export", "trace", &id[..6], "--format", "perfetto"]).success();
-    let json: serde_json::Value = serde_json::from_str(&stdout(&json)).expect("JSON");
-    assert!(json["traceEvents"].as_array().is_some_and(|events| events.len() > 10));
 }
 
 #[test]
