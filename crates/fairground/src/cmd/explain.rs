@@ -9,9 +9,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use model::{Backend, Outcome, Record, Seed};
 use recording::as_trace::as_trace;
+use report::explain::letters;
 use report::stall::where_left;
 use serde_json::json;
-use stats::explain::{self, Chosen, Explanation, Interrupt, explain};
+use stats::explain::{self, Chosen, Explanation, Interrupt, Letters, explain};
 use store::{Filter, Store};
 
 use crate::cmd::import::trace;
@@ -79,6 +80,10 @@ impl Args {
             worst: self.worst.map(|worst| worst as usize).or(worst),
             task: self.task.clone(),
             at_ns: self.at.map(|at| at.as_nanos() as u64),
+            letters: match self.format {
+                Format::Table => output::columns().map_or_else(Letters::default, letters),
+                Format::Json => Letters::default(),
+            },
         }
     }
 

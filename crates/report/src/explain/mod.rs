@@ -7,7 +7,7 @@ mod group_cause;
 pub mod sentences;
 
 use model::metric::Unit;
-use stats::explain::{Explanation, Spent, Wait};
+use stats::explain::{Explanation, Letters, Spent, Wait};
 
 use crate::table::Align::{Left, Right};
 use crate::table::Table;
@@ -197,11 +197,22 @@ fn idle_while_waiting(explanation: &Explanation, paint: Paint) -> String {
     text
 }
 
+/// The columns before the letters of a CPU's lane and of a task's row.
+const LANE_LABEL: usize = 11;
+const ROW_LABEL: usize = 26;
+
+/// How long timelines are on a terminal of this many columns.
+pub fn letters(columns: usize) -> Letters {
+    let [lane, row] = [LANE_LABEL, ROW_LABEL].map(|label| columns.saturating_sub(label) as u64);
+    Letters::fitting(lane, row)
+}
+
 fn timeline(explanation: &Explanation, paint: Paint) -> String {
     let mut text = paint.bold("Timeline") + "\n";
     text += &wrapped_in(&sentences::legend(explanation), 2);
     for lane in explanation.lanes.iter().take(LANES) {
-        text += &format!("  {:<9}{}\n", format!("CPU {}", lane.cpu), lane.letters);
+        let cpu = format!("  CPU {}", lane.cpu);
+        text += &format!("{cpu:<LANE_LABEL$}{}\n", lane.letters);
     }
     if explanation.lanes.len() > LANES {
         text += &format!("  and {} more CPUs\n", explanation.lanes.len() - LANES);
@@ -210,7 +221,7 @@ fn timeline(explanation: &Explanation, paint: Paint) -> String {
     let from_ns = explanation.lanes_from_ns;
     let columns = first.map_or(0, |letters| letters.len() as u64);
     let to_ns = explanation.end_ns.min(from_ns + columns * explanation.column_ns);
-    text += &scale(9, from_ns, to_ns, first);
+    text += &scale(LANE_LABEL, from_ns, to_ns, first);
     text + &around(explanation)
 }
 
@@ -219,16 +230,17 @@ fn around(explanation: &Explanation) -> String {
     let Some(view) = &explanation.longest else { return String::new() };
     let mut text = wrapped_in(&sentences::view(view), 2);
     for row in &view.rows {
-        text += &format!("  {:<24}{}\n", fit(&row.task, 23), row.letters.trim_end());
+        let task = format!("  {}", fit(&row.task, NAME));
+        text += &format!("{task:<ROW_LABEL$}{}\n", row.letters.trim_end());
     }
-    text + &scale(24, view.from_ns, view.to_ns, view.rows.first().map(|row| &row.letters))
+    text + &scale(ROW_LABEL, view.from_ns, view.to_ns, view.rows.first().map(|row| &row.letters))
 }
 
 /// The moments at both ends of a timeline.
 fn scale(indent: usize, from_ns: u64, to_ns: u64, row: Option<&String>) -> String {
     let (from, to) = (moment(from_ns), moment(to_ns));
     let width = row.map_or(0, |row| row.chars().count()).saturating_sub(from.chars().count());
-    format!("  {:indent$}{from}{}\n", "", pad_left(&to, width))
+    format!("{:indent$}{from}{}\n", "", pad_left(&to, width))
 }
 
 fn notes(explanation: &Explanation) -> String {

@@ -204,7 +204,33 @@ fn on_cpu(timeline: &Timeline, cpu: u32, interrupts: &[&Interrupt]) -> Interrupt
     sums
 }
 
-const COLUMNS: u64 = 80;
+/// The most letters of a lane and of a row of [`View`].
+const LETTERS: u64 = 80;
+/// Fewer letters tell nothing.
+const LETTERS_LEAST: u64 = 20;
+
+/// How long timelines are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Letters {
+    /// Of each [`Lane`].
+    pub lane: u64,
+    /// Of each [`TaskRow`].
+    pub row: u64,
+}
+
+impl Default for Letters {
+    fn default() -> Letters {
+        Letters { lane: LETTERS, row: LETTERS }
+    }
+}
+
+impl Letters {
+    /// As many as there is room for, within reason.
+    pub fn fitting(lane: u64, row: u64) -> Letters {
+        let [lane, row] = [lane, row].map(|room| room.clamp(LETTERS_LEAST, LETTERS));
+        Letters { lane, row }
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lane {
@@ -233,11 +259,11 @@ pub struct TaskRow {
 }
 
 /// A wait with some time before and after it, and the tasks that ran instead.
-pub fn view(timeline: &Timeline, wait: &Wait) -> View {
+pub fn view(timeline: &Timeline, wait: &Wait, letters: u64) -> View {
     let margin_ns = (wait.to_ns - wait.from_ns) / 12;
     let from_ns = wait.from_ns.saturating_sub(margin_ns);
     let to_ns = (wait.to_ns + margin_ns).min(timeline.end_ns);
-    let column_ns = (to_ns - from_ns).div_ceil(COLUMNS).max(1);
+    let column_ns = column_ns((from_ns, to_ns), letters);
     let others = wait.instead.iter().map(|turn| turn.task.as_str());
     let mut names: Vec<&str> = std::iter::once(wait.task.as_str()).chain(others).collect();
     let mut seen = BTreeSet::new();
@@ -282,16 +308,17 @@ fn row(timeline: &Timeline, task: usize, from_ns: u64, to_ns: u64, column_ns: u6
     ran.iter().zip(&waited).map(sign).collect()
 }
 
-pub fn column_ns((from_ns, to_ns): (u64, u64)) -> u64 {
-    (to_ns - from_ns).div_ceil(COLUMNS).max(1)
+pub fn column_ns((from_ns, to_ns): (u64, u64), letters: u64) -> u64 {
+    (to_ns - from_ns).div_ceil(letters).max(1)
 }
 
-pub fn lanes(timeline: &Timeline, window: (u64, u64)) -> Vec<Lane> {
-    (0..timeline.stretches.len()).map(|cpu| lane(timeline, cpu, window)).collect()
+pub fn lanes(timeline: &Timeline, window: (u64, u64), letters: u64) -> Vec<Lane> {
+    let length_ns = column_ns(window, letters);
+    (0..timeline.stretches.len()).map(|cpu| lane(timeline, cpu, window, length_ns)).collect()
 }
 
-fn lane(timeline: &Timeline, cpu: usize, (from_ns, to_ns): (u64, u64)) -> Lane {
-    let (mut meter, length_ns) = (Meter::new(timeline, cpu), column_ns((from_ns, to_ns)));
+fn lane(timeline: &Timeline, cpu: usize, (from_ns, to_ns): (u64, u64), length_ns: u64) -> Lane {
+    let mut meter = Meter::new(timeline, cpu);
     meter.advance(from_ns);
     let mut before = meter.sums.clone();
     let columns = (to_ns - from_ns).div_ceil(length_ns);

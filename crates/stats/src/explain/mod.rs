@@ -34,7 +34,7 @@ mod queues;
 pub(crate) mod timeline;
 
 pub use chains::{Held, Link, Origin};
-pub use charge::{Interrupt, Interrupted, Lane, STRETCH_NS, TaskRow, View, group_letter};
+pub use charge::{Interrupt, Interrupted, Lane, Letters, STRETCH_NS, TaskRow, View, group_letter};
 pub use control_groups::{ControlGroups, GroupCause, Limit};
 pub use idle::{Episode, IdleWhileWaiting};
 pub use queues::{Quantiles, QueueUse};
@@ -249,6 +249,7 @@ pub struct Chosen {
     pub task: Option<String>,
     /// Only those at about this time, ns.
     pub at_ns: Option<u64>,
+    pub letters: Letters,
 }
 
 impl Chosen {
@@ -315,6 +316,7 @@ pub fn explain_trace(trace: &Trace, about: &About) -> Explanation {
     let teller = longest::Teller::new(trace, &timeline, &idle, about);
     let waits = longest::longest(&teller, &about.chosen);
     let window = about.chosen.window(timeline.end_ns);
+    let letters = about.chosen.letters;
     Explanation {
         cpus: timeline.stretches.len() as u32,
         end_ns: timeline.end_ns,
@@ -322,15 +324,15 @@ pub fn explain_trace(trace: &Trace, about: &About) -> Explanation {
         lost: trace.lost,
         decisions: trace.events.iter().any(|event| event.what.is_decision()),
         groups: charge::groups(&timeline, &tasks),
-        longest: waits.first().map(|wait| charge::view(&timeline, wait)),
+        longest: waits.first().map(|wait| charge::view(&timeline, wait, letters.row)),
         held: teller.chains.held(&about.chosen, |wait| teller.tell(wait)),
         interrupts: charge::interrupted(&timeline, &about.interrupts),
         queues: queues::queues(&trace.events, timeline.end_ns),
         waits,
         idle: idle.while_waiting(&timeline),
         lanes_from_ns: window.0,
-        column_ns: charge::column_ns(window),
-        lanes: charge::lanes(&timeline, window),
+        column_ns: charge::column_ns(window, letters.lane),
+        lanes: charge::lanes(&timeline, window, letters.lane),
         tasks,
     }
 }
