@@ -11,7 +11,7 @@ use crate::ui::StatusLine;
 /// Does some work, and shows its progress while it lasts.
 pub fn watch<Done>(work: impl FnOnce(&mut OnBuildEvent<'_>) -> Done) -> Done {
     let status = StatusLine::new("{wide_msg}");
-    let mut screen = BuildScreen { status, started: None, tenths: 0 };
+    let mut screen = BuildScreen { status, started: None };
     work(&mut |event| screen.show(&event))
 }
 
@@ -24,8 +24,6 @@ pub fn jobs(said: Option<usize>) -> usize {
 struct BuildScreen {
     status: StatusLine,
     started: Option<Instant>,
-    /// Tenths that were told, where there is no terminal.
-    tenths: u64,
 }
 
 impl BuildScreen {
@@ -38,13 +36,7 @@ impl BuildScreen {
 
     fn compiled(&mut self, done: u64, about: u64) {
         let started = *self.started.get_or_insert_with(Instant::now);
-        let text = progress(done, about, started.elapsed());
-        if self.status.is_on_a_terminal() {
-            self.status.show(&text);
-        } else if done * 10 / about.max(1) > self.tenths {
-            self.tenths = done * 10 / about.max(1);
-            self.status.print(&text);
-        }
+        self.status.show(&progress(done, about, started.elapsed()));
     }
 }
 

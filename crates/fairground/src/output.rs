@@ -32,9 +32,17 @@ pub enum TestFormat {
 
 /// Whether to colour standard output: only on a terminal that knows colours, never with `NO_COLOR`.
 pub fn colour() -> bool {
-    let is_dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
     let is_wanted = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    io::stdout().is_terminal() && is_wanted && !is_dumb
+    io::stdout().is_terminal() && is_wanted && !is_dumb()
+}
+
+/// Whether a line on standard error can be drawn again: only on a terminal that knows how.
+pub fn can_redraw() -> bool {
+    io::stderr().is_terminal() && !is_dumb()
+}
+
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|name| name == "dumb")
 }
 
 /// Standard output has no reader any more, as in `fairground plan … | head -1`.
@@ -88,7 +96,7 @@ pub fn print(text: &str) -> Result<()> {
 }
 
 /// The width to keep to: what `COLUMNS` says, or that of the terminal; none where there is none.
-fn columns() -> Option<usize> {
+pub fn columns() -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let seen = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into());
     said.or_else(seen).filter(|width| *width >= NARROWEST)

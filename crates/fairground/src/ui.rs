@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Progress on standard error: a bar with the time left on a terminal, a few plain lines otherwise.
+//! Progress on standard error: a bar with the time left on a terminal; elsewhere, as in a file, only
+//! what stays true.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -11,9 +11,6 @@ use model::{Outcome, Progress, Trial, text};
 use crate::execution::sink::OnProgress;
 use crate::output;
 use crate::times::words;
-
-/// Without a terminal, a line tells how far the plan is, this often.
-const PLAIN_LINES: Duration = Duration::from_secs(15);
 
 /// Does some work, and shows its progress while it lasts.
 pub fn watch<Done>(work: impl FnOnce(&mut OnProgress<'_>) -> Done) -> Done {
@@ -28,13 +25,14 @@ impl StatusLine {
     /// An empty line; `template` is indicatif's.
     pub fn new(template: &str) -> StatusLine {
         let style = ProgressStyle::with_template(template);
-        StatusLine(io::stderr().is_terminal().then(|| {
+        StatusLine(output::can_redraw().then(|| {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
             style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style))
         }))
     }
 
-    pub fn is_on_a_terminal(&self) -> bool {
+    /// Whether there is a terminal where [`StatusLine::show`] shows something.
+    pub fn is_seen(&self) -> bool {
         self.0.is_some()
     }
 
@@ -68,7 +66,6 @@ struct Screen {
     trials: usize,
     /// When the plan began, and how many trials were done then.
     began: (Instant, usize),
-    last_line: Instant,
     /// The kernel of each boot: a boot that fails is started again.
     kernels: BTreeMap<u32, String>,
     /// Notes and reasons that were shown: each is shown once.
@@ -85,7 +82,6 @@ impl Screen {
             done: 0,
             trials: 0,
             began: (now, 0),
-            last_line: now,
             kernels: BTreeMap::new(),
             told: BTreeSet::new(),
         }
@@ -114,7 +110,6 @@ impl Screen {
         self.trials = trials;
         self.done = done;
         self.began = (Instant::now(), done);
-        self.last_line = self.began.0;
         let noun = if trials == 1 { "trial" } else { "trials" };
         let there = if done > 0 { format!(", {done} already in the store") } else { String::new() };
         self.status.print(&format!("{trials} {noun}{there}"));
@@ -130,7 +125,7 @@ impl Screen {
         let kernel = self.kernels.get(&boot).cloned().unwrap_or_default();
         let seconds = boot_ms as f64 / 1000.0;
         let text = format!("boot {boot}: {kernel} is up after {seconds:.1} s");
-        if self.status.is_on_a_terminal() {
+        if self.status.is_seen() {
             self.status.show(&text);
         } else {
             self.status.print(&text);
@@ -142,16 +137,9 @@ impl Screen {
         if !outcome.is_ok() {
             self.misbehaved(trial, outcome);
         }
-        match &self.status.0 {
-            Some(bar) => {
-                bar.inc(1);
-                bar.set_prefix(format!(", about {} left", words(self.left())));
-            }
-            None if self.last_line.elapsed() >= PLAIN_LINES => {
-                self.last_line = Instant::now();
-                self.status.print(&self.plain_line());
-            }
-            None => {}
+        if let Some(bar) = &self.status.0 {
+            bar.inc(1);
+            bar.set_prefix(format!(", about {} left", words(self.left())));
         }
     }
 
@@ -169,13 +157,6 @@ impl Screen {
         let (began, before) = self.began;
         let new = self.done.saturating_sub(before).max(1) as f64;
         began.elapsed().mul_f64((self.trials - self.done.min(self.trials)) as f64 / new)
-    }
-
-    /// `120 of 738 trials, 16 %, about 3 min 20 s left`.
-    fn plain_line(&self) -> String {
-        let percent = self.done * 100 / self.trials.max(1);
-        let (done, trials, left) = (self.done, self.trials, words(self.left()));
-        format!("{done} of {trials} trials, {percent} %, about {left} left")
     }
 }
 

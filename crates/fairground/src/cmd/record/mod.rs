@@ -165,7 +165,7 @@ fn watch(
         output::tell(format_args!(
             "recording; to write what was last, and go on: kill -USR1 {process}"
         ));
-    } else if !status.is_on_a_terminal() {
+    } else if !status.is_seen() {
         output::tell(if is_open(args) { "recording until Ctrl-C" } else { "recording" });
     }
     loop {
