@@ -4,6 +4,7 @@
 //! Help, with the verbs in groups, completions and the manual page are generated from this table
 //! and the `Args`.
 
+pub mod ab;
 pub mod bisect;
 pub mod check;
 pub mod compare;
@@ -54,6 +55,8 @@ enum Verb {
     Run(run::Args),
     /// Use a scheduler on this kernel until Ctrl-C
     Load(load::Args),
+    /// Switch schedulers while you play, and say which one serves the game best
+    Ab(ab::Args),
     /// Record what the tasks of this machine do, as a workload that replays it
     Record(record::Args),
     /// Show what there is: schedulers, workloads, machines, experiments, claims, cares, kernels
@@ -112,6 +115,7 @@ impl Cli {
             Verb::Recommend(args) => recommend::run(args),
             Verb::Run(args) => run::run(args),
             Verb::Load(args) => load::run(args),
+            Verb::Ab(args) => ab::run(args),
             Verb::Record(args) => record::run(args),
             Verb::List(args) => list::run(args),
             Verb::Compare(args) => compare::run(args),
@@ -188,7 +192,7 @@ Examples:
 
 /// The headings and their verbs. Every verb that help shows is in one group.
 pub const GROUPS: [(&str, &[&str]); 5] = [
-    ("Ask", &["recommend", "run", "load", "record"]),
+    ("Ask", &["recommend", "run", "load", "ab", "record"]),
     ("Read", &["list", "compare", "report", "explain", "history", "bisect"]),
     ("Exchange", &["import", "share", "export"]),
     ("Trust", &["check", "doctor", "fidelity", "soak", "replicate"]),

@@ -33,7 +33,7 @@ pub fn run(trials: &[Trial], sink: &Sink<'_>) {
 }
 
 /// The context of a trial: this boot, and the trial's position in it.
-fn context(boot_position: u32) -> Context {
+pub fn context(boot_position: u32) -> Context {
     let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     Context {
         accelerator: "none".into(),

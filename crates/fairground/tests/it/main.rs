@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The program as its users meet it.
 
+mod ab;
 mod action;
 mod bisect;
 mod chunks;

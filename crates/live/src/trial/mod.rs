@@ -17,6 +17,7 @@ use crate::probes::Probes;
 use crate::trial::scheduler::UnderTest;
 use crate::{facts, group_settings, program};
 
+mod beside;
 mod measure;
 pub mod preparation;
 mod scheduler;
@@ -24,6 +25,7 @@ mod supervisor;
 #[cfg(test)]
 mod tests;
 
+pub use beside::{Watched, beside};
 pub use supervisor::supervise;
 
 /// Runs a whole trial in this process: verify, load, probe, play, verify, unload, collect.
