@@ -84,7 +84,21 @@ fn a_plan_is_one_trial_per_line_and_repeats_itself() {
 #[test]
 fn a_closed_pipe_is_no_error() {
     let bench = Bench::new();
-    for (verb, arguments) in [("plan", "quick"), ("list", "--format json")] {
+    let plan = simulated("tiny.toml", "fifo", "6").join(" ");
+    bench.line(&format!("run {plan}")).success();
+    let traced = "--scheduler fifo --workload tiny.toml";
+    for (verb, arguments) in [
+        ("plan", "quick"),
+        ("list", "--format json"),
+        ("list", "schedulers"),
+        ("run", &format!("{plan} 2>/dev/null")),
+        ("explain", traced),
+        ("compare", ""),
+        ("compare", "--format json"),
+        ("history", ""),
+        ("export json", ""),
+        ("export csv", ""),
+    ] {
         let program = env!("CARGO_BIN_EXE_fairground");
         let pipe = format!("{program} {verb} {arguments} | head -c 1 >/dev/null");
         let shell = format!("{pipe}; test ${{PIPESTATUS[0]}} -eq 0");
@@ -119,6 +133,7 @@ fn alone_it_shows_its_verbs() {
           recommend  Say which scheduler suits you on this machine, or that it makes no difference
           run        Run an experiment; every trial leaves one record in the store
           load       Use a scheduler on this kernel until Ctrl-C
+          ab         Switch schedulers while you play, and say which one serves the game best
           record     Record what the tasks of this machine do, as a workload that replays it
         Read:
           list       Show what there is: schedulers, workloads, machines, experiments, claims, cares, kernels

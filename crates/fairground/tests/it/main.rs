@@ -34,4 +34,5 @@ mod rtapp;
 mod share;
 mod sim;
 mod stores;
+mod terminals;
 mod today;
