@@ -123,9 +123,10 @@ function trialRow(it) {
     "data-held": `trial ${it.id}`, onclick: () => open ? closeTrial() : openTrial(it.id) },
   it.id.slice(0, 8));
   const mark = element("span", { className: it.outcome === "ok" ? "" : "outcome" }, it.outcome);
-  const cells = [
-    link, it.contestant, it.cell, mark, it.boot, it.boot_position, it.block, it.position, it.seed,
-  ].map((content) => element("td", {}, content instanceof Node ? content : String(content)));
+  const cell = element("td", { className: "named", title: it.cell }, it.cell);
+  const numbers = [it.boot, it.boot_position, it.block, it.position, it.seed].map(String);
+  const cells = [link, it.contestant, cell, mark, ...numbers].map((content) =>
+    content === cell ? cell : element("td", {}, content));
   const row = element("tr", { id: `trial-${it.id}`, className: open ? "open" : "" }, ...cells,
     element("td", { className: it.outcome === "ok" ? "cut" : "wrap", title: it.words },
       element("b", {}, it.number), ` ${it.words}`));

@@ -267,7 +267,8 @@ fn trials(count: usize) -> Markup {
     html! {
         p class="aside" {
             (count) " trials in any outcome. Select one to see all its numbers; its address can \
-             be shared."
+             be shared. “Position” is the place in the order in which they were planned to run, \
+             “in boot” the place in that boot; trials of one block and one cell have one seed."
         }
         div class="controls" {
             label {

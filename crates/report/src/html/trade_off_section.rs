@@ -17,6 +17,8 @@ const TICKS_MAX: usize = 7;
 
 /// The size of a letter of a label.
 const LETTER: (f64, f64) = (6.0, 11.0);
+/// Between the labels of a line.
+const GAP: f64 = 5.0;
 
 /// The section; empty where no machine has both kinds of measures.
 pub fn body(comparison: &Comparison, records: &[Record]) -> Markup {
@@ -221,7 +223,7 @@ fn labels(picture: &TradeOff, places: &[(f64, f64)]) -> Markup {
         let free =
             |place: &&Covered| within(place) && !covered.iter().any(|other| overlap(place, other));
         let place = *candidates.iter().find(free).unwrap_or(&candidates[0]);
-        covered.push(place);
+        covered.push([place[0] - GAP, place[1], place[2] + GAP, place[3]]);
         let middle = (place[1] + place[3]) / 2.0;
         let near = if place[0] > x { place[0] } else { place[2].min(x) };
         if (middle - y).abs() > 1.5 * LETTER.1 || (near - x).abs() > 20.0 {
