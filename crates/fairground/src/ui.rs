@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Progress on standard error: a bar with the time left on a terminal; elsewhere, as in a file, only
-//! what stays true.
+//! Progress on standard error: a bar with the time left on a terminal; elsewhere, as in a file,
+//! only what stays true.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};

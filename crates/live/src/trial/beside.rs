@@ -97,12 +97,8 @@ fn threads(group: u32) -> Vec<u32> {
         let named = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         named.collect::<Vec<u32>>()
     };
-    let is_member = |process: &u32| {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        // The name can have spaces; after it come the state, the parent and the group.
-        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-        fields.into_iter().nth(2).and_then(|field| field.parse().ok()) == Some(group)
-    };
+    // SAFETY: no pointers.
+    let is_member = |process: &u32| unsafe { libc::getpgid(*process as i32) } == group as i32;
     let processes = numbers("/proc").into_iter().filter(is_member);
     processes.flat_map(|process| numbers(&format!("/proc/{process}/task"))).collect()
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The logs of frames that MangoHud writes while a program runs, a line for each frame.
 //!
-//! MangoHud writes a line when its frame is over (since version 0.6.9). So the time of a file's last
-//! change tells when the clock of its column `elapsed` began, whatever else happens on the machine.
+//! MangoHud writes a line when its frame is over (since version 0.6.9). So the time of a file's
+//! last change tells when the clock of its column `elapsed` began.
 
 use std::collections::BTreeMap;
 use std::fs;

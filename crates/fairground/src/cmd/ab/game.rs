@@ -81,8 +81,8 @@ impl Frames {
             ),
             Frames::MangoHud(_) => format!(
                 "MangoHud has logged no frame: it needs version 0.6.9, a program that draws with \
-                 Vulkan or OpenGL, and a display that is not hidden (no_display). A program that is \
-                 started by another, which runs already, gets no {CONFIG}: give it MANGOHUD=1 \
+                 Vulkan or OpenGL, and a display that is not hidden (no_display). A program that \
+                 another starts, which runs already, gets no {CONFIG}: give it MANGOHUD=1 \
                  {CONFIG}=output_folder=FOLDER,{LOGGING} there, and name the folder by --frames"
             ),
         }
