@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Schedulers that are switched under a program while it runs: two policies, which every kernel has.
+//! Schedulers that are switched under a program while it runs: two policies, which need no root.
 
 use std::process::{Child, Stdio};
 use std::thread::sleep;
