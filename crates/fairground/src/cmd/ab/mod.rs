@@ -99,7 +99,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     stretches.await_frames(&frames)?;
     let ended = ui::watch(|hear| stretches.run(&planned, hear))?;
     drop(stretches);
-    let Some(session) = ended.session else { return Ok(exit::interrupted()) };
+    let Some(session) = ended.session else {
+        ended.why.words().into_iter().for_each(output::tell);
+        return Ok(ended.why.without_answer());
+    };
     args.answer(planned, session, ended.why)
 }
 

@@ -90,8 +90,8 @@ impl<'a> Stretches<'a> {
 
     /// Runs the trials of a plan until it, the program or the user ends.
     pub fn run(&mut self, planned: &PlannedExperiment, hear: &mut OnProgress<'_>) -> Result<Ended> {
-        if self.end().is_some() {
-            return Ok(Ended { session: None, why: End::User });
+        if let Some(why) = self.end() {
+            return Ok(Ended { session: None, why });
         }
         let prepared = objects::prepare(&planned.trials, &planned.sources)?;
         let store = Store::open(&self.args.store)?;
