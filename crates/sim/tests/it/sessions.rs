@@ -98,9 +98,10 @@ fn forked_tasks_are_in_the_session_of_their_parent() {
     has_share(&record, "b", 0.5);
 }
 
-const FORMS: &str = "struct autogroup___a { unsigned long id; int nice; };\n\
-    struct signal_struct___a { struct autogroup___a *autogroup; };\n\
-    struct task_group___a { unsigned long shares; struct autogroup___a *autogroup; };\n";
+const FORMS: &str = "#define FORM __attribute__((preserve_access_index))\n\
+    struct autogroup___a { unsigned long id; int nice; } FORM;\n\
+    struct signal_struct___a { struct autogroup___a *autogroup; } FORM;\n\
+    struct task_group___a { unsigned long shares; struct autogroup___a *autogroup; } FORM;\n";
 
 #[test]
 fn a_scheduler_sees_the_session_of_a_task() {
