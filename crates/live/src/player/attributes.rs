@@ -104,13 +104,10 @@ fn set_clamped(attributes: &ClampedAttr) -> Result<(), Errno> {
 /// Raises the calling thread, without its children, above everything but `SCHED_DEADLINE`, and
 /// returns its earlier attributes. Fails without privilege.
 pub fn rise_above() -> Result<Previous, Errno> {
-    let mut previous = SchedAttr::default();
-    let size = mem::size_of::<SchedAttr>() as u32;
-    // SAFETY: the kernel writes at most `size` bytes.
-    check(unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &mut previous, size, 0) })?;
+    let previous = Previous::of(0)?;
     let policy = Policy { class: PolicyClass::Fifo, priority: LAB_PRIORITY, ..Policy::default() };
     set(0, &SchedAttr { flags: RESET_ON_FORK, ..attributes(&policy) })?;
-    Ok(Previous(previous))
+    Ok(previous)
 }
 
 /// Lowers the calling thread below everything else, as far as the kernel lets it.
@@ -120,12 +117,24 @@ pub fn sink_below() {
 }
 
 /// A thread's earlier attributes.
-pub struct Previous(SchedAttr);
+pub struct Previous {
+    tid: u32,
+    attributes: SchedAttr,
+}
 
 impl Previous {
+    /// What a thread has now; 0 is the calling thread.
+    pub fn of(tid: u32) -> Result<Previous, Errno> {
+        let mut attributes = SchedAttr::default();
+        let size = mem::size_of::<SchedAttr>() as u32;
+        // SAFETY: the kernel writes at most `size` bytes.
+        check(unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &mut attributes, size, 0) })?;
+        Ok(Previous { tid, attributes })
+    }
+
     pub fn restore(&self) {
         // Going down needs no privilege; there is nothing better to do if it fails.
-        let _ = set(0, &self.0);
+        let _ = set(self.tid, &self.attributes);
     }
 }
 
@@ -142,8 +151,8 @@ fn set_nice_of(tid: u32, nice: i32) -> Result<(), Errno> {
     check(i64::from(unsafe { libc::setpriority(libc::PRIO_PROCESS, tid, nice) }))
 }
 
-fn nice_of(tid: u32) -> i32 {
-    // SAFETY: no pointers. −1 is a value here; callers compare only.
+pub fn nice_of(tid: u32) -> i32 {
+    // SAFETY: no pointers. −1 is a value here; for a thread that has gone it is an error, too.
     unsafe { libc::getpriority(libc::PRIO_PROCESS, tid) }
 }
 

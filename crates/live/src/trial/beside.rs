@@ -9,7 +9,7 @@ use model::{Measured, Outcome, Policy, Provenance, Record, SchedulerChoice, Tria
 
 use super::{scheduler, unix_seconds};
 use crate::facts::{self, Context, active};
-use crate::player::attributes;
+use crate::player::attributes::{self, Previous};
 
 /// The policies that a program's ordinary threads have: `SCHED_OTHER`, `SCHED_BATCH`,
 /// `SCHED_IDLE`, `SCHED_EXT`. Threads of real time keep theirs.
@@ -61,34 +61,46 @@ fn hold(
     provenance.scheduler_before = active().into();
     let mut verdict = under_test.verify_before(&provenance.scheduler_before);
     let mut watched = Some(Ok(Measured::default()));
-    let mut policy = None;
+    let (mut policy, mut before) = (None, Vec::new());
     if verdict.is_ok() {
         attributes::follow_scheduler();
         policy = match choice {
             SchedulerChoice::Policy { policy } => Some(*policy),
             _ => attributes::ask_for_ext().then(Policy::default),
         };
-        policy.iter().for_each(|policy| give(policy, group));
+        if let Some(policy) = &policy {
+            before = ordinary(group).filter_map(|thread| Previous::of(thread).ok()).collect();
+            give(policy, group);
+        }
         watched = watch();
         provenance.scheduler_after = active().into();
         verdict = under_test.verify_after(&provenance.scheduler_after);
     }
     under_test.stop();
     attributes::follow_scheduler();
-    policy.iter().for_each(|_| give(&Policy::default(), group));
+    if policy.is_some() {
+        // Threads that are new have what their makers had.
+        give(&Policy::default(), group);
+        before.iter().for_each(Previous::restore);
+    }
     provenance.printed = under_test.printed();
     let watched = watched?;
     Some(verdict.and(watched.map_err(|reason| Outcome::Failed { reason })))
 }
 
-/// Gives all ordinary threads of a process group a policy. A thread that ends meanwhile needs none.
+/// Gives all ordinary threads of a process group a policy; they keep their nice values. A thread
+/// that ends meanwhile needs none.
 fn give(policy: &Policy, group: u32) {
-    for thread in threads(group) {
-        // SAFETY: no pointers.
-        if ORDINARY.contains(&unsafe { libc::sched_getscheduler(thread as i32) }) {
-            let _ = attributes::set_policy(thread, policy);
-        }
+    for thread in ordinary(group) {
+        let policy = Policy { nice: attributes::nice_of(thread), ..*policy };
+        let _ = attributes::set_policy(thread, &policy);
     }
+}
+
+fn ordinary(group: u32) -> impl Iterator<Item = u32> {
+    // SAFETY: no pointers.
+    let policy = |thread: &u32| unsafe { libc::sched_getscheduler(*thread as i32) };
+    threads(group).into_iter().filter(move |thread| ORDINARY.contains(&policy(thread)))
 }
 
 fn threads(group: u32) -> Vec<u32> {
