@@ -237,7 +237,7 @@ pub fn crash(lines: &[String]) -> String {
     };
     let said: Vec<&str> = lines[..=panic].iter().map(|line| strip_time(line)).collect();
     let is_fault = |line: &&str| FAULTS.iter().any(|fault| line.starts_with(fault));
-    let fault = said.iter().position(|line| is_fault(line)).map_or(&said[..0], |at| &said[at..]);
+    let fault = said.iter().position(is_fault).map_or(&said[..0], |at| &said[at..]);
     let place = fault.iter().find(|line| line.starts_with("RIP: ") || line.starts_with("pc : "));
     let of: Vec<&str> = fault.iter().take(1).chain(place).copied().collect();
     let of = if of.is_empty() { String::new() } else { format!(" ({})", of.join("; ")) };
