@@ -26,8 +26,9 @@ const WAY_TO_GATE_NS: u64 = 500_000;
 const PAUSE_NS: u64 = 50_000;
 /// System calls with which it looks whether a task sleeps: it opens, reads and closes a file.
 const CALLS_TO_LOOK: u64 = 3;
-/// System calls between the birth of a thread and its maker's sleep: it restores its signal mask and
-/// asks for the sleep. Meanwhile another CPU takes the new thread; the maker's, once idle, would.
+/// System calls between the birth of a thread and its maker's sleep: the maker restores its signal
+/// mask and asks for the sleep. Meanwhile another CPU takes the new thread. Otherwise the maker's
+/// CPU, which idles then, would.
 pub(super) const CALLS_AFTER_BIRTH: u64 = 2;
 /// Process numbers before those of the main task and of the workload.
 const STARTER_PID: i32 = 998;
