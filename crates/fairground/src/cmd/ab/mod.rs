@@ -19,7 +19,7 @@ use report::terminal::recommendation_text::{self, RecommendationContext};
 use spec::Overrides;
 use stats::decide::recommend::Advice;
 
-use crate::advice::host;
+use crate::advice::host::{self, Host, SchedExt};
 use crate::advice::race::Race;
 use crate::advice::told;
 use crate::execution::locations;
@@ -89,7 +89,7 @@ fn stretch(text: &str) -> Result<Duration, String> {
 
 /// Starts the program, switches schedulers under it, and says which one to use.
 pub fn run(args: Args) -> Result<ExitCode> {
-    host::this_machine()?.check(Backend::Live)?;
+    args.refuse_unloadable(&host::this_machine()?)?;
     let planned = args.planned()?;
     prerequisites::check(&planned)?;
     let frames = Frames::find(args.frames.as_deref())?;
@@ -107,6 +107,26 @@ pub fn run(args: Args) -> Result<ExitCode> {
 }
 
 impl Args {
+    /// Only the running kernel can run schedulers under a program, so no other place is proposed.
+    fn refuse_unloadable(&self, host: &Host) -> Result<()> {
+        if let SchedExt::Taken(_) = host.sched_ext {
+            return Err(bad_input(format!("{}; stop it first", host.why_not_load())));
+        }
+        let is_loaded = |name: &&String| *name != KERNEL && !name.contains(':');
+        let Some(name) = self.schedulers.iter().find(is_loaded) else { return Ok(()) };
+        match (&host.sched_ext, host.can_load()) {
+            (_, true) => Ok(()),
+            (SchedExt::Free, _) => Err(bad_input(format!(
+                "--scheduler {name}: only root may load schedulers: write sudo -E before the command"
+            ))),
+            _ => Err(bad_input(format!(
+                "--scheduler {name}: {}, which would have to load it; what runs here: --scheduler \
+                 {KERNEL} and policies, such as policy:batch",
+                host.why_not_load()
+            ))),
+        }
+    }
+
     fn planned(&self) -> Result<PlannedExperiment> {
         let own = host::running_kernel().option();
         let alone = (self.schedulers.len() == 1).then(|| own.clone());
