@@ -120,7 +120,7 @@ impl Args {
                 "--scheduler {name}: only root may load schedulers: write sudo -E before the command"
             ))),
             _ => Err(bad_input(format!(
-                "--scheduler {name}: {}, which would have to load it; what runs here: --scheduler \
+                "--scheduler {name}: {}, which it needs; what runs here: --scheduler \
                  {KERNEL} and policies, such as policy:batch",
                 host.why_not_load()
             ))),
