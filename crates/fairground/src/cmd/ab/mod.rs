@@ -117,7 +117,7 @@ impl Args {
         match (&host.sched_ext, host.can_load()) {
             (_, true) => Ok(()),
             (SchedExt::Free, _) => Err(bad_input(format!(
-                "--scheduler {name}: only root may load schedulers: write sudo -E before the command"
+                "--scheduler {name}: only root may load schedulers: put sudo -E before it"
             ))),
             _ => Err(bad_input(format!(
                 "--scheduler {name}: {}, which it needs; what runs here: --scheduler \
