@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A connection to a process that somebody may stop, and the messages through it, with or without
-//! two descriptors (`SCM_RIGHTS`): whoever waits for the process looks for a request to end, and
-//! gives up on one that stays stopped.
+//! two descriptors (`SCM_RIGHTS`). The waiting side looks for a request to end, and gives up on a
+//! process that stays stopped.
 //!
 //! A message is a head, which is the length of its bytes and carries the descriptors, and then the
 //! bytes.

@@ -225,7 +225,7 @@ pub fn tail(lines: &[String]) -> String {
     lines[lines.len().saturating_sub(LINES_MAX)..].join("\n")
 }
 
-/// How the kernel begins to report its own fault, of which it panics.
+/// The beginnings of a kernel's report of its own fault. A panic follows it.
 const FAULTS: &[&str] = &["BUG: ", "Oops: ", "kernel BUG at "];
 
 /// The panic's own line with the fault that it is of, which is what tables show, then the last

@@ -12,8 +12,8 @@ use nix::unistd::{Pid, Uid, chown};
 
 use crate::common::{Bench, installed, stderr};
 
-/// Frames of at least 10 ms for so many seconds, each logged at once, as MangoHud does. Who runs it
-/// is in `user`, the policies that its shell had are in `policies`.
+/// Frames of at least 10 ms for as many seconds as it is told. Each is logged at once, as MangoHud
+/// does. The script writes its user to `user`, and the policies of its shell to `policies`.
 const GAME: &str = "\
 id -u >user
 begin=$(date +%s%N) before=$begin
@@ -30,7 +30,7 @@ while [ \"$before\" -lt \"$end\" ]; do
 done
 ";
 
-/// The user who has called sudo, where root runs the tests.
+/// The user that called sudo, if root runs the tests.
 const NOBODY: &str = "65534";
 const TWO: &str = "--scheduler policy:other --scheduler policy:batch --blocks";
 

@@ -129,11 +129,11 @@ impl Game {
     }
 }
 
-/// The user who has called sudo: games do not run as root, and have no display there.
+/// The user that called sudo. A game does not run as root, which has no display.
 fn player() -> Result<Option<User>> {
     let called = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
     let Some(uid) = called.filter(|uid| is_root() && *uid != 0) else { return Ok(None) };
-    User::from_uid(Uid::from_raw(uid)).context("the user who has called sudo")
+    User::from_uid(Uid::from_raw(uid)).context("the user that called sudo")
 }
 
 fn become_user(command: &mut Command, user: &User) -> Result<()> {

@@ -114,17 +114,18 @@ impl Args {
         }
         let is_loaded = |name: &&String| *name != KERNEL && !name.contains(':');
         let Some(name) = self.schedulers.iter().find(is_loaded) else { return Ok(()) };
-        match (&host.sched_ext, host.can_load()) {
-            (_, true) => Ok(()),
-            (SchedExt::Free, _) => Err(bad_input(format!(
-                "--scheduler {name}: only root may load schedulers: put sudo -E before it"
-            ))),
-            _ => Err(bad_input(format!(
-                "--scheduler {name}: {}, which it needs; what runs here: --scheduler \
-                 {KERNEL} and policies, such as policy:batch",
-                host.why_not_load()
-            ))),
+        if host.can_load() {
+            return Ok(());
         }
+        let why = match host.sched_ext {
+            SchedExt::Free => "only root may load schedulers: put sudo -E before it".to_owned(),
+            _ => format!(
+                "{}, which it needs; what runs here: --scheduler {KERNEL} and policies, such as \
+                 policy:batch",
+                host.why_not_load()
+            ),
+        };
+        Err(bad_input(format!("--scheduler {name}: {why}")))
     }
 
     fn planned(&self) -> Result<PlannedExperiment> {
