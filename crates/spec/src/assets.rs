@@ -204,6 +204,28 @@ pub fn naming(message: &str, name: &str) -> String {
     }
 }
 
+/// Keys of which each file of a kind has one, and none of a kind that stands further down.
+const KEYS: [(Kind, &[&str]); 6] = [
+    (Kind::Workload, &["task", "program", "recording", "template"]),
+    (Kind::Claim, &["citation", "published", "test"]),
+    (Kind::Care, &["decides", "keeps"]),
+    (Kind::Experiment, &["question", "scheduler", "workload"]),
+    (Kind::Machine, &["cpus", "costs"]),
+    (Kind::Kernel, &["base", "source"]),
+];
+
+/// What a file defines. One that has no key of a kind is read as a workload.
+///
+/// # Errors
+/// The file cannot be read. What is wrong in it is told when it is read as what it defines.
+pub fn kind_of(file: &str) -> Result<Kind, SpecError> {
+    let asset = at_path(Kind::Workload, file, Path::new(""))?;
+    let table: toml::Table = toml::from_str(&asset.text).unwrap_or_default();
+    let has = |keys: &&[&str]| keys.iter().any(|key| table.contains_key(*key));
+    let known = KEYS.iter().find(|(_, keys)| has(keys));
+    Ok(known.map_or(Kind::Workload, |(kind, _)| *kind))
+}
+
 /// Whether [`find`] treats it as a path.
 pub fn is_path(name: &str) -> bool {
     name.contains('/') || has_ending(Path::new(name))

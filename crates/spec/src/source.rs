@@ -212,13 +212,34 @@ fn walk<'v>(path: &str, value: &mut Spanned<DeValue<'v>>, seen: &mut Visit<'_, '
     }
 }
 
+/// Words for what a task has under another name: a field that stands beside, the words, and what to
+/// write instead.
+const ELSEWHERE: [(&str, &[&str], &str); 5] = [
+    ("steps", &["nice"], "write policy = { class = \"other\", nice = … }"),
+    (
+        "steps",
+        &["priority", "prio", "rt_priority", "class", "sched", "scheduler"],
+        "write policy = { class = \"fifo\", priority = … }",
+    ),
+    ("steps", &["cpu", "cpus", "pinned"], "write affinity = [0]"),
+    ("steps", &["threads", "instances", "copies"], "write count = …"),
+    ("steps", &["weight", "cgroup"], "write group = \"NAME\", and a [[group]] of that name"),
+];
+
 /// Translates serde's message into TOML's terms; the advice follows separately.
 fn plain(message: &str) -> (String, Option<String>) {
     let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let what = message.split(" `").next().unwrap_or_default();
     match (what, names.as_slice()) {
         ("unknown field", [wrong, known @ ..]) => {
-            (format!("unknown field '{wrong}'"), advice(wrong, known.iter().copied()))
+            let elsewhere = ELSEWHERE
+                .iter()
+                .find(|(beside, names, _)| known.contains(beside) && names.contains(wrong));
+            let advice = match elsewhere {
+                Some((.., instead)) => Some((*instead).to_owned()),
+                None => advice(wrong, known.iter().copied()),
+            };
+            (format!("unknown field '{wrong}'"), advice)
         }
         ("unknown variant", [wrong, known @ ..]) => {
             let what = if known.contains(&"run_us") { "step" } else { "value" };

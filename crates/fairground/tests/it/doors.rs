@@ -86,6 +86,26 @@ fn a_file_means_its_own_neighbours() {
 }
 
 #[test]
+fn a_file_is_checked_as_what_it_defines_and_alone() {
+    let bench = with_workload("mine");
+    bench.write("pair.toml", "cpus = 2\n");
+    bench.write("ask.toml", "question = 'Which?'\n[[scheduler]]\nfile = 'fifo'\n[[scheduler]]\nfile = 'rr'\n[[workload]]\nname = 'messaging'\n");
+    let files = ["workloads/mine.toml", "pair.toml", "ask.toml"];
+    let said = stdout(&bench.run(&[&["check"][..], &files].concat()).success());
+    let kinds: Vec<&str> = said.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
+    assert_eq!(kinds, ["workload", "machine", "experiment"], "{said}");
+
+    bench.write("bad.toml", "question = 'Which?'\nblock = 3\n");
+    bench.write("slow.toml", "[[task]]\nname = 'a'\nnice = 5\nsteps = ['yield']\n");
+    let said = stdout(&bench.run(&["check", "bad.toml", "slow.toml", "none.toml"]).code(2));
+    let wrong: Vec<&str> = said.lines().filter(|line| line.starts_with("WRONG")).collect();
+    assert_eq!(wrong.len(), 3, "{said}");
+    assert!(said.contains("unknown field 'block'; did you mean 'blocks'?"), "{said}");
+    let policy = "write policy = { class = \"other\", nice = … }";
+    assert!(said.contains(policy), "{said}");
+}
+
+#[test]
 fn what_shadows_a_name_is_checked_too() {
     testing::beyond_cargo_test!("compiles every scheduler");
     let bench = with_workload("messaging");

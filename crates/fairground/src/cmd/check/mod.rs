@@ -28,7 +28,8 @@ pub mod verified;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Scheduler files, and claims' files (.toml), to check; without any, all built-in ones
+    /// Files to check: of schedulers, and workloads, machines, experiments, claims, cares (.toml);
+    /// without any, all built-in ones
     files: Vec<String>,
     /// Only read and compile: run no scheduler, neither in the simulator nor in a virtual machine
     #[arg(long)]
@@ -69,21 +70,24 @@ impl Checked {
 /// When the lab itself fails, or standard output is closed. A finding of a check is no error.
 pub fn run(args: Args) -> Result<ExitCode> {
     let stop = interrupt::flag()?;
-    let is_claim = |file: &String| file.ends_with(".toml");
-    let (claims, schedulers) = args.files.iter().cloned().partition::<Vec<_>, _>(is_claim);
-    let mut findings = Vec::new();
-    if schedulers.is_empty() {
-        findings.extend(missing());
-        findings.extend(specs(&claims));
-    } else {
-        findings.extend(claims.iter().map(|name| definition(Kind::Claim, name)));
-    }
+    let is_definition = |file: &&String| assets::is_path(file) && !file.ends_with(".c");
+    let (given, schedulers): (Vec<&String>, Vec<&String>) =
+        args.files.iter().partition(is_definition);
+    let mut findings: Vec<Checked> = given.into_iter().map(|file| definition(file)).collect();
     let kernels = named_kernels(&args.kernel)?;
-    let sources = sources(&schedulers, &mut findings);
+    let sources = if args.files.is_empty() {
+        findings.extend(missing());
+        findings.extend(definitions());
+        let builtin = compile::builtin().into_iter();
+        sources(builtin.map(|source| (source.name.clone(), Ok(source))), &mut findings)
+    } else {
+        let named = schedulers.into_iter().map(|file| (file.clone(), resolve(file)));
+        sources(named, &mut findings)
+    };
     let wrong_input = findings.iter().any(|finding| finding.result.is_err());
     let (able, unable) = for_the_simulator(&sources);
     let mut matrix = String::new();
-    if args.no_boot {
+    if args.no_boot || sources.is_empty() {
         findings.extend(able.iter().map(compiled).chain(unable));
     } else {
         findings.extend(unable);
@@ -137,21 +141,26 @@ fn missing() -> Vec<Checked> {
     missing.into_iter().map(finding).collect()
 }
 
-/// Every definition, the files of this folder whose names mean others, and the claims that were
-/// given.
-fn specs(given: &[String]) -> Vec<Checked> {
-    let mut findings = Vec::new();
-    for kind in Kind::ALL {
-        let given = if kind == Kind::Claim { given } else { &[] };
+/// Every definition, and the files of this folder whose names mean others.
+fn definitions() -> Vec<Checked> {
+    let all = Kind::ALL.into_iter().flat_map(|kind| {
         let own = assets::shadowed(kind).into_iter().map(|path| path.display().to_string());
-        for name in assets::names(kind).into_iter().chain(own).chain(given.iter().cloned()) {
-            findings.push(definition(kind, &name));
-        }
-    }
-    findings
+        assets::names(kind).into_iter().chain(own).map(move |name| (kind, name))
+    });
+    all.map(|(kind, name)| read_as(kind, &name)).collect()
 }
 
-fn definition(kind: Kind, name: &str) -> Checked {
+/// A file that the user names.
+fn definition(file: &str) -> Checked {
+    match assets::kind_of(file) {
+        Ok(kind) => read_as(kind, file),
+        Err(error) => {
+            Checked { kind: "file", name: file.to_owned(), result: Err(error.to_string()) }
+        }
+    }
+}
+
+fn read_as(kind: Kind, name: &str) -> Checked {
     let result = spec(kind, name).map_err(|error| error.to_string());
     Checked { kind: kind.noun(), name: name.to_owned(), result }
 }
@@ -174,12 +183,12 @@ fn spec(kind: Kind, name: &str) -> Result<String, spec::SpecError> {
     }
 }
 
-fn sources(files: &[String], findings: &mut Vec<Checked>) -> Vec<Source> {
-    let builtin = if files.is_empty() { compile::builtin() } else { Vec::new() };
-    let builtin = builtin.into_iter().map(|source| (source.name.clone(), Ok(source)));
-    let given = files.iter().map(|file| (file.clone(), resolve(file)));
+fn sources(
+    named: impl Iterator<Item = (String, Result<Source>)>,
+    findings: &mut Vec<Checked>,
+) -> Vec<Source> {
     let mut sources = Vec::new();
-    for (name, source) in builtin.chain(given) {
+    for (name, source) in named {
         let compiled = source.and_then(|source| {
             let object = compile::compile(&source)?;
             Ok((source, object))
