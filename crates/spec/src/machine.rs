@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use model::play::Refusal;
-use model::{Backend, Machine};
+use model::{Backend, Machine, Workload};
 
 use super::SpecError;
 use super::source::Document;
@@ -43,6 +43,17 @@ pub fn load(name: &str, base: &Path, host_cpus: u32) -> Result<Machine, SpecErro
             Ok(Machine { name: name.to_owned(), about, cpus, ..model })
         }
         None => read(&assets::find(Kind::Machine, name, base)?, host_cpus),
+    }
+}
+
+/// The machine for recordings that were all made on the same number of CPUs, if they were made on
+/// several.
+pub fn of_recordings(workloads: &[Workload], host_cpus: u32) -> Result<Option<Machine>, SpecError> {
+    let cpus = |workload: &Workload| workload.recording.as_ref().map_or(0, |its| its.cpus);
+    let several = workloads.first().map(cpus).filter(|cpus| *cpus > 1);
+    match several.filter(|several| workloads.iter().all(|workload| cpus(workload) == *several)) {
+        Some(several) => load(&format!("counted_{several}"), Path::new(""), host_cpus).map(Some),
+        None => Ok(None),
     }
 }
 

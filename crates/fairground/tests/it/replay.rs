@@ -4,7 +4,7 @@
 
 use model::Record;
 
-use crate::common::{Bench, stderr, stdout};
+use crate::common::{Bench, TAPES, stderr, stdout};
 
 /// A pipeline with a timer, hogs, and tasks that poll.
 const LOAD: &str = r#"duration_us = 2000000
@@ -284,4 +284,17 @@ fn a_trace_of_perfetto_that_is_broken_is_refused_at_its_byte() {
     refused(b"<!DOCTYPE html>", "byte 0: there is no field as in a trace of Perfetto");
     refused(b"{\"traceEvents\": []}", "byte 0: there is no field as in a trace of Perfetto");
     refused(b"", "there is no sched_switch in it");
+}
+
+#[test]
+fn it_is_played_on_as_many_cpus_as_it_was_recorded_on() {
+    let bench = Bench::new();
+    bench.write_recording("mine", TAPES);
+    let line = "run --on sim --workload ./mine.toml --scheduler vtime --scheduler fifo --blocks 1 \
+                --exploratory";
+    let assert = bench.line(line).success();
+    assert!(stdout(&assert).contains("mine on counted_2 (sim)"), "{}", stdout(&assert));
+    let assert = bench.line(&format!("{line} --machine uniprocessor")).success();
+    let note = "mine was recorded on 2 CPUs and is played on 1; --machine counted_2 has as many";
+    assert!(stderr(&assert).contains(note), "{}", stderr(&assert));
 }
