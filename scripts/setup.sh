@@ -19,6 +19,7 @@ fi
 
 packages=""
 crates=""
+wheels=""
 
 need() { # need PROGRAM PACKAGE: the package is missing if the program is
     command -v "$1" >/dev/null 2>&1 || packages="$packages $2"
@@ -100,6 +101,10 @@ for group in "$@"; do
         need rt-app rt-app
         need sqlite3 sqlite3
         /usr/bin/python3 -c 'import pandas' 2>/dev/null || packages="$packages python3-pandas"
+        if ! /usr/bin/python3 -c 'import duckdb' 2>/dev/null; then
+            wheels="$wheels duckdb"
+            /usr/bin/python3 -c 'import pip' 2>/dev/null || packages="$packages python3-pip"
+        fi
         need xz xz-utils
         need cpio cpio
         need systemctl systemd
@@ -248,4 +253,12 @@ for crate in $crates; do
             cargo install --locked --quiet --debug "$crate"
         ;;
     esac
+done
+
+for wheel in $wheels; do
+    echo "Fairground needs Python's $wheel and installs it now through pip."
+    # Debian's pip keeps its hands off the system without this option.
+    /usr/bin/python3 -m pip install --user --quiet --break-system-packages \
+        --root-user-action=ignore "$wheel" ||
+        echo "without it a test of the book is skipped" >&2
 done

@@ -37,7 +37,7 @@ fn play(page: &Page) -> Vec<String> {
         match block {
             Block::File(name, text) => write(&folder.path().join(name), text),
             Block::Console { class: Class::Parse, .. } | Block::Shell { .. } => {}
-            Block::Console { text, .. } if is_python(text) && or_skip(pandas()).is_none() => {}
+            Block::Console { text, .. } if is_python(text) && or_skip(modules()).is_none() => {}
             Block::Console { class, fails, line, text } => {
                 let shown = text.join("\n");
                 let place = format!("{}:{line}", page.path);
@@ -60,11 +60,11 @@ fn is_python(text: &[String]) -> bool {
     text.iter().any(|line| line.starts_with("$ /usr/bin/python3 "))
 }
 
-/// Whether Debian's Python has pandas.
-fn pandas() -> Result<(), String> {
-    let imported = Command::new("/usr/bin/python3").args(["-c", "import pandas"]).output();
-    let has_it = imported.is_ok_and(|output| output.status.success());
-    has_it.then_some(()).ok_or_else(|| "python3-pandas is not installed (scripts/setup.sh)".into())
+/// Whether Debian's Python has what the pages import.
+fn modules() -> Result<(), String> {
+    let imported = Command::new("/usr/bin/python3").args(["-c", "import duckdb, pandas"]).output();
+    let has_them = imported.is_ok_and(|output| output.status.success());
+    has_them.then_some(()).ok_or_else(|| "Python lacks pandas or DuckDB (scripts/setup.sh)".into())
 }
 
 fn write(path: &Path, text: &str) {
