@@ -80,6 +80,10 @@ fn complaint(stderr: &str) -> Complaint {
     for further in errors.iter().skip(1).take(KEPT_LINES) {
         message.push_str(&format!("\n{further}"));
     }
+    let is_unknown = |name: &&&str| errors.iter().any(|error| error.contains(&format!("'{name}'")));
+    if let Some(name) = MACROS.iter().find(is_unknown) {
+        message.push_str(&format!("\n{name} is a macro of scx: #include <scx/common.bpf.h>"));
+    }
     Complaint {
         file,
         line,
@@ -88,6 +92,10 @@ fn complaint(stderr: &str) -> Complaint {
         interrupted: false,
     }
 }
+
+/// Macros of scx's headers that a scheduler begins with.
+const MACROS: [&str; 4] =
+    ["BPF_STRUCT_OPS", "BPF_STRUCT_OPS_SLEEPABLE", "SCX_OPS_DEFINE", "UEI_DEFINE"];
 
 const INCLUDED: &str = "In file included from ";
 
@@ -150,6 +158,15 @@ mod tests {
         assert_eq!((found.file.as_str(), found.line), ("./a.bpf.c", Some(21)));
         assert!(found.message.starts_with("use of undeclared identifier 'wieght'\n"));
         assert!(found.message.contains("a.bpf.c:30:1"), "{}", found.message);
+    }
+
+    #[test]
+    fn a_macro_of_scx_that_is_missing_names_its_header() {
+        let said = "a.bpf.c:5:5: error: redefinition of 'BPF_STRUCT_OPS' as different kind\n\
+                    a.bpf.c:7:21: error: use of undeclared identifier 'p'\n";
+        let message = complaint(said).message;
+        let hint = "\nBPF_STRUCT_OPS is a macro of scx: #include <scx/common.bpf.h>";
+        assert!(message.ends_with(hint), "{message}");
     }
 
     #[test]

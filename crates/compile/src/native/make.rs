@@ -19,6 +19,8 @@ pub const NATIVE_FLAGS: &[&str] = &[
     "-gline-tables-only",
     "-fvisibility=hidden",
     "-fno-strict-aliasing",
+    // What uses a null pointer crashes there, instead of running into what comes next.
+    "-fno-delete-null-pointer-checks",
     "-fno-stack-protector",
     "-DBPF_NO_PRESERVE_ACCESS_INDEX",
     // An attribute of BPF's alone. Places are those of the model, see `flavors`.

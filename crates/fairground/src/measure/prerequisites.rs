@@ -2,6 +2,7 @@
 //! What the trials of a plan need must be here before any of them runs: schedulers that compile,
 //! kernels that are known, programs that are installed.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Result;
@@ -66,8 +67,9 @@ fn unknown_kernel(contestant: &Contestant) -> Option<Missing> {
     let hint = if definitions.iter().any(|definition| definition == name) {
         Some(format!("`fairground kernel build {name}` makes it"))
     } else {
-        let names = known.iter().chain(&definitions).map(String::as_str);
-        advice(name, kernels::NAMES.iter().copied().chain(names))
+        let here = known.iter().chain(&definitions).map(String::as_str);
+        let names: BTreeSet<&str> = kernels::NAMES.iter().copied().chain(here).collect();
+        advice(name, names)
     };
     let more = "`fairground kernel use FILE --name NAME` adds one of your own";
     let hint = hint.map_or_else(|| more.to_owned(), |hint| format!("{hint}; {more}"));

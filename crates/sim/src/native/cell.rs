@@ -22,7 +22,8 @@ const NOWHERE: [RawFd; 3] = [0, 1, 2];
 const GIB: u64 = 1 << 30;
 /// What a simulated task needs at most, with its part of the answer.
 const PER_TASK: u64 = 64 << 10;
-/// The CPU time after which the kernel ends a process that its supervisor should have ended.
+/// The kernel ends a process that has had twice its time, and this, in case its supervisor is gone.
+/// On a busy host the supervisor may miss a part of the time that a process has had.
 const OVERTIME: Duration = Duration::from_secs(5);
 /// What a trace may take besides.
 const PER_TRACE: u64 = 3 * GIB;
@@ -72,7 +73,7 @@ pub fn limits(trial: &Trial, timeout: Duration) -> Limits {
     let traced = if trial.trace { PER_TRACE } else { 0 };
     Limits {
         memory: GIB + traced + tasks.saturating_mul(PER_TASK),
-        cpu: timeout + OVERTIME,
+        cpu: 2 * timeout + OVERTIME,
         file: 0,
         files: FAULT as u64 + 1,
         processes: false,

@@ -43,6 +43,9 @@ const MOST_SAMPLES: u32 = 8;
 /// The worker's exit status after a report.
 const STATUS: c_int = 70;
 
+/// From here on an address is one of the host, another one in each process.
+const HOSTS: u64 = 1 << 40;
+
 /// In place of a system call's number: the instruction that reads the processor's clock.
 const CLOCK: u64 = u64::MAX;
 /// In place of an address: an allocation failed.
@@ -84,6 +87,9 @@ impl SchedulerFault {
         let what = match self.signal {
             libc::SIGPROF => "does not end".to_owned(),
             libc::SIGSEGV | libc::SIGBUS if self.address < 4096 => "uses a null pointer".into(),
+            libc::SIGSEGV | libc::SIGBUS if self.address >= HOSTS => {
+                "uses an invalid address".into()
+            }
             libc::SIGSEGV | libc::SIGBUS => format!("uses the invalid address {:#x}", self.address),
             libc::SIGILL => "runs into an invalid instruction".into(),
             libc::SIGFPE => "makes an arithmetic error".into(),
@@ -97,10 +103,17 @@ impl SchedulerFault {
         format!("{name}: {who} {what}{inside}{}{}", self.line(native), self.on_a_kernel())
     }
 
-    /// What a kernel does instead with a read through a null pointer.
+    /// What a kernel does instead with a read through a null pointer, and what else makes a kfunc
+    /// crash.
     fn on_a_kernel(&self) -> &'static str {
-        let is_null = matches!(self.signal, libc::SIGSEGV | libc::SIGBUS) && self.address < 4096;
-        if !is_null || self.writes + self.in_kfunc > 0 {
+        if !matches!(self.signal, libc::SIGSEGV | libc::SIGBUS) {
+            return "";
+        }
+        if self.in_kfunc == 1 {
+            return "; it gave the kfunc a wrong pointer, or has written outside its own variables, \
+                    which the verifier refuses: `fairground check` asks it";
+        }
+        if self.address >= 4096 || self.writes > 0 {
             return "";
         }
         "; on a kernel a null pointer of its own structures reads as 0, and the verifier refuses \

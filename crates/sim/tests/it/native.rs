@@ -135,6 +135,22 @@ fn a_broken_scheduler_is_a_record_with_the_reason_and_the_line() {
             "",
         ),
         (
+            "known",
+            "struct task_struct *q = 0; q->scx.slice = 3;",
+            "crashed",
+            "known: enqueue uses a null pointer (",
+            ":3)",
+            "",
+        ),
+        (
+            "wild",
+            "*(volatile int *)0x7f1234567000 = 1;",
+            "crashed",
+            "wild: enqueue uses an invalid address (",
+            ":3)",
+            "",
+        ),
+        (
             "spin",
             "for (volatile int i = 0;; i++);",
             "hung",

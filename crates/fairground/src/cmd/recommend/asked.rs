@@ -95,7 +95,11 @@ impl Asked<'_> {
         let left = budget.saturating_sub(began.elapsed() * 3);
         let stability = match own {
             Advice::Silent(_) => None,
-            _ if left.is_zero() => Some("not tried on neighbouring machines: no time".into()),
+            _ if left.is_zero() => Some(
+                "not tried on neighbouring machines: no time was left; --on sim with a longer \
+                 --budget has it"
+                    .into(),
+            ),
             _ => {
                 let jobs = self.args.execution.jobs;
                 let tried = neighbours::stability(&wish, self.host, own, jobs)?;

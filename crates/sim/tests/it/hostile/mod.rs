@@ -199,7 +199,7 @@ fn settled(what: &str, outcome: &str) -> String {
         assert!(is_expected, "{what}: {outcome}");
         return "failed, for its answer has no end, or hung".into();
     }
-    outcome.trim_end_matches(", in a kfunc that it calls").into()
+    outcome.split(", in a kfunc that it calls").next().unwrap_or_default().into()
 }
 
 fn table() -> String {
