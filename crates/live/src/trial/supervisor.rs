@@ -93,7 +93,7 @@ pub(super) fn supervise_work(
         }
     };
     reaping::kill_leftovers();
-    if !trial.workload.control_groups.is_empty() && !context.in_guest {
+    if !context.in_guest {
         control_groups::sweep();
     }
     let left = leave_no_scheduler(trial);

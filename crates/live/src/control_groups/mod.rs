@@ -3,30 +3,28 @@
 //!
 //! Tasks are threads of one process, so the groups are threaded: the process is in Fairground's
 //! folder, and its threads are in folders below. The folder's name has the process's number, so
-//! that the next trial finds what a killed one has left.
+//! that the next trial finds what a killed one has left, and the controllers that it has turned on:
+//! `fairground-1234-cpu`.
 
-use std::ffi::{CStr, CString, OsStr};
+mod own_folders;
+
+use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
-use std::time::Duration;
 
 use model::play::{Script, Setting};
 use model::{ControlGroup, Trial};
 use nix::mount::{MsFlags, mount};
 
 use crate::group_settings::settings;
-use crate::player::attributes::{Errno, check, errno};
+use crate::player::attributes::{Errno, check};
+use own_folders::{CONTROL, own_name, remove_one, remove_own, sweep_below};
 
-/// How the names of Fairground's folders begin; the number of their process follows.
-const MARK: &str = "fairground-";
 /// Where a guest has the hierarchy.
 const PLACE: &str = "/sys/fs/cgroup";
-/// How long a folder may take to become empty, in looks of a millisecond.
-const LOOKS: u32 = 2_000;
 
 /// The groups of a trial. Dropping them removes the folders.
 pub struct ControlGroups {
@@ -55,11 +53,9 @@ impl ControlGroups {
             .map_err(|refusal| refusal.to_string())?;
         let root = hierarchy(in_guest)?;
         sweep_below(&root);
-        let home = home(&root);
-        let folder = root.join(format!("{MARK}{}", std::process::id()));
         let mut made = ControlGroups {
-            folder,
-            home,
+            folder: PathBuf::new(),
+            home: home(&root),
             groups: Vec::new(),
             makings: Vec::new(),
             has_clamps: false,
@@ -80,9 +76,11 @@ impl ControlGroups {
         let mut settings_of_all = tree.iter().map(|node| &node.settings).chain(changes);
         let with_cpus = settings_of_all.any(|settings| !settings.cpus.is_empty());
         let controllers = if with_cpus { "+cpu +cpuset" } else { "+cpu" };
-        let enable = |folder: &Path| put(&folder.join("cgroup.subtree_control"), controllers);
-        enable(root)?;
+        let enable = |folder: &Path| put(&folder.join(CONTROL), controllers);
+        self.folder = root.join(own_name(root, controllers));
+        // First, because its name tells what to turn off if this process is killed.
         make_folder(&self.folder)?;
+        enable(root)?;
         enable(&self.folder)?;
         self.has_clamps = self.folder.join("cpu.uclamp.min").exists();
         for (number, node) in tree.iter().enumerate() {
@@ -91,7 +89,7 @@ impl ControlGroups {
             self.groups.push(folder.clone());
             let mut writes = vec![("cgroup.type", "threaded".to_owned())];
             if tree.iter().any(|other| other.parent == Some(number)) {
-                writes.push(("cgroup.subtree_control", controllers.into()));
+                writes.push((CONTROL, controllers.into()));
             }
             writes.extend(settings(&node.settings, self.has_clamps));
             if node.settings.absent {
@@ -140,7 +138,7 @@ impl Drop for ControlGroups {
     fn drop(&mut self) {
         // What cannot be removed here is removed before the next trial.
         let _ = fs::write(self.home.join("cgroup.procs"), std::process::id().to_string());
-        remove(&self.folder);
+        remove_own(&self.folder);
     }
 }
 
@@ -276,83 +274,5 @@ fn make_folder(folder: &Path) -> Result<(), (PathBuf, io::Error)> {
 pub fn sweep() {
     if let Ok(root) = hierarchy(false) {
         sweep_below(&root);
-    }
-}
-
-fn sweep_below(root: &Path) {
-    let Ok(entries) = fs::read_dir(root) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix(MARK)?.parse::<u32>().ok());
-        if owner.is_some_and(has_ended) {
-            // Kernels before 5.14 do not have this file.
-            let _ = fs::write(entry.path().join("cgroup.kill"), "1");
-            remove(&entry.path());
-        }
-    }
-}
-
-/// Whether a process is not there any more, or only its parent has not asked how it ended. In a
-/// container whose first process never asks, that is for ever.
-fn has_ended(process: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // It follows the name in brackets, which may have any letters.
-    let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
-    matches!(state, None | Some('Z' | 'X'))
-}
-
-/// Removes a group with all below it, once its tasks have left.
-fn remove(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    let folders = entries.flatten().map(|entry| entry.path());
-    let is_folder =
-        |path: &PathBuf| path.file_name().and_then(OsStr::to_str).is_some() && path.is_dir();
-    folders.filter(is_folder).for_each(|folder| remove(&folder));
-    if let Ok(folder) = CString::new(folder.as_os_str().as_bytes()) {
-        let _ = remove_one(&folder);
-    }
-}
-
-fn remove_one(folder: &CStr) -> Result<(), Errno> {
-    for _ in 0..LOOKS {
-        // SAFETY: a valid path.
-        if unsafe { libc::rmdir(folder.as_ptr()) } == 0 {
-            return Ok(());
-        }
-        match errno() {
-            libc::EBUSY => sleep(Duration::from_millis(1)),
-            other => return Err(other),
-        }
-    }
-    Err(libc::EBUSY)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::process::Command;
-
-    use super::*;
-
-    #[test]
-    fn only_folders_of_processes_that_have_ended_are_removed() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = |name: String| root.path().join(name);
-        let own = folder(format!("{MARK}{}", std::process::id()));
-        let left = folder(format!("{MARK}{}", u32::MAX));
-        let mut zombie = Command::new("true").spawn().unwrap();
-        let unasked = folder(format!("{MARK}{}", zombie.id()));
-        let other = folder("system.slice".into());
-        for folder in [&own, &left.join("a/b"), &other, &unasked.join("a")] {
-            fs::create_dir_all(folder).unwrap();
-        }
-        while !has_ended(zombie.id()) {
-            sleep(Duration::from_millis(1));
-        }
-        sweep_below(root.path());
-        // The file that ends processes is an ordinary one here, and stays.
-        assert_eq!((own.exists(), other.exists(), left.join("a").exists()), (true, true, false));
-        let is_there = Path::new(&format!("/proc/{}", zombie.id())).exists();
-        assert!(is_there && !unasked.join("a").exists());
-        zombie.wait().unwrap();
     }
 }
