@@ -40,7 +40,7 @@ const OTHER_READERS: &[(&str, &str)] = &[
     ("crates/fairground/src/execution/objects.rs", OWN),
     ("crates/fleet/src/records_file.rs", OWN),
     ("crates/live/src/group_settings.rs", KERNEL),
-    ("crates/live/src/control_groups.rs", KERNEL),
+    ("crates/live/src/control_groups/", KERNEL),
     ("crates/live/src/facts.rs", KERNEL),
     ("crates/live/src/loader/log.rs", KERNEL),
     ("crates/live/src/player/", KERNEL),
