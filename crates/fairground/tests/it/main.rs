@@ -21,6 +21,7 @@ mod hostile;
 mod import;
 mod inside;
 mod interrupts;
+mod killed_groups;
 mod live;
 mod one_meaning;
 mod privacy;
