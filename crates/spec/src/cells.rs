@@ -9,7 +9,7 @@ use model::{Machine, Workload};
 
 use super::expression::Names;
 use super::source::Places;
-use super::{SpecError, commands, mentions, workload};
+use super::{SpecError, commands, machine, mentions, workload};
 use crate::assets::{self, Asset, Kind};
 
 /// More cells than this are a mistake.
@@ -162,8 +162,23 @@ pub struct Cells {
     pub on: BTreeMap<String, Vec<String>>,
 }
 
-/// Every cell on every machine.
-pub fn all(
+/// Every cell on every machine. Recordings that were all made on the same number of CPUs bring their
+/// machine, if the user is free to have any.
+pub fn with_machine(
+    choices: &[Choice],
+    machines: &mut Vec<Machine>,
+    is_free: bool,
+    host_cpus: u32,
+    notes: &mut Vec<String>,
+) -> Result<Cells, SpecError> {
+    let cells = all(choices, machines, notes)?;
+    let own = if is_free { machine::of_recordings(&cells.workloads, host_cpus)? } else { None };
+    let Some(own) = own else { return Ok(cells) };
+    *machines = vec![Machine { autogroup: machines[0].autogroup, ..own }];
+    all(choices, machines, &mut Vec::new())
+}
+
+fn all(
     choices: &[Choice],
     machines: &[Machine],
     notes: &mut Vec<String>,

@@ -118,16 +118,9 @@ fn resolve(
     let (mut machines, only_on) = machines(&file, live, base, places, over, host)?;
     let choices = choices(&file, base, places, over)?;
     let mut notes = Vec::new();
-    let mut cells = cells::all(&choices, &machines, &mut notes)?;
     let is_named = file.machine.is_some() || file.machines.is_some() || !over.machines.is_empty();
-    if !is_named && over.given_machine.is_none() && !live {
-        let own = machine::of_recordings(&cells.workloads, host.cpus)?;
-        if let Some(machine) = own {
-            let autogroup = machines[0].autogroup;
-            machines = vec![Machine { autogroup, ..machine }];
-            cells = cells::all(&choices, &machines, &mut Vec::new())?;
-        }
-    }
+    let is_free = !is_named && over.given_machine.is_none() && !live;
+    let cells = cells::with_machine(&choices, &mut machines, is_free, host.cpus, &mut notes)?;
     let Cells { workloads, scaled, on: cells_on } = cells;
     let of_commands = (!over.commands.is_empty()).then_some(commands::TIMEOUT_S);
     let chosen = over.timeout_s.or(of_commands).or(file.timeout_s);

@@ -135,22 +135,6 @@ fn a_broken_scheduler_is_a_record_with_the_reason_and_the_line() {
             "",
         ),
         (
-            "known",
-            "struct task_struct *q = 0; q->scx.slice = 3;",
-            "crashed",
-            "known: enqueue uses a null pointer (",
-            ":3)",
-            "",
-        ),
-        (
-            "wild",
-            "*(volatile int *)0x7f1234567000 = 1;",
-            "crashed",
-            "wild: enqueue uses an invalid address (",
-            ":3)",
-            "",
-        ),
-        (
             "spin",
             "for (volatile int i = 0;; i++);",
             "hung",
@@ -191,6 +175,21 @@ fn a_broken_scheduler_is_a_record_with_the_reason_and_the_line() {
         assert!(reason.starts_with(begin) && reason.contains(part), "{name}: {reason}");
         assert!(reason.ends_with(end), "{name}: {reason}");
         assert!(end.is_empty() || reason.contains(", in enqueue ("), "{name}: {reason}");
+    }
+}
+
+#[test]
+fn a_wrong_pointer_is_named_without_an_address_of_the_host() {
+    for (body, what) in [
+        ("struct task_struct *q = 0; q->scx.slice = 3;", "uses a null pointer"),
+        ("*(volatile int *)0x7f1234567000 = 1;", "uses an invalid address"),
+        ("*(volatile int *)0xdead0000 = 1;", "uses the invalid address 0xdead0000"),
+    ] {
+        let outcome = ending(&with_enqueue("wrong", body));
+        assert_eq!(outcome.word(), "crashed", "{body}: {}", outcome.reason());
+        let begin = format!("wrong: enqueue {what} (");
+        assert!(outcome.reason().starts_with(&begin), "{body}: {}", outcome.reason());
+        assert!(outcome.reason().ends_with(":3)"), "{body}: {}", outcome.reason());
     }
 }
 
