@@ -162,8 +162,8 @@ pub struct Cells {
     pub on: BTreeMap<String, Vec<String>>,
 }
 
-/// Every cell on every machine. Recordings that were all made on the same number of CPUs bring their
-/// machine, if the user is free to have any.
+/// Every cell on every machine. Recordings that were all made on the same number of CPUs bring
+/// their machine, if the user is free to have any.
 pub fn with_machine(
     choices: &[Choice],
     machines: &mut Vec<Machine>,
