@@ -204,7 +204,7 @@ pub fn naming(message: &str, name: &str) -> String {
     }
 }
 
-/// Keys of which each file of a kind has one, and none of a kind that stands further down.
+/// Keys by which a file is recognised: its kind is the first one of which it has a key.
 const KEYS: [(Kind, &[&str]); 6] = [
     (Kind::Workload, &["task", "program", "recording", "template"]),
     (Kind::Claim, &["citation", "published", "test"]),
