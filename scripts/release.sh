@@ -38,9 +38,10 @@ binary() {
     # The linker strips: names of symbols differ, and its identity of the build is a hash of them
     # too.
     rust="-Cstrip=symbols -Ctarget-feature=+crt-static" c=""
-    # libelf may need further libraries, which come last.
+    # libelf may need further libraries, which come last. By the names of their archives: with a
+    # shared one among them the linker makes a binary that crashes before `main`.
     for library in $(pkg-config --static --libs-only-l libelf); do
-        rust="$rust -Clink-arg=$library"
+        rust="$rust -Clink-arg=-l:lib${library#-l}.a"
     done
     for registry in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
         rust="$rust --remap-path-prefix=$registry=/crates"
