@@ -73,6 +73,22 @@ pub struct SharedState {
     pub nr_cpu_ids: u32,
     /// What is left of the budget for loops with `may_goto`.
     pub loops_left: i64,
+    /// How many references the callback holds, see `references.inc.c`, and how many spin locks.
+    pub references: u32,
+    pub locks: u32,
+    /// The first of the references.
+    pub held: [Reference; 32],
+}
+
+/// `struct fairground_reference`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Reference {
+    pub object: *const c_void,
+    /// The kfunc that acquired it.
+    pub kfunc: *const c_char,
+    /// The return address of that call.
+    pub caller: u64,
 }
 
 /// What a callback may loop, as `BPF_MAX_LOOPS`.

@@ -104,6 +104,41 @@ pub const fn number(name: &str) -> u32 {
     panic!("no such callback")
 }
 
+/// Kfuncs that take tasks for a CPU: `dispatch` may call them.
+pub const DISPATCH: u8 = 1;
+/// Kfuncs that select a CPU for a task: `select_cpu` and `enqueue` may.
+pub const SELECT: u8 = 2;
+/// Kfuncs that need a callback which the kernel calls without the lock of a run queue.
+pub const UNLOCKED: u8 = 4;
+/// Kfuncs that sleep.
+pub const SLEEPS: u8 = 8;
+
+/// Which kfuncs each callback may call, by its number (`scx_kf_allow_flags`, `bpf_scx_check_member`).
+pub const ALLOWED: [u8; CALLBACKS.len()] = {
+    let mut allowed = [0; CALLBACKS.len()];
+    let mut index = 0;
+    while index < allowed.len() {
+        allowed[index] = allowed_in(CALLBACKS[index]);
+        index += 1;
+    }
+    allowed
+};
+
+const fn allowed_in(callback: &str) -> u8 {
+    match callback.as_bytes() {
+        b"dispatch" => DISPATCH,
+        b"select_cpu" | b"enqueue" => SELECT,
+        b"init" | b"init_cids" | b"init_task" | b"exit" | b"cgroup_init" | b"cgroup_exit"
+        | b"cgroup_prep_move" | b"cpu_online" | b"cpu_offline" => UNLOCKED | SLEEPS,
+        b"cgroup_cancel_move"
+        | b"cgroup_set_weight"
+        | b"cgroup_set_bandwidth"
+        | b"cgroup_set_idle"
+        | b"a timer" => UNLOCKED,
+        _ => 0,
+    }
+}
+
 const fn is_same(a: &[u8], b: &[u8]) -> bool {
     let mut index = 0;
     while index < a.len() && index < b.len() && a[index] == b[index] {

@@ -14,7 +14,7 @@ use compile::native::{Native, find_line};
 use model::Outcome;
 use serde::{Deserialize, Serialize};
 
-use super::callbacks::CALLBACKS;
+use super::callbacks::{ALLOWED, CALLBACKS};
 #[cfg(target_arch = "x86_64")]
 use super::division::{self, machine, set_result, third_argument, writes};
 #[cfg(target_arch = "x86_64")]
@@ -29,6 +29,8 @@ static REPORT: AtomicI32 = AtomicI32::new(-1);
 /// The object's address range.
 static FIRST: AtomicU64 = AtomicU64::new(0);
 static LAST: AtomicU64 = AtomicU64::new(0);
+/// Where the call returns to that the next error is about; 0: the call in progress.
+static CALLER: AtomicU64 = AtomicU64::new(0);
 /// [`CALLS`] at the last sample, and for how many samples it has not changed.
 static SAMPLED_CALLS: AtomicU64 = AtomicU64::new(0);
 static UNCHANGED: AtomicU32 = AtomicU32::new(0);
@@ -94,6 +96,9 @@ impl SchedulerFault {
             libc::SIGILL => "runs into an invalid instruction".into(),
             libc::SIGFPE => "makes an arithmetic error".into(),
             libc::SIGABRT if self.address == NO_MEMORY => "needs more memory than there is".into(),
+            libc::SIGABRT if self.in_kfunc == 1 => {
+                "has damaged memory outside its own variables".into()
+            }
             signal => format!("ends with signal {signal}"),
         };
         let callback = CALLBACKS.get(self.callback as usize).copied().unwrap_or("");
@@ -179,6 +184,17 @@ pub fn object_at((first, last): (u64, u64)) {
     LAST.store(last, Relaxed);
 }
 
+/// The next error is about a call that returns to this address.
+pub fn called_from(address: u64) {
+    CALLER.store(address, Relaxed);
+}
+
+/// Whether the running callback may call a kfunc for callbacks of any of these kinds.
+#[inline]
+pub fn may_call(kinds: u8) -> bool {
+    ALLOWED.get(CALLBACK.load(Relaxed) as usize).is_some_and(|allowed| allowed & kinds != 0)
+}
+
 /// The running callback, and the source line of its call of the kfunc that is in progress:
 /// `enqueue (mine.bpf.c:31)`. Empty outside callbacks.
 pub fn place(object: &[u8]) -> String {
@@ -186,9 +202,11 @@ pub fn place(object: &[u8]) -> String {
     if callback.is_empty() {
         return String::new();
     }
-    let mut caller = 0_u64;
-    // SAFETY: the callback function writes to `caller` only, which outlives the call.
-    unsafe { _Unwind_Backtrace(look_at_frame, (&raw mut caller).cast()) };
+    let mut caller = CALLER.swap(0, Relaxed);
+    if caller == 0 {
+        // SAFETY: the callback function writes to `caller` only, which outlives the call.
+        unsafe { _Unwind_Backtrace(look_at_frame, (&raw mut caller).cast()) };
+    }
     let first = FIRST.load(Relaxed);
     let line = (caller > 0).then(|| find_line(object, caller - 1 - first)).flatten();
     // The shim's own lines are no place for a scheduler's author.
@@ -311,6 +329,10 @@ extern "C" fn on_forbidden(signal: c_int, info: *mut libc::siginfo_t, context: *
     match c_long::from(call) {
         libc::SYS_rt_sigprocmask => set_result(context, -i64::from(libc::EPERM)),
         libc::SYS_openat if !is_object(machine(context).0) => {
+            set_result(context, -i64::from(libc::EPERM));
+        }
+        // What it says of damaged memory before it calls `abort`.
+        libc::SYS_writev if !is_object(machine(context).0) => {
             set_result(context, -i64::from(libc::EPERM));
         }
         libc::SYS_tgkill if third_argument(context) == libc::SIGABRT as u64 => {

@@ -8,6 +8,7 @@ use super::bpf_timers;
 use super::format::format;
 use super::kfuncs::kfuncs;
 use super::maps::{Map, errno};
+use super::references;
 use super::simulator::{This, core, memory, task};
 
 /// A map variable of the scheduler. Its first word points to the map.
@@ -34,9 +35,13 @@ kfuncs! {
         core(this).task_memory(current)
     }
 
-    fn bpf_task_from_pid(pid: i32; this) -> *mut u8 {
+    fn fairground_task_from_pid(pid: i32; this) -> *mut u8 {
         let found = core(this).task_from_pid(pid);
         memory(core(this), found)
+    }
+
+    fn fairground_unowned(kfunc: *const c_char, caller: u64; this) {
+        references::refuse_release(core(this), kfunc, caller)
     }
 
     fn scx_bpf_exit_bstr(code: i64, fmt: *const c_char, data: *const u64, size: u32; this) {
@@ -150,15 +155,11 @@ kfuncs! {
         group.map_or(errno::EINVAL, |group| (*map_of(map)).storage_delete(group))
     }
 
-    fn bpf_ringbuf_reserve(map: MapVariable, size: u64, flags: u64; this) -> *mut u8 {
+    fn fairground_ring_reserve(map: MapVariable, size: u64; this) -> *mut u8 {
         (*map_of(map)).ring().map_or(std::ptr::null_mut(), |ring| ring.reserve(size))
     }
 
-    fn bpf_ringbuf_submit(data: *const u8, flags: u64; this) {
-        settle(this, data)
-    }
-
-    fn bpf_ringbuf_discard(data: *const u8, flags: u64; this) {
+    fn fairground_ring_settle(data: *const u8; this) {
         settle(this, data)
     }
 

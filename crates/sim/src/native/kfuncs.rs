@@ -6,10 +6,12 @@
 //! pointer crashes the trial's process, which is reported (see `fault`).
 
 use super::abi::{DsqIterator, InsertVtime, SelectCpuAnd};
-use super::callbacks::TaskPointer;
+use super::callbacks::{ALLOWED, CALLBACKS, DISPATCH, SELECT, SLEEPS, TaskPointer, UNLOCKED};
+use super::fault;
 use super::simulator::{This, core, mask, memory, task};
 use crate::core::Core;
 use crate::core::mask::CpuMask;
+use crate::flags::NO_NODE;
 
 /// Bits of [`DsqIterator::set`].
 const SLICE: u64 = 1;
@@ -43,7 +45,8 @@ pub(super) use kfuncs;
 
 kfuncs! {
     fn scx_bpf_create_dsq(dsq: u64, node: i32; this) -> i32 {
-        core(this).create_dsq(dsq, node)
+        let is_allowed = allowed(this, SLEEPS, "scx_bpf_create_dsq");
+        if is_allowed { core(this).create_dsq(dsq, node) } else { -libc::EINVAL }
     }
 
     fn scx_bpf_destroy_dsq(dsq: u64; this) {
@@ -66,7 +69,8 @@ kfuncs! {
     }
 
     fn scx_bpf_dsq_move_to_local(dsq: u64, flags: u64; this) -> bool {
-        core(this).dsq_move_to_local(dsq, flags)
+        allowed(this, DISPATCH, "scx_bpf_dsq_move_to_local")
+            && core(this).dsq_move_to_local(dsq, flags)
     }
 
     fn scx_bpf_dsq_move_set_slice(iterator: *mut DsqIterator, slice: u64; this) {
@@ -93,11 +97,14 @@ kfuncs! {
     }
 
     fn scx_bpf_dispatch_nr_slots(; this) -> u32 {
-        core(this).dispatch_nr_slots()
+        let is_allowed = allowed(this, DISPATCH, "scx_bpf_dispatch_nr_slots");
+        if is_allowed { core(this).dispatch_nr_slots() } else { 0 }
     }
 
     fn scx_bpf_dispatch_cancel(; this) {
-        core(this).dispatch_cancel()
+        if allowed(this, DISPATCH, "scx_bpf_dispatch_cancel") {
+            core(this).dispatch_cancel()
+        }
     }
 
     fn scx_bpf_dsq_reenq(dsq: u64, flags: u64; this) {
@@ -170,6 +177,9 @@ kfuncs! {
     fn scx_bpf_select_cpu_dfl(
         p: TaskPointer, prev_cpu: i32, wake_flags: u64, is_idle: *mut bool; this
     ) -> i32 {
+        if !allowed(this, SELECT | UNLOCKED, "scx_bpf_select_cpu_dfl") {
+            return prev_cpu;
+        }
         let Some(task) = task(this, p, "scx_bpf_select_cpu_dfl") else { return prev_cpu };
         let (cpu, idle) = core(this).select_cpu_dfl(task, prev_cpu, wake_flags);
         *is_idle = idle;
@@ -180,6 +190,9 @@ kfuncs! {
         p: TaskPointer, cpus: *const u64, args: *const SelectCpuAnd;
         this
     ) -> i32 {
+        if !allowed(this, SELECT | UNLOCKED, "scx_bpf_select_cpu_and") {
+            return -libc::EINVAL;
+        }
         let SelectCpuAnd { prev_cpu, wake_flags, flags } = args.read();
         let task = task(this, p, "scx_bpf_select_cpu_and");
         let cpus = mask(this, cpus, "scx_bpf_select_cpu_and");
@@ -232,32 +245,17 @@ kfuncs! {
         core(this).llc(cpu).1
     }
 
-    fn scx_bpf_get_possible_cpumask(; this) -> *const u64 {
+    fn fairground_possible_cpumask(; this) -> *const u64 {
         (*this).possible.as_ptr()
     }
 
-    // DIVERGES: all CPUs are always online.
-    fn scx_bpf_get_online_cpumask(; this) -> *const u64 {
-        (*this).possible.as_ptr()
-    }
-
-    fn scx_bpf_get_idle_cpumask(; this) -> *const u64 {
-        let idle = core(this).idle_words(false, None);
+    fn fairground_idle_cpumask(node: i32; this) -> *const u64 {
+        let idle = core(this).idle_words(false, Some(node).filter(|&node| node != NO_NODE));
         (*this).lend(&idle)
     }
 
-    fn scx_bpf_get_idle_smtmask(; this) -> *const u64 {
-        let idle = core(this).idle_words(true, None);
-        (*this).lend(&idle)
-    }
-
-    fn scx_bpf_get_idle_cpumask_node(node: i32; this) -> *const u64 {
-        let idle = core(this).idle_words(false, Some(node));
-        (*this).lend(&idle)
-    }
-
-    fn scx_bpf_get_idle_smtmask_node(node: i32; this) -> *const u64 {
-        let idle = core(this).idle_words(true, Some(node));
+    fn fairground_idle_smtmask(node: i32; this) -> *const u64 {
+        let idle = core(this).idle_words(true, Some(node).filter(|&node| node != NO_NODE));
         (*this).lend(&idle)
     }
 
@@ -329,6 +327,26 @@ kfuncs! {
     }
 }
 
+/// Whether the running callback may call this kfunc. Otherwise the scheduler is ejected, where a
+/// kernel's verifier refuses it.
+#[inline]
+unsafe fn allowed(this: This, kinds: u8, kfunc: &str) -> bool {
+    let is_allowed = fault::may_call(kinds);
+    if !is_allowed {
+        // SAFETY: as for the kfuncs.
+        refuse_here(unsafe { core(this) }, kinds, kfunc);
+    }
+    is_allowed
+}
+
+#[cold]
+fn refuse_here(core: &mut Core, kinds: u8, kfunc: &str) {
+    let named = |kind: u8| CALLBACKS.iter().zip(ALLOWED).filter(move |(_, all)| all & kind != 0);
+    let names: Vec<&str> = named(kinds).map(|(name, _)| *name).collect();
+    let names = names.join(", ");
+    core.error(format!("the verifier allows {kfunc}() only in {names}"));
+}
+
 /// `SCX_CPUPERF_ONE`.
 const FULL_SPEED: u32 = 1024;
 
@@ -355,6 +373,9 @@ unsafe fn move_task(
 ) -> bool {
     // SAFETY: as for the kfuncs.
     unsafe {
+        if !allowed(this, DISPATCH | UNLOCKED, "scx_bpf_dsq_move") {
+            return false;
+        }
         let Some(task) = task(this, p, "scx_bpf_dsq_move") else { return false };
         let core = core(this);
         let set = std::mem::take(&mut (*iterator).set);

@@ -18,6 +18,7 @@ use super::fault::{CALLBACK, CALLS};
 use super::inside::Watch;
 use super::maps::Map;
 use super::object::{Loaded, Program, Set, programs};
+use super::references;
 use super::simulator::{Simulator, This};
 use super::{bpf_timers, helpers, interleaved, kfuncs};
 use crate::core::memory::{SharedObjects, TaskLayout};
@@ -185,7 +186,11 @@ impl<const RACES: bool, const INSIDE: bool> NativeScheduler<RACES, INSIDE> {
             let outer = std::mem::replace(&mut (*self.simulator).core, &raw mut *core);
             let cpu = std::mem::replace(&mut (*self.state).cpu, here);
             (*self.state).loops_left = MAX_LOOPS;
+            let held = ((*self.state).references, (*self.state).locks);
             let result = callback(self.simulator);
+            if ((*self.state).references, (*self.state).locks) != held {
+                references::refuse_rest(core, &mut *self.state, held);
+            }
             (*self.simulator).core = outer;
             (*self.state).cpu = cpu;
             CALLBACK.store(before, Relaxed);

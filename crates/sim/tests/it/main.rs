@@ -18,6 +18,7 @@ mod native;
 mod order;
 mod rarer_members;
 mod realtime;
+mod references;
 mod sessions;
 mod start_up;
 mod steps;

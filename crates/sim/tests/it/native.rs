@@ -34,7 +34,7 @@ fn scheduler(name: &str, code: &str, ops: &str) -> Native {
 }
 
 /// A scheduler with a body of `enqueue`, which stands in line 3.
-fn with_enqueue(name: &str, body: &str) -> Native {
+pub fn with_enqueue(name: &str, body: &str) -> Native {
     let code = format!(
         "void BPF_STRUCT_OPS({name}_enqueue, struct task_struct *p, u64 flags) {{ {body} }}"
     );
@@ -42,7 +42,7 @@ fn with_enqueue(name: &str, body: &str) -> Native {
 }
 
 /// What a broken scheduler's record says. It must not take long.
-fn ending(native: &Native) -> Outcome {
+pub fn ending(native: &Native) -> Outcome {
     let begin = Instant::now();
     let record = supervise(&trial(&native.name, &[]), native);
     // A fifth of it where nothing else runs; tests have company.

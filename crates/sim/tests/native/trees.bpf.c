@@ -65,12 +65,16 @@ static void listed(void)
 	}
 	bpf_repeat(4) {
 		struct bpf_list_node *node;
+		struct item *item;
 
 		bpf_spin_lock(&list_lock);
 		node = bpf_list_pop_front(&list);
 		bpf_spin_unlock(&list_lock);
-		if (node)
-			bpf_printk("%llu", container_of(node, struct item, link)->key);
+		if (!node)
+			return;
+		item = container_of(node, struct item, link);
+		bpf_printk("%llu", item->key);
+		bpf_obj_drop(item);
 	}
 }
 

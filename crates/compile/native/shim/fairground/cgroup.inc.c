@@ -133,7 +133,7 @@ struct cgroup *scx_bpf_task_cgroup___new(struct task_struct *p)
 	struct cgroup *cgrp = p->sched_task_group->css.cgroup;
 
 	/* The group of a session has none (`tg_cgrp`). */
-	return cgrp ?: &fairground_root;
+	return HOLD(cgrp ?: &fairground_root);
 }
 
 u32 scx_bpf_cgroup_nr_cpus(struct cgroup *cgrp)
@@ -143,16 +143,22 @@ u32 scx_bpf_cgroup_nr_cpus(struct cgroup *cgrp)
 
 struct cgroup *bpf_cgroup_acquire(struct cgroup *cgrp)
 {
-	return cgrp;
+	return HOLD(cgrp);
 }
 
 void bpf_cgroup_release(struct cgroup *cgrp)
 {
+	GIVE_UP(cgrp);
+}
+
+static struct cgroup *fairground_ancestor(struct cgroup *cgrp, int level)
+{
+	return level < 0 || level > cgrp->level ? NULL : cgrp->ancestors[level];
 }
 
 struct cgroup *bpf_cgroup_ancestor(struct cgroup *cgrp, int level)
 {
-	return level < 0 || level > cgrp->level ? NULL : cgrp->ancestors[level];
+	return HOLD(fairground_ancestor(cgrp, level));
 }
 
 struct cgroup *bpf_cgroup_from_id(u64 id)
@@ -161,7 +167,7 @@ struct cgroup *bpf_cgroup_from_id(u64 id)
 		struct fairground_group *group = &fairground_groups[number];
 
 		if (group->is_there && group->node.id == id)
-			return &group->cgroup;
+			return HOLD(&group->cgroup);
 	}
 	return NULL;
 }
@@ -169,7 +175,7 @@ struct cgroup *bpf_cgroup_from_id(u64 id)
 /* `cgroup_is_descendant()`, which is true of the group itself. */
 static bool fairground_is_below(struct cgroup *cgrp, struct cgroup *ancestor)
 {
-	return bpf_cgroup_ancestor(cgrp, ancestor->level) == ancestor;
+	return fairground_ancestor(cgrp, ancestor->level) == ancestor;
 }
 
 long bpf_task_under_cgroup(struct task_struct *p, struct cgroup *ancestor)
@@ -185,7 +191,7 @@ u64 bpf_get_current_cgroup_id(void)
 u64 bpf_get_current_ancestor_cgroup_id(int level)
 {
 	struct cgroup *cgrp =
-		bpf_cgroup_ancestor(bpf_get_current_task_btf()->cgroups->dfl_cgrp, level);
+		fairground_ancestor(bpf_get_current_task_btf()->cgroups->dfl_cgrp, level);
 
 	return cgrp ? cgrp->kn->id : 0;
 }

@@ -16,21 +16,6 @@ static u64 cpus_of(u32 word)
 	return left >= 64 ? ~0ULL : (1ULL << left) - 1;
 }
 
-struct bpf_cpumask *bpf_cpumask_create(void)
-{
-	return fairground_object_new(sizeof(struct bpf_cpumask));
-}
-
-struct bpf_cpumask *bpf_cpumask_acquire(struct bpf_cpumask *cpumask)
-{
-	return bpf_refcount_acquire_impl(cpumask, NULL);
-}
-
-void bpf_cpumask_release(struct bpf_cpumask *cpumask)
-{
-	bpf_obj_drop_impl(cpumask, NULL);
-}
-
 u32 bpf_cpumask_first(const struct cpumask *cpumask)
 {
 	for (u32 word = 0; word < words(); word++)

@@ -28,6 +28,8 @@ struct fairground_state fairground;
 
 FAIRGROUND_CALLS(TRAMPOLINE)
 
+#include "references.inc.c"
+
 /* Older forms of kfuncs, by what the newest ones do. */
 void scx_bpf_dsq_insert_vtime___compat(struct task_struct *p, u64 dsq, u64 slice, u64 vtime,
 				       u64 flags)
@@ -72,54 +74,10 @@ u32(scx_bpf_nr_cpu_ids)(void)
 	return fairground.nr_cpu_ids;
 }
 
-/* Memory is the simulator's and lives as long as the trial, so references need no counting. */
-void scx_bpf_put_cpumask(const struct cpumask *cpumask)
-{
-}
-
-void scx_bpf_put_idle_cpumask(const struct cpumask *cpumask)
-{
-}
-
 /* Compilers call this instead of memcmp() where only equality matters. */
 int bcmp(const void *a, const void *b, size_t size)
 {
 	return memcmp(a, b, size);
-}
-
-struct task_struct *bpf_task_acquire(struct task_struct *p)
-{
-	return p;
-}
-
-void bpf_task_release(struct task_struct *p)
-{
-}
-
-/* One thread runs the whole machine: nothing comes between. */
-void bpf_rcu_read_lock(void)
-{
-}
-
-void bpf_rcu_read_unlock(void)
-{
-}
-
-void bpf_preempt_disable(void)
-{
-}
-
-void bpf_preempt_enable(void)
-{
-}
-
-void bpf_local_irq_save(unsigned long *flags)
-{
-	*flags = 0;
-}
-
-void bpf_local_irq_restore(unsigned long *flags)
-{
 }
 
 int bpf_res_spin_lock(struct bpf_res_spin_lock *lock)
@@ -253,14 +211,6 @@ long bpf_loop(u32 rounds, void *callback, void *context, u64 flags)
 		if (function(round, context))
 			return round + 1;
 	return round;
-}
-
-void *bpf_kptr_xchg(void *place, void *pointer)
-{
-	void *before = *(void **)place;
-
-	*(void **)place = pointer;
-	return before;
 }
 
 /* Iterators over numbers and bits. `bpf_for` needs none; `bpf_for_each(num, …)` does. */

@@ -73,12 +73,9 @@ struct fairground_map;
 	K(void, scx_bpf_cpuperf_set, (s32 cpu, u32 perf), (cpu, perf))			\
 	K(u32, scx_bpf_nr_node_ids, (void), ())						\
 	K(int, scx_bpf_cpu_node, (s32 cpu), (cpu))					\
-	K(const struct cpumask *, scx_bpf_get_possible_cpumask, (void), ())		\
-	K(const struct cpumask *, scx_bpf_get_online_cpumask, (void), ())		\
-	K(const struct cpumask *, scx_bpf_get_idle_cpumask, (void), ())			\
-	K(const struct cpumask *, scx_bpf_get_idle_smtmask, (void), ())			\
-	K(const struct cpumask *, scx_bpf_get_idle_cpumask_node, (int node), (node))	\
-	K(const struct cpumask *, scx_bpf_get_idle_smtmask_node, (int node), (node))	\
+	K(const struct cpumask *, fairground_possible_cpumask, (void), ())		\
+	K(const struct cpumask *, fairground_idle_cpumask, (int node), (node))		\
+	K(const struct cpumask *, fairground_idle_smtmask, (int node), (node))		\
 	K(bool, scx_bpf_test_and_clear_cpu_idle, (s32 cpu), (cpu))			\
 	K(s32, scx_bpf_pick_idle_cpu, (const cpumask_t *cpus, u64 flags), (cpus, flags)) \
 	K(s32, scx_bpf_pick_any_cpu, (const cpumask_t *cpus, u64 flags), (cpus, flags))	\
@@ -92,7 +89,8 @@ struct fairground_map;
 	K(u64, scx_bpf_now, (void), ())							\
 	K(bool, scx_bpf_task_set_slice___new, (struct task_struct *p, u64 slice), (p, slice)) \
 	K(bool, scx_bpf_task_set_dsq_vtime___new, (struct task_struct *p, u64 vtime), (p, vtime)) \
-	K(struct task_struct *, bpf_task_from_pid, (s32 pid), (pid))			\
+	K(struct task_struct *, fairground_task_from_pid, (s32 pid), (pid))		\
+	K(void, fairground_unowned, (const char *kfunc, void *caller), (kfunc, caller))	\
 	K(u64, bpf_ktime_get_ns, (void), ())						\
 	K(u64, bpf_jiffies64, (void), ())						\
 	K(u32, bpf_get_prandom_u32, (void), ())						\
@@ -127,9 +125,8 @@ struct fairground_map;
 	  (map, value, flags))								\
 	K(long, bpf_map_pop_elem, (void *map, void *value), (map, value))		\
 	K(long, bpf_map_peek_elem, (void *map, void *value), (map, value))		\
-	K(void *, bpf_ringbuf_reserve, (void *map, u64 size, u64 flags), (map, size, flags)) \
-	K(void, bpf_ringbuf_submit, (void *data, u64 flags), (data, flags))		\
-	K(void, bpf_ringbuf_discard, (void *data, u64 flags), (data, flags))		\
+	K(void *, fairground_ring_reserve, (void *map, u64 size), (map, size))		\
+	K(void, fairground_ring_settle, (void *data), (data))				\
 	K(long, bpf_ringbuf_output, (void *map, void *data, u64 size, u64 flags),	\
 	  (map, data, size, flags))							\
 	K(u64, bpf_ringbuf_query, (void *map, u64 flags), (map, flags))			\
@@ -179,6 +176,11 @@ struct fairground_map;
  */
 #define FAIRGROUND_LOCAL(N)								\
 	N(scx_bpf_nr_cpu_ids) N(scx_bpf_put_cpumask) N(scx_bpf_put_idle_cpumask)	\
+	N(scx_bpf_get_possible_cpumask) N(scx_bpf_get_online_cpumask)			\
+	N(scx_bpf_get_idle_cpumask) N(scx_bpf_get_idle_cpumask_node)			\
+	N(scx_bpf_get_idle_smtmask) N(scx_bpf_get_idle_smtmask_node)			\
+	N(bpf_task_from_pid) N(bpf_ringbuf_reserve) N(bpf_ringbuf_submit)		\
+	N(bpf_ringbuf_discard)								\
 	N(bpf_task_acquire) N(bpf_task_release) N(bpf_rcu_read_lock) N(bpf_rcu_read_unlock) \
 	N(bpf_preempt_disable) N(bpf_preempt_enable) N(bpf_local_irq_save)		\
 	N(bpf_local_irq_restore) N(bpf_res_spin_lock) N(bpf_res_spin_unlock)		\
@@ -271,6 +273,13 @@ void *fairground_storage_make(struct fairground_map *map, struct task_struct *p,
 void *fairground_allocate(u64 size);
 void fairground_free(void *memory, u64 size);
 void *fairground_object_new(u64 size);
+void fairground_unowned(const char *kfunc, void *caller);
+const struct cpumask *fairground_possible_cpumask(void);
+const struct cpumask *fairground_idle_cpumask(int node);
+const struct cpumask *fairground_idle_smtmask(int node);
+struct task_struct *fairground_task_from_pid(s32 pid);
+void *fairground_ring_reserve(void *map, u64 size);
+void fairground_ring_settle(void *data);
 s32 fairground_locked_cpu(void);
 u64 fairground_clock_task(u32 cpu);
 u64 fairground_clock_pelt(u32 cpu);

@@ -7,7 +7,7 @@ struct object {
 	u64 holders;
 };
 
-void *fairground_object_new(u64 size)
+static void *object_new(u64 size)
 {
 	struct object *object = fairground_allocate(sizeof(*object) + size);
 
@@ -18,21 +18,53 @@ void *fairground_object_new(u64 size)
 	return object + 1;
 }
 
-void bpf_obj_drop_impl(void *pointer, void *meta)
+static void object_drop(void *pointer)
 {
 	struct object *object = (struct object *)pointer - 1;
 
-	if (pointer && --object->holders == 0)
+	if (--object->holders == 0)
 		fairground_free(object, object->size);
 }
 
-void *bpf_refcount_acquire_impl(void *pointer, void *meta)
+static void *object_share(void *pointer)
 {
 	struct object *object = (struct object *)pointer - 1;
 
 	if (pointer)
 		object->holders++;
 	return pointer;
+}
+
+void *fairground_object_new(u64 size)
+{
+	return hold(object_new(size), "bpf_obj_new", __builtin_return_address(0));
+}
+
+void bpf_obj_drop_impl(void *pointer, void *meta)
+{
+	if (GIVE_UP(pointer))
+		object_drop(pointer);
+}
+
+void *bpf_refcount_acquire_impl(void *pointer, void *meta)
+{
+	return HOLD(object_share(pointer));
+}
+
+struct bpf_cpumask *bpf_cpumask_create(void)
+{
+	return HOLD(object_new(sizeof(struct bpf_cpumask)));
+}
+
+struct bpf_cpumask *bpf_cpumask_acquire(struct bpf_cpumask *cpumask)
+{
+	return HOLD(object_share(cpumask));
+}
+
+void bpf_cpumask_release(struct bpf_cpumask *cpumask)
+{
+	if (GIVE_UP(cpumask))
+		object_drop(cpumask);
 }
 
 /* A ring of nodes; a head of zeros is an empty one, a node of zeros is in no list. */
@@ -72,23 +104,23 @@ static void *pop(struct ring *head, bool front)
 int bpf_list_push_front_impl(struct bpf_list_head *head, struct bpf_list_node *node, void *meta,
 			     u64 offset)
 {
-	return push((struct ring *)head, (struct ring *)node, true);
+	return GIVE_UP(node) ? push((struct ring *)head, (struct ring *)node, true) : -EINVAL;
 }
 
 int bpf_list_push_back_impl(struct bpf_list_head *head, struct bpf_list_node *node, void *meta,
 			    u64 offset)
 {
-	return push((struct ring *)head, (struct ring *)node, false);
+	return GIVE_UP(node) ? push((struct ring *)head, (struct ring *)node, false) : -EINVAL;
 }
 
 struct bpf_list_node *bpf_list_pop_front(struct bpf_list_head *head)
 {
-	return pop((struct ring *)head, true);
+	return HOLD(pop((struct ring *)head, true));
 }
 
 struct bpf_list_node *bpf_list_pop_back(struct bpf_list_head *head)
 {
-	return pop((struct ring *)head, false);
+	return HOLD(pop((struct ring *)head, false));
 }
 
 /*
@@ -152,7 +184,7 @@ int bpf_rbtree_add_impl(struct bpf_rb_root *root, struct bpf_rb_node *added,
 	struct branch *node = (struct branch *)added, *parent = NULL;
 	struct branch **place = &tree->root;
 
-	if (node->rank)
+	if (!GIVE_UP(added) || node->rank)
 		return -EINVAL;
 	while (*place) {
 		parent = *place;
@@ -191,5 +223,5 @@ struct bpf_rb_node *bpf_rbtree_remove(struct bpf_rb_root *root, struct bpf_rb_no
 	*place_of(tree, node) = NULL;
 	node->parent = NULL;
 	node->rank = 0;
-	return removed;
+	return HOLD(removed);
 }

@@ -29,11 +29,24 @@ struct fairground_map {
 
 #define FAIRGROUND_PIECE_BITS 8
 
+/* What a callback has acquired, by which kfunc, called from where. */
+struct fairground_reference {
+	const void *object;
+	const char *kfunc;
+	void *caller;
+};
+
+#define FAIRGROUND_MOST_REFERENCES 32
+
 struct fairground_state {
 	void *simulator;
 	u32 cpu;
 	u32 nr_cpu_ids;
 	s64 loops_left;
+	/* What the callback holds: the number of references, the first of them below, and of spin locks. */
+	u32 references;
+	u32 locks;
+	struct fairground_reference held[FAIRGROUND_MOST_REFERENCES];
 	struct fairground_calls calls;
 };
 
@@ -89,8 +102,8 @@ static __always_inline void *fairground_storage(void *map, struct task_struct *t
  * DIVERGES: one thread runs the whole machine, so a scheduler's own locks cost nothing, and
  * callbacks interleave only where `soak --races` asks for it.
  */
-#define bpf_spin_lock(lock) ((void)(lock), 0L)
-#define bpf_spin_unlock(lock) ((void)(lock), 0L)
+#define bpf_spin_lock(lock) ((void)(lock), fairground.locks++, 0L)
+#define bpf_spin_unlock(lock) ((void)(lock), fairground.locks--, 0L)
 #endif
 
 #endif /* FAIRGROUND_STATE_H */
