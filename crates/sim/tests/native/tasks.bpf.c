@@ -33,6 +33,7 @@ s32 BPF_STRUCT_OPS(tasks_init_task, struct task_struct *p, struct scx_init_task_
 void BPF_STRUCT_OPS(tasks_running, struct task_struct *p)
 {
 	u64 *count = bpf_task_storage_get(&seen, p, 0, 0);
+	struct task_struct *found;
 
 	runs++;
 	/* A task that ends leaves its group, and begins to run again without a switch. */
@@ -42,7 +43,10 @@ void BPF_STRUCT_OPS(tasks_running, struct task_struct *p)
 	CHECK(2, bpf_cpumask_test_cpu(1, p->cpus_ptr) && bpf_cpumask_weight(&p->cpus_mask) == 2);
 	CHECK(3, bpf_get_smp_processor_id() == scx_bpf_task_cpu(p));
 	CHECK(4, p->thread_info.cpu == scx_bpf_task_cpu(p));
-	CHECK(5, bpf_task_from_pid(p->pid) == p);
+	found = bpf_task_from_pid(p->pid);
+	CHECK(5, found == p);
+	if (found)
+		bpf_task_release(found);
 }
 
 /* The kernel makes the next task the current one only after `running`. */
