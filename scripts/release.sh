@@ -7,8 +7,8 @@
 #
 # The same commit, compilers and Debian release give the same bytes for each user and in each
 # folder: paths are replaced in the binary, and all dates are the commit's.
-# PROFILE=dev compiles in a fifth of the time, and BINARY=FILE compiles nothing, for tests of this
-# script.
+# PROFILE=dev compiles in a fifth of the time, BINARY=FILE compiles nothing, and FLAGS=1 only writes
+# the flags of a static program, for tests of this script.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -30,19 +30,28 @@ dev) built=target/release-build/$triple/debug ;;
 *) built=target/release-build/$triple/$profile ;;
 esac
 
+# What makes a program static. The linker strips: names of symbols differ, and its identity of the
+# build is a hash of them too.
+static_flags() {
+    printf '%s' "-Cstrip=symbols -Ctarget-feature=+crt-static"
+    # libelf may need further libraries, which come last. By the names of their archives: with a
+    # shared one among them the linker makes a binary that crashes before `main`.
+    for library in $(pkg-config --static --libs-only-l libelf); do
+        printf ' %s' "-Clink-arg=-l:lib${library#-l}.a"
+    done
+}
+
+if [ -n "${FLAGS:-}" ]; then
+    static_flags
+    exit
+fi
+
 # In a target folder of its own, because other flags would build everything anew in the usual one.
 binary() {
     cargo fetch --locked --quiet
     # Paths of this repository are relative in the binary already. To replace them would give cargo
     # other flags, and so other names of symbols, in each folder.
-    # The linker strips: names of symbols differ, and its identity of the build is a hash of them
-    # too.
-    rust="-Cstrip=symbols -Ctarget-feature=+crt-static" c=""
-    # libelf may need further libraries, which come last. By the names of their archives: with a
-    # shared one among them the linker makes a binary that crashes before `main`.
-    for library in $(pkg-config --static --libs-only-l libelf); do
-        rust="$rust -Clink-arg=-l:lib${library#-l}.a"
-    done
+    rust=$(static_flags) c=""
     for registry in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
         rust="$rust --remap-path-prefix=$registry=/crates"
         c="$c -ffile-prefix-map=$registry=/crates"

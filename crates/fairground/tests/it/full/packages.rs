@@ -68,6 +68,26 @@ fn a_release_is_sound_and_a_fresh_system_can_use_it() {
     a_fresh_system_installs_it(&package);
 }
 
+/// The tests' binary is not static; a small program with the same flags is.
+#[test]
+fn a_static_program_with_libelf_starts() {
+    testing::beyond_cargo_test!("links a static program");
+    let flags = run("sh", &["-c", "FLAGS=1 scripts/release.sh"]);
+    assert!(flags.status.success(), "{}", said(&flags));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [source, program] = ["main.rs", "main"].map(|name| folder.path().join(name));
+    let text = "#[link(name = \"elf\")]\nunsafe extern \"C\" { fn elf_version(version: u32) -> u32; }\n\
+                fn main() { assert_eq!(unsafe { elf_version(1) }, 1); }\n";
+    std::fs::write(&source, text).expect("the folder can be written");
+    let mut rustc = Command::new("rustc");
+    rustc.args(String::from_utf8_lossy(&flags.stdout).split_whitespace());
+    let linked = rustc.arg("--target=x86_64-unknown-linux-gnu").arg("-o").args([&program, &source]);
+    let linked = linked.output().expect("rustc starts");
+    assert!(linked.status.success(), "{}", said(&linked));
+    let started = Command::new(&program).output().expect("the program starts");
+    assert!(started.status.success(), "{:?}", started.status);
+}
+
 fn components_are_listed(release: &Path) {
     let text = std::fs::read_to_string(named(release, ".cdx.json")).expect("the list");
     let list: serde_json::Value = serde_json::from_str(&text).expect("JSON");
