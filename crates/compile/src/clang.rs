@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use libbpf_rs::{Linker, PrintLevel, set_print};
 
-use crate::complaint::{Complaint, OURS};
+use crate::complaint::{self, Complaint, OURS};
 use crate::{guarded, listing};
 
 /// The oldest clang that is accepted: older ones lose the upper half of 64-bit enumerators.
@@ -123,22 +123,29 @@ pub fn version(clang: &str) -> Option<u32> {
     rest.split('.').next()?.parse().ok()
 }
 
-/// Compiles texts to one BPF object without DWARF but with BTF. Also says which files were read.
-pub fn compile(
-    clang: &Path,
-    headers: &Path,
-    units: &[Text],
-) -> Result<(Vec<u8>, Vec<PathBuf>), Complaint> {
+/// What a compiler did besides its output.
+#[derive(Clone, Debug, Default)]
+pub struct Done {
+    /// The files that were read.
+    pub read: Vec<PathBuf>,
+    /// Its warnings about the scheduler's own lines, as it writes them.
+    pub warnings: Vec<String>,
+}
+
+/// Compiles texts to one BPF object without DWARF but with BTF.
+pub fn compile(clang: &Path, headers: &Path, units: &[Text]) -> Result<(Vec<u8>, Done), Complaint> {
     let scratch = scratch()?;
-    let (mut raw, mut read) = (Vec::new(), Vec::new());
+    let (mut raw, mut all) = (Vec::new(), Done::default());
     for (number, source) in units.iter().enumerate() {
         let object = scratch.path().join(format!("raw{number}.o"));
         let call = Call { clang, headers, source, flags: FLAGS, folders: FOLDERS };
-        read.extend(call.object(&object)?);
+        let done = call.object(&object)?;
+        all.read.extend(done.read);
+        all.warnings.extend(done.warnings);
         raw.push(object);
     }
     let object = link(&raw, &scratch.path().join("linked.o"))?;
-    Ok((object, read))
+    Ok((object, all))
 }
 
 /// Which files the preprocessor reads for a kernel's objects of these texts.
@@ -148,7 +155,7 @@ pub fn read(clang: &Path, headers: &Path, units: &[Text]) -> Result<Vec<PathBuf>
     let mut read = Vec::new();
     for source in units {
         let call = Call { clang, headers, source, flags: FLAGS, folders: FOLDERS };
-        read.extend(call.output(&["-E"], &to)?);
+        read.extend(call.output(&["-E"], &to)?.read);
     }
     Ok(read)
 }
@@ -186,25 +193,26 @@ const HEADERS_NAME: &str = "headers";
 const ASSEMBLING: &str = "bpf_experimental.h";
 
 impl Call<'_> {
-    /// Compiles to an object in a folder for this call. Says which files were read.
-    pub fn object(&self, object: &Path) -> Result<Vec<PathBuf>, Complaint> {
+    /// Compiles to an object in a folder for this call.
+    pub fn object(&self, object: &Path) -> Result<Done, Complaint> {
         if self.source.may_assemble {
             self.check_listing(object)?;
         }
-        let read = self.output(&["-c", "-fintegrated-as"], object)?;
-        if !self.source.may_assemble && read.iter().any(|file| file.ends_with(ASSEMBLING)) {
+        let done = self.output(&["-c", "-fintegrated-as"], object)?;
+        if !self.source.may_assemble && done.read.iter().any(|file| file.ends_with(ASSEMBLING)) {
             self.check_listing(object)?;
         }
-        Ok(read)
+        Ok(done)
     }
 
-    /// Writes a file in a folder for this call. Says which files were read.
-    pub fn output(&self, arguments: &[&str], to: &Path) -> Result<Vec<PathBuf>, Complaint> {
+    /// Writes a file in a folder for this call.
+    pub fn output(&self, arguments: &[&str], to: &Path) -> Result<Done, Complaint> {
         let rules = to.with_extension("d");
         let mut command = self.command();
         command.args(arguments).args(["-MD", "-MT", "object", "-MF"]).arg(&rules);
-        self.run(command, to)?;
-        Ok(read_files(&std::fs::read_to_string(rules).unwrap_or_default()))
+        let said = self.run(command, to)?;
+        let read = read_files(&std::fs::read_to_string(rules).unwrap_or_default());
+        Ok(Done { read, warnings: complaint::warnings(&said) })
     }
 
     /// Looks through what an assembler would get. Only one that is a program of its own gets the
@@ -249,8 +257,8 @@ impl Call<'_> {
         command
     }
 
-    /// Runs a clang of [`Call::command`] that writes this file.
-    fn run(&self, mut command: Command, to: &Path) -> Result<(), Complaint> {
+    /// Runs a clang of [`Call::command`] that writes this file. Returns what it says.
+    fn run(&self, mut command: Command, to: &Path) -> Result<String, Complaint> {
         let Call { clang, headers, source, .. } = *self;
         let folder = absolute(source.folder);
         let root = absolute(source.root);
@@ -268,14 +276,15 @@ impl Call<'_> {
             source.text
         );
         let mut output = guarded::run(command, &named, &reach).map_err(not_run)?;
-        if output.status.success() {
-            return Ok(());
-        }
         let name = |path: &Path| path.join("").display().to_string();
         let said = String::from_utf8_lossy(&output.stderr);
         let said = said.replace(&name(&folder), &name(&source.shown_folder()));
         let said = said.replace(&name(&absolute(headers)), OURS);
-        output.stderr = said.lines().flat_map(|line| source.with_path(line)).collect();
+        let said: String = said.lines().map(|line| source.with_path(line)).collect();
+        if output.status.success() {
+            return Ok(said);
+        }
+        output.stderr = said.into_bytes();
         Err(Complaint::failed(clang, &output))
     }
 }
@@ -288,13 +297,13 @@ impl Text<'_> {
     }
 
     /// A line of the compiler's or the linker's, with the text's path in place of its label.
-    fn with_path(&self, line: &str) -> Vec<u8> {
+    fn with_path(&self, line: &str) -> String {
         let from = "In file included from ";
         let (before, line) = line.strip_prefix(from).map_or(("", line), |rest| (from, rest));
         let rest = line.strip_prefix(self.label.as_str()).filter(|rest| rest.starts_with(':'));
         match rest {
-            Some(rest) => format!("{before}{}{rest}\n", self.path.display()).into_bytes(),
-            None => format!("{before}{line}\n").into_bytes(),
+            Some(rest) => format!("{before}{}{rest}\n", self.path.display()),
+            None => format!("{before}{line}\n"),
         }
     }
 }

@@ -93,6 +93,13 @@ fn complaint(stderr: &str) -> Complaint {
     }
 }
 
+/// The lines with warnings, except those about headers of ours and what we put before the text.
+pub fn warnings(said: &str) -> Vec<String> {
+    let is_own = |line: &&str| !is_header_of_ours(line) && !line.starts_with("<stdin>:");
+    let lines = said.lines().filter(|line| line.contains(": warning: "));
+    lines.filter(is_own).map(str::to_owned).collect()
+}
+
 /// Macros of scx's headers that a scheduler begins with.
 const MACROS: [&str; 4] =
     ["BPF_STRUCT_OPS", "BPF_STRUCT_OPS_SLEEPABLE", "SCX_OPS_DEFINE", "UEI_DEFINE"];

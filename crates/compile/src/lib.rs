@@ -73,8 +73,6 @@ impl CompileError {
 /// When the source asks for files that are not its own, when clang refuses it (with file and line),
 /// when no kernel would load it because of its licence, or when there is no clang.
 pub fn compile(source: &Source) -> Result<Compiled, CompileError> {
-    let compiled =
-        |object| Compiled { name: source.name.clone(), sha256: source.sha256.clone(), object };
     if let Some(line) = header::line_of_flags(&source.text) {
         let message = "flags in a comment are not read any more: put `.flags = SCX_OPS_…,` into \
                        SCX_OPS_DEFINE";
@@ -84,16 +82,16 @@ pub fn compile(source: &Source) -> Result<Compiled, CompileError> {
         });
     }
     if let Some(found) = find_object(&source.sha256) {
-        return Ok(compiled(found.object));
+        return Ok(Compiled { name: source.name.clone(), ..found });
     }
     refusal::check(source)?;
-    let fresh = compiled(run_clang(source)?);
+    let fresh = run_clang(source)?;
     // A cache that cannot be written only costs time.
     let _ = write_object(&object::cache(), &fresh);
     Ok(fresh)
 }
 
-fn run_clang(source: &Source) -> Result<Vec<u8>, CompileError> {
+fn run_clang(source: &Source) -> Result<Compiled, CompileError> {
     let mut job = Job::new(source, For::Kernels)?;
     let mut made = clang::compile(&job.clang, &job.headers, &job.units());
     // The values of the kernel's constants are not known before it runs, except these.
@@ -101,10 +99,15 @@ fn run_clang(source: &Source) -> Result<Vec<u8>, CompileError> {
         job.with_constants();
         made = clang::compile(&job.clang, &job.headers, &job.units());
     }
-    let (object, read) = made.map_err(|complaint| job.error(complaint))?;
-    job.check_read(&read)?;
+    let (object, done) = made.map_err(|complaint| job.error(complaint))?;
+    job.check_read(&done.read)?;
     refusal::check_licence(source, &object)?;
-    Ok(object)
+    Ok(Compiled {
+        name: source.name.clone(),
+        sha256: source.sha256.clone(),
+        warnings: done.warnings,
+        object,
+    })
 }
 
 /// What clang says of a variable that begins with a number of the running kernel.

@@ -20,6 +20,9 @@ pub struct Compiled {
     pub name: String,
     /// The identity of its source.
     pub sha256: String,
+    /// The compiler's warnings.
+    #[serde(default)]
+    pub warnings: Vec<String>,
     /// The BPF object with BTF.
     #[serde(skip)]
     pub object: Vec<u8>,
@@ -35,7 +38,12 @@ pub fn find_object(sha256: &str) -> Option<Compiled> {
 
 fn built_in(sha256: &str) -> Option<Compiled> {
     let entry = embedded::BUILTINS.iter().find(|entry| entry.sha256 == sha256)?;
-    Some(Compiled { name: entry.name.into(), sha256: sha256.into(), object: entry.object.into() })
+    Some(Compiled {
+        name: entry.name.into(),
+        sha256: sha256.into(),
+        warnings: Vec::new(),
+        object: entry.object.into(),
+    })
 }
 
 /// Where objects are kept: below the folder of the headers and flags, one folder for each state of
@@ -84,8 +92,12 @@ mod tests {
     #[test]
     fn an_object_survives_its_folder() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let compiled =
-            Compiled { name: "mine".into(), sha256: "00ff".into(), object: vec![1, 2, 3] };
+        let compiled = Compiled {
+            name: "mine".into(),
+            sha256: "00ff".into(),
+            warnings: vec!["mine.bpf.c:3:1: warning: unused".into()],
+            object: vec![1, 2, 3],
+        };
         let inside = folder.path().join("new");
         write_object(&inside, &compiled).expect("the folder can be written");
         assert_eq!(read_object(&inside, "00ff"), Some(compiled));

@@ -45,7 +45,7 @@ pub fn place(
     for unit in units {
         let flags = [make::NATIVE_FLAGS, &["-Ufairground_type_size"]].concat();
         let call = Call { clang, headers, source: unit, flags: &flags, folders: make::FOLDERS };
-        read.extend(call.output(&["-E"], &to)?);
+        read.extend(call.output(&["-E"], &to)?.read);
         let text = std::fs::read_to_string(&to).unwrap_or_default();
         let found = definitions(&text, &absolute(headers));
         if !found.is_empty() {

@@ -186,7 +186,7 @@ pub fn compile(
     to: &Path,
 ) -> Result<Vec<PathBuf>, Complaint> {
     let flags = [NATIVE_FLAGS, flags].concat();
-    Call { clang, headers, source, flags: &flags, folders: FOLDERS }.object(to)
+    Ok(Call { clang, headers, source, flags: &flags, folders: FOLDERS }.object(to)?.read)
 }
 
 fn said(message: String) -> Complaint {

@@ -166,7 +166,22 @@ pub fn compiled(source: &Source) -> Result<Compiled, CompileError> {
         output::tell(format_args!("fairground: {Interrupted}"));
         std::process::exit(interrupt::EXIT_CODE.into());
     }
+    if let Ok(compiled) = &compiled {
+        warnings(compiled).iter().for_each(|line| output::tell_once(line));
+    }
     compiled
+}
+
+/// The first of the compiler's warnings, and how many more there are.
+pub fn warnings(compiled: &Compiled) -> Vec<String> {
+    const SHOWN: usize = 5;
+    let mut lines: Vec<String> = compiled.warnings.iter().take(SHOWN).cloned().collect();
+    let more = compiled.warnings.len().saturating_sub(SHOWN);
+    if more > 0 {
+        let name = &compiled.name;
+        lines.push(format!("{name}: {more} more warnings; `clang -Wall` shows all"));
+    }
+    lines
 }
 
 fn source(file: &str, sha256: &str, sources: &Sources) -> Result<Source> {
