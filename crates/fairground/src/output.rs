@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What goes to standard output: tables for people, JSON for programs.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -89,10 +90,64 @@ impl Write for Terminal {
 
 /// Writes text for a reader to standard output, folded where their terminal is narrow.
 pub fn print(text: &str) -> Result<()> {
+    let text = for_locale(text);
     match columns() {
-        Some(width) => print_exact(&report::terminal::folded(text, width)),
-        None => print_exact(text),
+        Some(width) => print_exact(&report::terminal::folded(&text, width)),
+        None => print_exact(&text),
     }
+}
+
+/// What a locale that has ASCII alone shows instead of our other characters.
+const IN_ASCII: &[(char, &str)] = &[
+    ('−', "-"),
+    ('–', "-"),
+    ('·', "."),
+    ('…', "..."),
+    ('µ', "u"),
+    ('×', "x"),
+    ('→', "->"),
+    ('↑', "^"),
+    ('↓', "v"),
+    ('≤', "<="),
+    ('≥', ">="),
+    ('≠', "!="),
+    ('≈', "~"),
+    ('±', "+-"),
+    ('∞', "inf"),
+    ('│', "|"),
+    ('✓', "+"),
+    ('✗', "x"),
+    ('▁', "."),
+    ('▂', "."),
+    ('▃', "-"),
+    ('▄', "-"),
+    ('▅', "="),
+    ('▆', "="),
+    ('▇', "#"),
+    ('█', "#"),
+];
+
+/// The text for people, as the user's locale can show it.
+fn for_locale(text: &str) -> Cow<'_, str> {
+    let is_ascii_alone = locale().is_some_and(|name| name == "C" || name == "POSIX");
+    if is_ascii_alone && !text.is_ascii() { in_ascii(text).into() } else { text.into() }
+}
+
+/// What the user has set; none for most services.
+fn locale() -> Option<String> {
+    let variables = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter();
+    variables.filter_map(|name| std::env::var(name).ok()).find(|name| !name.is_empty())
+}
+
+fn in_ascii(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match IN_ASCII.iter().find(|(other, _)| *other == letter) {
+            Some((_, instead)) => plain.push_str(instead),
+            None => plain.push(if letter.is_ascii() { letter } else { '?' }),
+        }
+    }
+    plain
 }
 
 /// The width to keep to: what `COLUMNS` says, or that of the terminal; none where there is none.
@@ -116,7 +171,7 @@ pub fn print_exact(text: &str) -> Result<()> {
 /// Writes a line to standard error. A reader that has gone away is no reason to stop measuring, so
 /// errors are ignored, where `eprintln!` would panic.
 pub fn tell(text: impl std::fmt::Display) {
-    let _ = writeln!(io::stderr(), "{}", text::lines(&text.to_string()));
+    let _ = writeln!(io::stderr(), "{}", text::lines(&for_locale(&text.to_string())));
 }
 
 /// Writes the notes of a measurement to standard error.

@@ -60,6 +60,17 @@ fn a_file_gets_no_progress() {
 }
 
 #[test]
+fn a_locale_of_ascii_gets_ascii() {
+    let bench = Bench::new();
+    for locale in ["C", "C.UTF-8"] {
+        let words: Vec<&str> = RUN.split(' ').collect();
+        let ran = bench.fairground(&words).env("LC_ALL", locale).assert().success();
+        let text = stdout(&ran) + &stderr(&ran);
+        assert_eq!(text.is_ascii(), locale == "C", "{text}");
+    }
+}
+
+#[test]
 fn an_explanation_fits_a_narrow_terminal() {
     let bench = Bench::new();
     let explain = |columns: &str| {
