@@ -98,6 +98,11 @@ fn results_are_tests_for_ci() {
 
     let check = printed("check --no-boot ./mine.bpf.c --format junit", 0);
     has(&check, "<testcase classname=\"scheduler\" name=\"./mine.bpf.c\">");
+    let folder = bench.path("mine.folder");
+    std::fs::create_dir(&folder).expect("a folder");
+    std::fs::copy(bench.path("mine.bpf.c"), folder.join("mine.bpf.c")).expect("a copy");
+    let check = printed("check --no-boot ./mine.folder --format junit", 0);
+    has(&check, "<testcase classname=\"scheduler\" name=\"./mine.folder\">");
     let wrong = printed("check --no-boot ./nothing.bpf.c --format junit", 2);
     has(&wrong, "failures=\"1\"");
 

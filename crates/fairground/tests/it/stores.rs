@@ -167,3 +167,18 @@ fn a_store_without_the_experiment_says_what_it_has() {
     bench.run(&["compare", "race", "adhoc", "a.db"]).code(2);
     bench.run(&["compare", "race", "--store", "a.db"]).success();
 }
+
+#[test]
+fn nothing_to_resume_is_said() {
+    let bench = Bench::new();
+    let run = |scheduler| {
+        let line = format!("run --on sim --scheduler {scheduler} --workload tiny.toml --blocks 6");
+        stderr(&bench.line(&format!("{line} --exploratory --resume")).success())
+    };
+    let said = run("vtime");
+    assert!(said.contains("--resume: fairground.db has no campaign"), "{said}");
+    let said = run("fifo");
+    assert!(said.contains("has no campaign with this plan, so a new one begins"), "{said}");
+    assert!(said.contains("--scheduler vtime"), "the last one is named: {said}");
+    assert!(!run("fifo").contains("has no campaign"));
+}

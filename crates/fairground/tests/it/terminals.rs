@@ -89,3 +89,13 @@ fn an_explanation_fits_a_narrow_terminal() {
     assert!(lane(&narrow) > 50, "{narrow}");
     assert!(lane(&explain("200")) > 80);
 }
+
+#[test]
+fn a_comparison_fits_a_narrow_terminal() {
+    let bench = Bench::new();
+    bench.line(RUN).success();
+    let mut process = bench.fairground(&["compare"]);
+    let text = stdout(&process.env("COLUMNS", "60").assert().success());
+    let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 60).collect();
+    assert!(wide.is_empty() && text.contains("lower is better"), "{wide:?}");
+}
