@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The inside of a scheduler for a terminal: what its callbacks, queues, variables and maps did.
 
-use model::inside::{Inside, MapNumbers, Part, VariableOverTime, spread};
+use model::inside::{Inside, MapNumbers, Part, Told, VariableOverTime, spread};
 use model::metric::Unit;
 use model::record::Provenance;
 use model::trace::Queue;
@@ -25,6 +25,7 @@ pub fn text(provenance: &Provenance, explanation: &Explanation, colour: bool) ->
         over_time(inside, paint),
         variables_at_end(&provenance.variables, colour),
         maps(inside, explanation, paint),
+        told(inside, paint),
         titled("What is not known of it", &missing.collect::<String>(), paint),
     ];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
@@ -143,6 +144,29 @@ fn over_time(inside: &Inside, paint: Paint) -> String {
     titled("Its variables over time", &lines, paint)
 }
 
+/// The numbers of its program in user space, those that are 0 without their value.
+fn told(inside: &Inside, paint: Paint) -> String {
+    let (zero, other): (Vec<&Told>, Vec<&Told>) =
+        inside.told.iter().partition(|told| told.value == 0.0);
+    let line = |told: &&Told| {
+        let value = told.value;
+        let is_whole = value.fract() == 0.0 && value.abs() < 1e15;
+        let value =
+            if is_whole { format!("{value:.0}") } else { units::number(value, Unit::Count) };
+        wrapped_in(&format!("{}: {value}", told.name), 4)
+    };
+    let mut lines: String = other.iter().take(TOLD).map(line).collect();
+    let more = other.len().saturating_sub(TOLD);
+    if more > 0 {
+        lines += &format!("  and {more} more, in --format json\n");
+    }
+    if !zero.is_empty() {
+        let names: Vec<&str> = zero.iter().map(|told| told.name.as_str()).collect();
+        lines += &wrapped_in(&format!("0: {}", names.join(", ")), 4);
+    }
+    titled("What its program tells", &lines, paint)
+}
+
 /// The first of them.
 pub fn variables_at_end(variables: &[String], colour: bool) -> String {
     let mut lines: String =
@@ -224,6 +248,8 @@ fn indented(text: &str) -> String {
     wrapped_in(text, 4).lines().map(|line| format!("  {line}\n")).collect()
 }
 
+/// The most numbers of a program that are listed.
+const TOLD: usize = 40;
 /// The most variables that are listed.
 const VARIABLES: usize = 20;
 /// The columns of a picture.

@@ -21,6 +21,7 @@ mod beside;
 mod measure;
 pub mod preparation;
 mod scheduler;
+mod scx_stats;
 mod supervisor;
 #[cfg(test)]
 mod tests;

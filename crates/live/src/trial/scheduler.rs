@@ -13,6 +13,7 @@ use model::{
 };
 use process::silence;
 
+use super::scx_stats;
 use crate::facts::{active, sched_ext};
 use crate::loader::{self, ExitInfo, LoadedScheduler};
 use crate::printed::LINES_MAX;
@@ -43,6 +44,8 @@ pub struct UnderTest {
     /// Why a reload failed: it was gone, or could not be loaded again.
     failure: Option<Outcome>,
     is_watched: bool,
+    /// The statistics of its program, while it is watched.
+    told: Option<Result<scx_stats::Client, String>>,
 }
 
 enum LoadedFrom {
@@ -64,6 +67,7 @@ pub fn start(choice: &SchedulerChoice) -> Result<UnderTest, Outcome> {
         load_ns: Vec::new(),
         failure: None,
         is_watched: false,
+        told: None,
     })
 }
 
@@ -248,21 +252,31 @@ impl UnderTest {
         }
     }
 
-    /// Looks into it from now on, if it is a file's.
+    /// Looks into it from now on.
     pub fn watch(&mut self) {
         self.is_watched = true;
-        if let LoadedFrom::File(loaded) = &mut self.kind {
-            loaded.watch();
+        match &mut self.kind {
+            LoadedFrom::File(loaded) => loaded.watch(),
+            LoadedFrom::Program(_) => {
+                self.told = Some(scx_stats::Client::open(Path::new(scx_stats::SOCKET)));
+            }
+            LoadedFrom::Builtin => {}
         }
     }
 
     /// What it did since then. A reload begins anew.
-    pub fn inside(&self) -> Inside {
+    pub fn inside(&mut self) -> Inside {
         let mut inside = match &self.kind {
             LoadedFrom::File(loaded) => loaded.inside(),
             LoadedFrom::Program(_) => {
-                let why = "an installed program loads it, which is not looked into".into();
-                Inside { missing: vec![why], ..Inside::default() }
+                let why = "its program loads it, so its variables and maps are not looked into";
+                let client = self.told.take().unwrap_or_else(|| Err("nobody asked it".into()));
+                let (told, refusal) = match client.and_then(|mut client| client.numbers()) {
+                    Ok(told) => (told, None),
+                    Err(refusal) => (Vec::new(), Some(refusal)),
+                };
+                let missing = [why.to_owned()].into_iter().chain(refusal).collect();
+                Inside { told, missing, ..Inside::default() }
             }
             LoadedFrom::Builtin => Inside::default(),
         };

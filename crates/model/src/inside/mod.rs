@@ -25,6 +25,9 @@ pub struct Inside {
     /// The maps when the workload had ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub maps: Vec<MapAtEnd>,
+    /// What the scheduler's program in user space tells of the time of the workload.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<Told>,
     /// What is not here, and why, a sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
@@ -40,7 +43,8 @@ impl Inside {
         let names = self.callbacks.iter().map(|callback| &callback.name);
         let variables = self.variables.iter().map(|variable| &variable.name);
         let maps = self.maps.iter().flat_map(MapAtEnd::texts);
-        names.chain(variables).chain(maps).chain(&self.missing).map(String::as_str)
+        let told = self.told.iter().map(|told| &told.name);
+        names.chain(variables).chain(maps).chain(told).chain(&self.missing).map(String::as_str)
     }
 }
 
@@ -67,6 +71,14 @@ pub struct VariableOverTime {
     /// From one value to the next, from the common start on, ns. The last value is that of the end.
     pub interval_ns: u64,
     pub values: Vec<i128>,
+}
+
+/// A number of a scheduler's program, as it names it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Told {
+    pub name: String,
+    pub value: f64,
 }
 
 /// One number for several.
