@@ -245,6 +245,7 @@ kfuncs! {
         core(this).llc(cpu).1
     }
 
+    // DIVERGES: all CPUs are always online.
     fn fairground_possible_cpumask(; this) -> *const u64 {
         (*this).possible.as_ptr()
     }

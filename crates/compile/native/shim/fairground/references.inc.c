@@ -125,7 +125,6 @@ const struct cpumask *scx_bpf_get_possible_cpumask(void)
 	return HOLD(fairground_possible_cpumask());
 }
 
-/* DIVERGES: all CPUs are always online. */
 const struct cpumask *scx_bpf_get_online_cpumask(void)
 {
 	return HOLD(fairground_possible_cpumask());
