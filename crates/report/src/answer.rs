@@ -4,11 +4,11 @@
 //!
 //! Only headline measures count here, and only an interval makes a claim.
 
-use stats::compare::verdict::log_ratio as log_ratio_of;
+use stats::compare::verdict::log_ratio;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 use crate::cells::{counted, is_elsewhere};
-use crate::leaders::{log_ratio, most_often, shift_words, undecided};
+use crate::leaders::{by_size, most_often, shift_words, undecided};
 use crate::reading::Reading;
 use crate::sentence::Sentence;
 use crate::units;
@@ -148,7 +148,7 @@ fn largest(
     found: &[(&Cell, &Row, &Entry)],
     sides: [&String; 2],
 ) -> Sentence {
-    let largest = found.iter().max_by(|a, b| log_ratio(a.2).total_cmp(&log_ratio(b.2)));
+    let largest = found.iter().max_by(|a, b| by_size(a.2, b.2));
     let Some((cell, row, _)) = largest else { return sentence };
     let most = if found.len() > 1 { " (most in " } else { " (" };
     let sentence = sentence.text(most).term(units::measure(&row.measure)).text(" under ");
@@ -213,18 +213,17 @@ fn extremes(reading: &Reading, often: &[(&String, usize)]) -> Vec<Sentence> {
     let counted = counted(comparison);
     let counts = |cell: &Cell| counted.iter().any(|known| std::ptr::eq(*known, cell));
     let largest = |verdict: Verdict| {
-        let mut largest: Option<(f64, &Cell, &Row, &Entry)> = None;
+        let mut largest: Option<(&Cell, &Row, &Entry)> = None;
         for (cell, row, entry) in headline_entries(comparison).filter(|(cell, ..)| counts(cell)) {
-            let size = if entry.verdict == verdict { log_ratio(entry) } else { continue };
-            let ours = entry.contestant == *best;
-            if ours && largest.as_ref().is_none_or(|(most, ..)| size > *most) {
-                largest = Some((size, cell, row, entry));
+            let is_ours = entry.contestant == *best && entry.verdict == verdict;
+            if is_ours && largest.is_none_or(|(.., most)| by_size(entry, most).is_gt()) {
+                largest = Some((cell, row, entry));
             }
         }
         largest
     };
     let opening = Sentence::default().text("Against ").name(&comparison.baseline).text(", ");
-    let gain = largest(Verdict::Better).map(|(_, cell, row, entry)| {
+    let gain = largest(Verdict::Better).map(|(cell, row, entry)| {
         extreme(
             opening.clone().name(best).text(" improves most in "),
             &reading.label(cell),
@@ -233,7 +232,7 @@ fn extremes(reading: &Reading, often: &[(&String, usize)]) -> Vec<Sentence> {
         )
     });
     let cost = match largest(Verdict::Worse) {
-        Some((_, cell, row, entry)) => {
+        Some((cell, row, entry)) => {
             extreme(Sentence::default().text("It loses most in "), &reading.label(cell), row, entry)
         }
         None => Sentence::default()
@@ -257,7 +256,7 @@ fn extreme(opening: Sentence, cell: &str, row: &Row, entry: &Entry) -> Sentence 
 fn behind(reading: &Reading, often: &[(&String, usize)]) -> Option<Sentence> {
     let is_told = |name: &String| *name == reading.comparison.baseline;
     let (best, _) = often.first().filter(|(name, times)| *times > 0 && !is_told(name))?;
-    let mut found: Vec<(f64, &Cell, &Row, [&Entry; 2])> = Vec::new();
+    let mut found: Vec<((f64, f64), &Cell, &Row, [&Entry; 2])> = Vec::new();
     for cell in counted(reading.comparison) {
         for row in cell.headline() {
             let Some(leaders) = &row.leaders else { continue };
@@ -267,12 +266,14 @@ fn behind(reading: &Reading, often: &[(&String, usize)]) -> Option<Sentence> {
             let Some((first, own)) = sides.filter(|_| leaders.behind.contains(best)) else {
                 continue;
             };
-            let far = log_ratio_of(first.median.unwrap_or(0.0), own.median.unwrap_or(0.0)).abs();
+            let medians = [first, own].map(|entry| entry.median.unwrap_or(0.0));
+            let far = (log_ratio(medians[0], medians[1]).abs(), (medians[1] - medians[0]).abs());
             found.push((far, cell, row, [first, own]));
         }
     }
     let number = found.len();
-    let (_, cell, row, [first, own]) = found.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (_, cell, row, [first, own]) =
+        found.into_iter().max_by(|a, b| a.0.0.total_cmp(&b.0.0).then(a.0.1.total_cmp(&b.0.1)))?;
     let sentence = Sentence::default().name(best).text(" is behind the best in ");
     let sentence = match number {
         1 => sentence,

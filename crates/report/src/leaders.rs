@@ -2,7 +2,7 @@
 //! The best contestants in each headline measure of each workload and machine: the one with the
 //! best median, with all that are not distinguishable from it.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
@@ -306,7 +306,7 @@ pub fn undecided(lines: &[WorkloadLeaders]) -> Option<Sentence> {
 
 /// The size of a shift, for choosing the largest: |ln(contestant / baseline)|. A shift from 0 is
 /// larger than each in percent; 0 without a shift.
-pub(crate) fn log_ratio(entry: &Entry) -> f64 {
+fn log_ratio(entry: &Entry) -> f64 {
     let from_0 = |value: f64| if value == 0.0 { 0.0 } else { f64::INFINITY };
     let size = |shift: stats::Shift| {
         shift.percent.map_or_else(
@@ -317,11 +317,18 @@ pub(crate) fn log_ratio(entry: &Entry) -> f64 {
     entry.shift.map_or(0.0, size)
 }
 
+/// The order of two shifts by size. Of those from 0 the larger number is larger.
+pub(crate) fn by_size(one: &Entry, other: &Entry) -> Ordering {
+    let number = |entry: &Entry| entry.shift.map_or(0.0, |shift| shift.value.abs());
+    let by_ratio = log_ratio(one).total_cmp(&log_ratio(other));
+    by_ratio.then(number(one).total_cmp(&number(other)))
+}
+
 /// One gain with its interval, `−61.3 % [−66.0, −55.1]`; the smallest and the largest of several,
 /// `−36.9 % to −100 %`.
 pub(crate) fn range_words(wins: &[(&Row, &Entry)]) -> String {
     let mut wins: Vec<_> = wins.to_vec();
-    wins.sort_by(|(_, a), (_, b)| log_ratio(a).total_cmp(&log_ratio(b)));
+    wins.sort_by(|(_, a), (_, b)| by_size(a, b));
     match wins.as_slice() {
         [(row, entry)] => shift_words(row, entry),
         [(row, least), .., (_, most)] => {

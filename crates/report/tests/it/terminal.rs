@@ -180,6 +180,28 @@ fn a_file_of_the_users_own_comes_first() {
 }
 
 #[test]
+fn of_losses_from_0_the_largest_is_named() {
+    let late = [("eevdf-7", 0.0), ("eevdf-6.12", 0.0), ("vtime", 0.0), ("rr", 0.5)];
+    let mut records = frames(late);
+    for record in &mut records {
+        let place = f64::from(record.trial.block);
+        let other = if record.trial.contestant.name == "rr" { 0.1 + place / 1000.0 } else { 0.0 };
+        record.measured.metrics.push(Metric::number("deadline_miss_ratio", "other", other));
+        let headline = ["deadline_miss_ratio all", "deadline_miss_ratio other"];
+        record.trial.workload.headline = headline.map(String::from).to_vec();
+        if let SchedulerChoice::File { file, .. } = &mut record.trial.contestant.scheduler
+            && file == "rr"
+        {
+            *file = "./rr.bpf.c".into();
+        }
+    }
+    let said = answer(&records);
+    let first = "rr against eevdf-7: better in 0, worse in 2 (most in deadline miss ratio under \
+                 messaging groups=4: 0.5";
+    assert!(said.starts_with(first), "{said}");
+}
+
+#[test]
 fn a_number_that_the_baseline_lacks_is_not_called_not_measured() {
     let mut records = frames([("eevdf-7", 0.1), ("eevdf-6.12", 0.1), ("vtime", 0.0), ("rr", 0.1)]);
     for record in records.iter_mut().filter(|record| record.trial.contestant.name == "eevdf-7") {
