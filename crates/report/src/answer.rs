@@ -256,7 +256,7 @@ fn extreme(opening: Sentence, cell: &str, row: &Row, entry: &Entry) -> Sentence 
 fn behind(reading: &Reading, often: &[(&String, usize)]) -> Option<Sentence> {
     let is_told = |name: &String| *name == reading.comparison.baseline;
     let (best, _) = often.first().filter(|(name, times)| *times > 0 && !is_told(name))?;
-    let mut found: Vec<((f64, f64), &Cell, &Row, [&Entry; 2])> = Vec::new();
+    let mut found: Vec<(&Cell, &Row, [&Entry; 2])> = Vec::new();
     for cell in counted(reading.comparison) {
         for row in cell.headline() {
             let Some(leaders) = &row.leaders else { continue };
@@ -266,14 +266,19 @@ fn behind(reading: &Reading, often: &[(&String, usize)]) -> Option<Sentence> {
             let Some((first, own)) = sides.filter(|_| leaders.behind.contains(best)) else {
                 continue;
             };
-            let medians = [first, own].map(|entry| entry.median.unwrap_or(0.0));
-            let far = (log_ratio(medians[0], medians[1]).abs(), (medians[1] - medians[0]).abs());
-            found.push((far, cell, row, [first, own]));
+            found.push((cell, row, [first, own]));
         }
     }
     let number = found.len();
-    let (_, cell, row, [first, own]) =
-        found.into_iter().max_by(|a, b| a.0.0.total_cmp(&b.0.0).then(a.0.1.total_cmp(&b.0.1)))?;
+    // Of distances from 0 the larger number is larger.
+    let far = |sides: &[&Entry; 2]| {
+        let [first, own] = sides.map(|entry| entry.median.unwrap_or(0.0));
+        (log_ratio(first, own).abs(), (own - first).abs())
+    };
+    let (cell, row, [first, own]) = found.into_iter().max_by(|(.., a), (.., b)| {
+        let (a, b) = (far(a), far(b));
+        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+    })?;
     let sentence = Sentence::default().name(best).text(" is behind the best in ");
     let sentence = match number {
         1 => sentence,
