@@ -72,7 +72,7 @@ fn honest() -> Record {
     supervise(&trial("fifo", &[]), &builtin("fifo")).expect("a record")
 }
 
-/// The outcome in words, without what differs from build to build: addresses and lines.
+/// The outcome in words, without what differs from build to build: lines.
 fn words(result: &Result<Record, LabFault>) -> String {
     let text = match result {
         Err(fault) => panic!("no record: {}", fault.what),
@@ -80,12 +80,10 @@ fn words(result: &Result<Record, LabFault>) -> String {
         Ok(record) => format!("{}: {}", record.outcome.word(), record.outcome.reason()),
     };
     let is_place = |word: &&str| word.starts_with('(') && word.contains("hostile.bpf.c:");
-    let plain =
-        |word: &str| if word.starts_with("0x") { "0x…".to_owned() } else { word.to_owned() };
     // What follows a place in a sentence stays.
     let text = text.replace(");", ") ;");
     let words = text.split(' ').filter(|word| !is_place(word));
-    words.map(plain).collect::<Vec<_>>().join(" ").replace(" ;", ";")
+    words.collect::<Vec<_>>().join(" ").replace(" ;", ";")
 }
 
 /// All attacks, two at a time, beside an honest scheduler.
