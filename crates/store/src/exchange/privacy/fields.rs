@@ -260,6 +260,7 @@ pub const KINDS: &[Kind] = &[
             "provenance.inside.maps.kind",
             "provenance.inside.maps.numbers.path",
             "provenance.inside.maps.numbers.top",
+            "provenance.inside.told.name",
             "provenance.inside.missing",
         ],
     },
