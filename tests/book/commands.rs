@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use testing::or_skip;
 
@@ -89,6 +90,26 @@ fn run_block(folder: &Path, text: &[String], class: Class, fails: bool) -> Resul
     Ok(lines.join("\n"))
 }
 
+/// The user's data without the programs that `fairground get` has built on this machine: advice
+/// would consider them.
+fn data() -> &'static Path {
+    static DATA: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let linked = || {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let own = folder.path().join("fairground");
+        std::fs::create_dir(&own).expect("a folder");
+        let there = process::installed::data_folder().and_then(|data| std::fs::read_dir(data).ok());
+        let kept =
+            there.into_iter().flatten().flatten().filter(|data| data.file_name() != "programs");
+        for data in kept {
+            let link = own.join(data.file_name());
+            std::os::unix::fs::symlink(data.path(), link).expect("a link");
+        }
+        folder
+    };
+    DATA.get_or_init(linked).path()
+}
+
 /// The exit code, and what the page shows.
 fn run(folder: &Path, words: &str) -> (Option<i32>, String) {
     let own = PathBuf::from(env!("CARGO_BIN_EXE_fairground"));
@@ -109,8 +130,8 @@ fn run(folder: &Path, words: &str) -> (Option<i32>, String) {
         shell.env(format!("GIT_{who}_EMAIL"), "author@localhost");
         shell.env(format!("GIT_{who}_DATE"), "2026-01-31T12:00:00Z");
     }
-    let output =
-        shell.args(["-c", &shown]).current_dir(folder).env("PATH", path).output().expect("a shell");
+    shell.env("PATH", path).env("XDG_DATA_HOME", data());
+    let output = shell.args(["-c", &shown]).current_dir(folder).output().expect("a shell");
     let text = String::from_utf8_lossy(&output.stdout);
     let lines = text.lines().filter(|line| !is_progress(line)).map(str::trim_end);
     (output.status.code(), lines.collect::<Vec<_>>().join("\n").trim_end().to_owned())
