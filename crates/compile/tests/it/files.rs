@@ -94,7 +94,7 @@ fn the_text_says_what_is_read() {
 }
 
 /// Writes files below a folder and finds the scheduler that is the first of them.
-fn resolved(files: &[(&str, &str)]) -> (tempfile::TempDir, Source) {
+pub fn resolved(files: &[(&str, &str)]) -> (tempfile::TempDir, Source) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (name, text) in files {
         let path = folder.path().join(name);
@@ -106,7 +106,7 @@ fn resolved(files: &[(&str, &str)]) -> (tempfile::TempDir, Source) {
 }
 
 /// A whole scheduler with these lines from line 1 on.
-fn scheduler(lines: &str) -> String {
+pub fn scheduler(lines: &str) -> String {
     format!(
         "{lines}\nchar _license[] SEC(\"license\") = \"GPL\";\n\
          void BPF_STRUCT_OPS(x_enqueue, struct task_struct *p, u64 flags)\n\
@@ -122,20 +122,6 @@ fn compiles(source: &Source) {
 
 fn names(source: &Source) -> Vec<&str> {
     source.included.iter().map(|(name, _)| name.as_str()).collect()
-}
-
-#[test]
-fn warnings_name_the_scheduler_and_are_kept_with_its_object() {
-    let text = scheduler("#include <scx/common.bpf.h>\n#define SLICE ({ int spare; 7; })");
-    let (_folder, source) = resolved(&[("x.bpf.c", &text)]);
-    let compile = || compile::compile(&source).unwrap_or_else(|error| panic!("{error}"));
-    let (first, again) = (compile().warnings, compile().warnings);
-    let [line] = &first[..] else { panic!("{first:?}") };
-    assert!(
-        line.contains("x.bpf.c:5:") && line.contains("warning: unused variable 'spare'"),
-        "{line}"
-    );
-    assert_eq!(first, again);
 }
 
 #[test]

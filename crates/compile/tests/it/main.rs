@@ -5,3 +5,4 @@ mod builtin;
 mod files;
 mod forked;
 mod sealed;
+mod warnings;

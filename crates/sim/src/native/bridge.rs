@@ -9,7 +9,7 @@ use super::callbacks::number;
 use super::maps::kinds;
 use super::scheduler::NativeScheduler;
 use super::simulator::memory;
-use super::{abi, bpf_timers, fault};
+use super::{abi, bpf_timers, place};
 use crate::core::kernel::{ExitInfo, Ops, OpsPresent};
 use crate::core::{Core, TaskId};
 
@@ -57,7 +57,7 @@ impl<const RACES: bool, const INSIDE: bool> Ops for NativeScheduler<RACES, INSID
     }
 
     fn place(&self) -> String {
-        fault::place(&self.object)
+        place::place(&self.object)
     }
 
     plain! {

@@ -2,10 +2,12 @@
 //! A scheduler's `struct sched_ext_ops`, read from its memory.
 
 use std::ffi::{CStr, c_char};
+use std::sync::atomic::Ordering::Relaxed;
 
 use compile::native::interface::{MEMBERS, Support};
 
 use super::abi;
+use super::fault::CALLBACK;
 use crate::core::kernel::OpsPresent;
 use crate::core::{Core, TaskId};
 use crate::ext::error;
@@ -113,7 +115,8 @@ pub const UNLOCKED: u8 = 4;
 /// Kfuncs that sleep.
 pub const SLEEPS: u8 = 8;
 
-/// Which kfuncs each callback may call, by its number (`scx_kf_allow_flags`, `bpf_scx_check_member`).
+/// Which kfuncs each callback may call, by its number: the kernel's `scx_kf_allow_flags` and
+/// `bpf_scx_check_member`.
 pub const ALLOWED: [u8; CALLBACKS.len()] = {
     let mut allowed = [0; CALLBACKS.len()];
     let mut index = 0;
@@ -123,6 +126,12 @@ pub const ALLOWED: [u8; CALLBACKS.len()] = {
     }
     allowed
 };
+
+/// Whether the running callback may call a kfunc for callbacks of any of these kinds.
+#[inline]
+pub(super) fn may_call(kinds: u8) -> bool {
+    ALLOWED.get(CALLBACK.load(Relaxed) as usize).is_some_and(|allowed| allowed & kinds != 0)
+}
 
 const fn allowed_in(callback: &str) -> u8 {
     match callback.as_bytes() {

@@ -14,7 +14,7 @@ use compile::native::{Native, find_line};
 use model::Outcome;
 use serde::{Deserialize, Serialize};
 
-use super::callbacks::{ALLOWED, CALLBACKS};
+use super::callbacks::CALLBACKS;
 #[cfg(target_arch = "x86_64")]
 use super::division::{self, machine, set_result, third_argument, writes};
 #[cfg(target_arch = "x86_64")]
@@ -29,8 +29,6 @@ static REPORT: AtomicI32 = AtomicI32::new(-1);
 /// The object's address range.
 static FIRST: AtomicU64 = AtomicU64::new(0);
 static LAST: AtomicU64 = AtomicU64::new(0);
-/// Where the call returns to that the next error is about; 0: the call in progress.
-static CALLER: AtomicU64 = AtomicU64::new(0);
 /// [`CALLS`] at the last sample, and for how many samples it has not changed.
 static SAMPLED_CALLS: AtomicU64 = AtomicU64::new(0);
 static UNCHANGED: AtomicU32 = AtomicU32::new(0);
@@ -184,61 +182,6 @@ pub fn object_at((first, last): (u64, u64)) {
     LAST.store(last, Relaxed);
 }
 
-/// The next error is about a call that returns to this address.
-pub fn called_from(address: u64) {
-    CALLER.store(address, Relaxed);
-}
-
-/// Whether the running callback may call a kfunc for callbacks of any of these kinds.
-#[inline]
-pub fn may_call(kinds: u8) -> bool {
-    ALLOWED.get(CALLBACK.load(Relaxed) as usize).is_some_and(|allowed| allowed & kinds != 0)
-}
-
-/// The running callback, and the source line of its call of the kfunc that is in progress:
-/// `enqueue (mine.bpf.c:31)`. Empty outside callbacks.
-pub fn place(object: &[u8]) -> String {
-    let callback = CALLBACKS.get(CALLBACK.load(Relaxed) as usize).copied().unwrap_or_default();
-    if callback.is_empty() {
-        return String::new();
-    }
-    let mut caller = CALLER.swap(0, Relaxed);
-    if caller == 0 {
-        // SAFETY: the callback function writes to `caller` only, which outlives the call.
-        unsafe { _Unwind_Backtrace(look_at_frame, (&raw mut caller).cast()) };
-    }
-    let first = FIRST.load(Relaxed);
-    let line = (caller > 0).then(|| find_line(object, caller - 1 - first)).flatten();
-    // The shim's own lines are no place for a scheduler's author.
-    let line = line.filter(|line| !line.file.starts_with("fairground/"));
-    let line = line.map(|line| format!(" ({}:{})", line.file, line.line));
-    format!("{callback}{}", line.unwrap_or_default())
-}
-
-/// What a callback of the unwinder returns: `_URC_NO_REASON`, `_URC_NORMAL_STOP`.
-const CONTINUE: c_int = 0;
-const STOP: c_int = 4;
-
-unsafe extern "C" {
-    /// The unwinder that panics use.
-    fn _Unwind_Backtrace(
-        look: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
-        argument: *mut c_void,
-    ) -> c_int;
-    fn _Unwind_GetIP(frame: *mut c_void) -> usize;
-}
-
-/// Stops at the first frame in the object, so that the unwinder never unwinds the object itself.
-extern "C" fn look_at_frame(frame: *mut c_void, caller: *mut c_void) -> c_int {
-    // SAFETY: the frame is the unwinder's; `caller` is the number that `place` passed.
-    let (address, caller) = unsafe { (_Unwind_GetIP(frame) as u64, &mut *caller.cast::<u64>()) };
-    if !is_object(address) {
-        return CONTINUE;
-    }
-    *caller = address;
-    STOP
-}
-
 /// Gives the handlers a stack of their own, because stack overflow is one of the faults.
 fn use_own_stack() -> std::io::Result<()> {
     const BYTES: usize = 64 << 10;
@@ -382,7 +325,7 @@ fn report(signal: c_int, address: u64, context: *mut c_void) -> ! {
         signal,
         callback: CALLBACK.load(Relaxed),
         address,
-        place: if place > 0 { place - FIRST.load(Relaxed) } else { 0 },
+        place: if place > 0 { offset(place) } else { 0 },
         in_kfunc: u64::from(in_kfunc && place > 0),
         writes: u64::from(signal == libc::SIGSEGV && writes(context)),
     };
@@ -393,8 +336,14 @@ fn report(signal: c_int, address: u64, context: *mut c_void) -> ! {
     }
 }
 
-fn is_object(address: u64) -> bool {
+/// Whether code or data of the scheduler's object is there.
+pub(super) fn is_object(address: u64) -> bool {
     (FIRST.load(Relaxed)..LAST.load(Relaxed)).contains(&address)
+}
+
+/// The offset of an address in the object.
+pub(super) fn offset(address: u64) -> u64 {
+    address - FIRST.load(Relaxed)
 }
 
 /// The topmost word on the stack that is an address in the object: most likely the return address

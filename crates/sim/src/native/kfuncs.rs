@@ -6,8 +6,9 @@
 //! pointer crashes the trial's process, which is reported (see `fault`).
 
 use super::abi::{DsqIterator, InsertVtime, SelectCpuAnd};
-use super::callbacks::{ALLOWED, CALLBACKS, DISPATCH, SELECT, SLEEPS, TaskPointer, UNLOCKED};
-use super::fault;
+use super::callbacks::{
+    ALLOWED, CALLBACKS, DISPATCH, SELECT, SLEEPS, TaskPointer, UNLOCKED, may_call,
+};
 use super::simulator::{This, core, mask, memory, task};
 use crate::core::Core;
 use crate::core::mask::CpuMask;
@@ -332,7 +333,7 @@ kfuncs! {
 /// kernel's verifier refuses it.
 #[inline]
 unsafe fn allowed(this: This, kinds: u8, kfunc: &str) -> bool {
-    let is_allowed = fault::may_call(kinds);
+    let is_allowed = may_call(kinds);
     if !is_allowed {
         // SAFETY: as for the kfuncs.
         refuse_here(unsafe { core(this) }, kinds, kfunc);

@@ -34,6 +34,7 @@ mod isolate;
 mod kfuncs;
 mod maps;
 mod object;
+mod place;
 mod references;
 mod scheduler;
 mod simulator;

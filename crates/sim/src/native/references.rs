@@ -5,7 +5,7 @@
 use std::ffi::{CStr, c_char};
 
 use super::abi::SharedState;
-use super::fault;
+use super::place;
 use crate::core::Core;
 
 /// The callback has returned, and does not hold the references and spin locks that it found.
@@ -23,7 +23,7 @@ pub(super) unsafe fn refuse_rest(core: &mut Core, state: &mut SharedState, befor
     let Some(reference) = state.held.get(before.0 as usize) else { return };
     // SAFETY: the shim wrote it: a literal.
     let kfunc = unsafe { name(reference.kfunc) };
-    fault::called_from(reference.caller);
+    place::called_from(reference.caller);
     core.error(format!("what {kfunc}() acquires is never released, which the verifier refuses"));
 }
 
@@ -35,7 +35,7 @@ pub(super) unsafe fn refuse_rest(core: &mut Core, state: &mut SharedState, befor
 pub(super) unsafe fn refuse_release(core: &mut Core, kfunc: *const c_char, caller: u64) {
     // SAFETY: the caller's.
     let kfunc = unsafe { name(kfunc) };
-    fault::called_from(caller);
+    place::called_from(caller);
     core.error(format!(
         "{kfunc}() releases what this callback has not acquired, which the verifier refuses"
     ));

@@ -33,8 +33,8 @@ fn every_workload_of_the_project_is_good_on_machines_of_any_size() {
 
 /// Comparing two backends or a program with its replay, or asking which schedulers survive, claims
 /// no interval.
-const NO_INTERVALS: [&str; 6] =
-    ["control", "fidelity", "replays", "replays_live", "soak", "soak_short"];
+const NO_INTERVALS: [&str; 7] =
+    ["control", "fidelity", "fidelity_groups", "replays", "replays_live", "soak", "soak_short"];
 
 #[test]
 fn every_machine_and_experiment_of_the_project_is_good() {

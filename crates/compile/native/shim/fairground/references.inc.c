@@ -26,7 +26,7 @@ static u64 distance(const void *a, const void *b)
 	return a < b ? b - a : a - b;
 }
 
-/* False, and an error, if it is not held. Lists and trees hold nodes, which lie inside an object. */
+/* False, and an error, if it is not held. Lists and trees hold nodes, which lie in objects. */
 static bool give_up(const void *object, const char *kfunc, void *caller)
 {
 	u64 nearest = FAIRGROUND_LARGEST_OBJECT;

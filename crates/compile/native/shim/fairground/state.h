@@ -43,7 +43,7 @@ struct fairground_state {
 	u32 cpu;
 	u32 nr_cpu_ids;
 	s64 loops_left;
-	/* What the callback holds: the number of references, the first of them below, and of spin locks. */
+	/* What the callback holds: how many references, the first of them below, and spin locks. */
 	u32 references;
 	u32 locks;
 	struct fairground_reference held[FAIRGROUND_MOST_REFERENCES];
