@@ -13,6 +13,9 @@ use super::task::{Class, State};
 use super::{Core, TaskId};
 use crate::flags::SLICE_INF;
 
+/// What events need of so many tasks stays in a processor's cache.
+const CACHED_TASKS: usize = 256;
+
 impl Core {
     /// Runs until the workload is over, the scheduler exits, or no event is left.
     pub(crate) fn run(&mut self) {
@@ -24,7 +27,9 @@ impl Core {
     pub(crate) fn run_one(&mut self) -> bool {
         let Some(event) = self.machine.events.pop() else { return false };
         self.machine.now = event.time;
-        self.fetch_next();
+        if self.machine.tasks.len() > CACHED_TASKS {
+            self.fetch_next();
+        }
         self.handle(event);
         true
     }

@@ -74,10 +74,17 @@ pub struct SharedState {
     /// What is left of the budget for loops with `may_goto`.
     pub loops_left: i64,
     /// How many references the callback holds, see `references.inc.c`, and how many spin locks.
-    pub references: u32,
-    pub locks: u32,
+    pub holds: Holds,
     /// The first of the references.
     pub held: [Reference; 32],
+}
+
+/// Two counts that are compared as one.
+#[repr(C, align(8))]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Holds {
+    pub references: u32,
+    pub locks: u32,
 }
 
 /// `struct fairground_reference`.

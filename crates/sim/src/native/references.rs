@@ -4,7 +4,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use super::abi::SharedState;
+use super::abi::{Holds, SharedState};
 use super::place;
 use crate::core::Core;
 
@@ -13,14 +13,13 @@ use crate::core::Core;
 /// # Safety
 /// The state must be the object's.
 #[cold]
-pub(super) unsafe fn refuse_rest(core: &mut Core, state: &mut SharedState, before: (u32, u32)) {
-    let now = (state.references, state.locks);
-    (state.references, state.locks) = before;
-    if now.1 != before.1 {
+pub(super) unsafe fn refuse_rest(core: &mut Core, state: &mut SharedState, before: Holds) {
+    let now = std::mem::replace(&mut state.holds, before);
+    if now.locks != before.locks {
         return core
             .error("a spin lock is locked and not unlocked, which the verifier refuses".into());
     }
-    let Some(reference) = state.held.get(before.0 as usize) else { return };
+    let Some(reference) = state.held.get(before.references as usize) else { return };
     // SAFETY: the shim wrote it: a literal.
     let kfunc = unsafe { name(reference.kfunc) };
     place::called_from(reference.caller);

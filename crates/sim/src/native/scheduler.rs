@@ -186,10 +186,10 @@ impl<const RACES: bool, const INSIDE: bool> NativeScheduler<RACES, INSIDE> {
             let outer = std::mem::replace(&mut (*self.simulator).core, &raw mut *core);
             let cpu = std::mem::replace(&mut (*self.state).cpu, here);
             (*self.state).loops_left = MAX_LOOPS;
-            let held = ((*self.state).references, (*self.state).locks);
+            let holds = (*self.state).holds;
             let result = callback(self.simulator);
-            if ((*self.state).references, (*self.state).locks) != held {
-                references::refuse_rest(core, &mut *self.state, held);
+            if (*self.state).holds != holds {
+                references::refuse_rest(core, &mut *self.state, holds);
             }
             (*self.simulator).core = outer;
             (*self.state).cpu = cpu;
