@@ -12,11 +12,13 @@ use super::callbacks::{
 use super::simulator::{This, core, mask, memory, task};
 use crate::core::Core;
 use crate::core::mask::CpuMask;
-use crate::flags::NO_NODE;
 
 /// Bits of [`DsqIterator::set`].
 const SLICE: u64 = 1;
 const VTIME: u64 = 2;
+
+/// Instead of a node, for the sets of all nodes: `references.inc.c` has the same.
+const ALL_NODES: i32 = i32::MIN;
 
 /// Declares kfuncs and helpers by the kernel's names, and `function`, which finds them by these.
 /// Their bodies are unsafe as a whole, for the reason above.
@@ -252,12 +254,12 @@ kfuncs! {
     }
 
     fn fairground_idle_cpumask(node: i32; this) -> *const u64 {
-        let idle = core(this).idle_words(false, Some(node).filter(|&node| node != NO_NODE));
+        let idle = core(this).idle_words(false, Some(node).filter(|&node| node != ALL_NODES));
         (*this).lend(&idle)
     }
 
     fn fairground_idle_smtmask(node: i32; this) -> *const u64 {
-        let idle = core(this).idle_words(true, Some(node).filter(|&node| node != NO_NODE));
+        let idle = core(this).idle_words(true, Some(node).filter(|&node| node != ALL_NODES));
         (*this).lend(&idle)
     }
 

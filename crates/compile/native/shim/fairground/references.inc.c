@@ -130,9 +130,12 @@ const struct cpumask *scx_bpf_get_online_cpumask(void)
 	return HOLD(fairground_possible_cpumask());
 }
 
+/* Instead of a node; the simulator's `native/kfuncs.rs` has the same. */
+#define ALL_NODES ((int)0x80000000)
+
 const struct cpumask *scx_bpf_get_idle_cpumask(void)
 {
-	return HOLD(fairground_idle_cpumask(NUMA_NO_NODE));
+	return HOLD(fairground_idle_cpumask(ALL_NODES));
 }
 
 const struct cpumask *scx_bpf_get_idle_cpumask_node(int node)
@@ -142,7 +145,7 @@ const struct cpumask *scx_bpf_get_idle_cpumask_node(int node)
 
 const struct cpumask *scx_bpf_get_idle_smtmask(void)
 {
-	return HOLD(fairground_idle_smtmask(NUMA_NO_NODE));
+	return HOLD(fairground_idle_smtmask(ALL_NODES));
 }
 
 const struct cpumask *scx_bpf_get_idle_smtmask_node(int node)
