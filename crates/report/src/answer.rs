@@ -8,7 +8,7 @@ use stats::compare::verdict::log_ratio;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 use crate::cells::{counted, is_elsewhere};
-use crate::leaders::{by_size, most_often, shift_words, undecided};
+use crate::leaders::{by_ratio, by_size, most_often, shift_words, undecided};
 use crate::reading::Reading;
 use crate::sentence::Sentence;
 use crate::units;
@@ -270,15 +270,12 @@ fn behind(reading: &Reading, often: &[(&String, usize)]) -> Option<Sentence> {
         }
     }
     let number = found.len();
-    // Of distances from 0 the larger number is larger.
     let far = |sides: &[&Entry; 2]| {
         let [first, own] = sides.map(|entry| entry.median.unwrap_or(0.0));
         (log_ratio(first, own).abs(), (own - first).abs())
     };
-    let (cell, row, [first, own]) = found.into_iter().max_by(|(.., a), (.., b)| {
-        let (a, b) = (far(a), far(b));
-        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
-    })?;
+    let (cell, row, [first, own]) =
+        found.into_iter().max_by(|(.., a), (.., b)| by_ratio(far(a), far(b)))?;
     let sentence = Sentence::default().name(best).text(" is behind the best in ");
     let sentence = match number {
         1 => sentence,

@@ -317,11 +317,17 @@ fn log_ratio(entry: &Entry) -> f64 {
     entry.shift.map_or(0.0, size)
 }
 
-/// The order of two shifts by size. Of those from 0 the larger number is larger.
+/// The order of two shifts by size.
 pub(crate) fn by_size(one: &Entry, other: &Entry) -> Ordering {
-    let number = |entry: &Entry| entry.shift.map_or(0.0, |shift| shift.value.abs());
-    let by_ratio = log_ratio(one).total_cmp(&log_ratio(other));
-    by_ratio.then(number(one).total_cmp(&number(other)))
+    let size =
+        |entry: &Entry| (log_ratio(entry), entry.shift.map_or(0.0, |shift| shift.value.abs()));
+    by_ratio(size(one), size(other))
+}
+
+/// The order of two changes, each the size of its ratio and of its number. The ratio decides; of
+/// changes from 0 the larger number is larger.
+pub(crate) fn by_ratio(one: (f64, f64), other: (f64, f64)) -> Ordering {
+    one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))
 }
 
 /// One gain with its interval, `−61.3 % [−66.0, −55.1]`; the smallest and the largest of several,

@@ -204,7 +204,7 @@ pub fn naming(message: &str, name: &str) -> String {
     }
 }
 
-/// Keys by which a file is recognised: its kind is the first one of which it has a key.
+/// Top-level keys that only one kind of file has. The first kind with a key in the file counts.
 const KEYS: [(Kind, &[&str]); 6] = [
     (Kind::Workload, &["task", "program", "recording", "template"]),
     (Kind::Claim, &["citation", "published", "test"]),

@@ -167,21 +167,19 @@ pub fn compiled(source: &Source) -> Result<Compiled, CompileError> {
         std::process::exit(interrupt::EXIT_CODE.into());
     }
     if let Ok(compiled) = &compiled {
-        warnings(compiled).iter().for_each(|line| output::tell_once(line));
+        tell_warnings(compiled);
     }
     compiled
 }
 
-/// The first of the compiler's warnings, and how many more there are.
-pub fn warnings(compiled: &Compiled) -> Vec<String> {
+/// Shows the first of the compiler's warnings, and how many more there are; once for each text.
+pub fn tell_warnings(compiled: &Compiled) {
     const SHOWN: usize = 5;
-    let mut lines: Vec<String> = compiled.warnings.iter().take(SHOWN).cloned().collect();
+    compiled.warnings.iter().take(SHOWN).for_each(|line| output::tell_once(line));
     let more = compiled.warnings.len().saturating_sub(SHOWN);
     if more > 0 {
-        let name = &compiled.name;
-        lines.push(format!("{name}: {more} more warnings; `clang -Wall` shows all"));
+        output::tell_once(&format!("{}: {more} more warnings", compiled.name));
     }
-    lines
 }
 
 fn source(file: &str, sha256: &str, sources: &Sources) -> Result<Source> {

@@ -84,8 +84,7 @@ fn collect(name: &str, value: &Value, told: &mut Vec<Told>) {
     let inner = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}.{key}") };
     match value {
         Value::Number(number) => {
-            let value = number.as_f64().unwrap_or(f64::NAN);
-            told.push(Told { name: name.to_owned(), value });
+            told.extend(number.as_f64().map(|value| Told { name: name.to_owned(), value }));
         }
         Value::Array(values) => {
             values

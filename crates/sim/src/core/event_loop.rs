@@ -13,7 +13,7 @@ use super::task::{Class, State};
 use super::{Core, TaskId};
 use crate::flags::SLICE_INF;
 
-/// What events need of so many tasks stays in a processor's cache.
+/// The memory of this many tasks fits in the cache of a processor.
 const CACHED_TASKS: usize = 256;
 
 impl Core {

@@ -79,8 +79,8 @@ pub struct SharedState {
     pub held: [Reference; 32],
 }
 
-/// Two counts that are compared as one.
-#[repr(C, align(8))]
+/// What a callback holds.
+#[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Holds {
     pub references: u32,

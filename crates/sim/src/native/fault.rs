@@ -8,7 +8,7 @@
 //! each trial with a native scheduler has a process of its own (`isolate`).
 
 use std::ffi::{c_int, c_long, c_void};
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use compile::native::{Native, find_line};
 use model::Outcome;
@@ -50,6 +50,9 @@ const HOSTS: u64 = 1 << 40;
 const CLOCK: u64 = u64::MAX;
 /// In place of an address: an allocation failed.
 const NO_MEMORY: u64 = 1;
+/// In place of an address: the allocator has found its memory damaged.
+const DAMAGED: u64 = 2;
+static IS_DAMAGED: AtomicBool = AtomicBool::new(false);
 
 /// A crash, or a callback that does not end. It goes through a pipe as bytes.
 #[repr(C)]
@@ -94,7 +97,7 @@ impl SchedulerFault {
             libc::SIGILL => "runs into an invalid instruction".into(),
             libc::SIGFPE => "makes an arithmetic error".into(),
             libc::SIGABRT if self.address == NO_MEMORY => "needs more memory than there is".into(),
-            libc::SIGABRT if self.in_kfunc == 1 => {
+            libc::SIGABRT if self.address == DAMAGED => {
                 "has damaged memory outside its own variables".into()
             }
             signal => format!("ends with signal {signal}"),
@@ -274,13 +277,18 @@ extern "C" fn on_forbidden(signal: c_int, info: *mut libc::siginfo_t, context: *
         libc::SYS_openat if !is_object(machine(context).0) => {
             set_result(context, -i64::from(libc::EPERM));
         }
-        // What it says of damaged memory before it calls `abort`.
+        // What the allocator says of damaged memory before it calls `abort`.
         libc::SYS_writev if !is_object(machine(context).0) => {
+            IS_DAMAGED.store(true, Relaxed);
             set_result(context, -i64::from(libc::EPERM));
         }
         libc::SYS_tgkill if third_argument(context) == libc::SIGABRT as u64 => {
-            let no_memory = if is_memory_left() { 0 } else { NO_MEMORY };
-            report(libc::SIGABRT, no_memory, context)
+            let why = match IS_DAMAGED.load(Relaxed) {
+                true => DAMAGED,
+                false if is_memory_left() => 0,
+                false => NO_MEMORY,
+            };
+            report(libc::SIGABRT, why, context)
         }
         _ => report(signal, call as u64, context),
     }

@@ -331,8 +331,8 @@ kfuncs! {
     }
 }
 
-/// Whether the running callback may call this kfunc. Otherwise the scheduler is ejected, where a
-/// kernel's verifier refuses it.
+/// Whether the running callback may call this kfunc. Otherwise the scheduler is ejected. Kernels of
+/// 7.x refuse it when they load it, older ones when it calls.
 #[inline]
 unsafe fn allowed(this: This, kinds: u8, kfunc: &str) -> bool {
     let is_allowed = may_call(kinds);
@@ -348,7 +348,7 @@ fn refuse_here(core: &mut Core, kinds: u8, kfunc: &str) {
     let named = |kind: u8| CALLBACKS.iter().zip(ALLOWED).filter(move |(_, all)| all & kind != 0);
     let names: Vec<&str> = named(kinds).map(|(name, _)| *name).collect();
     let names = names.join(", ");
-    core.error(format!("the verifier allows {kfunc}() only in {names}"));
+    core.error(format!("a kernel allows {kfunc}() only in {names}"));
 }
 
 /// `SCX_CPUPERF_ONE`.

@@ -36,15 +36,15 @@ const REFUSED: &[(&str, &str)] = &[
     ("bpf_task_release(p);", "bpf_task_release() releases what this callback has not acquired"),
     (
         "scx_bpf_create_dsq(p->pid, -1);",
-        "the verifier allows scx_bpf_create_dsq() only in init, exit, init_task, ",
+        "a kernel allows scx_bpf_create_dsq() only in init, exit, init_task, ",
     ),
     (
         "scx_bpf_dsq_move_to_local(SCX_DSQ_GLOBAL, 0);",
-        "the verifier allows scx_bpf_dsq_move_to_local() only in dispatch",
+        "a kernel allows scx_bpf_dsq_move_to_local() only in dispatch",
     ),
     (
         "scx_bpf_dispatch_nr_slots();",
-        "the verifier allows scx_bpf_dispatch_nr_slots() only in dispatch",
+        "a kernel allows scx_bpf_dispatch_nr_slots() only in dispatch",
     ),
 ];
 
@@ -78,4 +78,15 @@ fn released_references_are_no_error() {
         let outcome = ending(&with_enqueue("right", &body));
         assert!(outcome.is_ok(), "{body}: {}", outcome.reason());
     }
+}
+
+#[test]
+fn damaged_memory_is_the_schedulers_crash() {
+    let body = "struct bpf_cpumask *m = bpf_cpumask_create(); int i; if (!m) return;\n\
+                for (i = 0; i < 4; i++) ((volatile u64 *)(m + 1))[i] = 1;\n\
+                bpf_cpumask_release(m);";
+    let outcome = ending(&with_enqueue("wild", body));
+    assert_eq!(outcome.word(), "crashed", "{}", outcome.reason());
+    let what = "wild: enqueue has damaged memory outside its own variables";
+    assert!(outcome.reason().starts_with(what), "{}", outcome.reason());
 }

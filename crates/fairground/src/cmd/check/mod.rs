@@ -196,7 +196,7 @@ fn sources(
         let result = match compiled {
             Ok((source, object)) => {
                 sources.push(source);
-                objects::warnings(&object).iter().for_each(|line| output::tell_once(line));
+                objects::tell_warnings(&object);
                 Ok(format!("compiles to {} KiB", object.object.len() / 1024))
             }
             Err(error) => Err(format!("{error:#}")),
