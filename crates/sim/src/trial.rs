@@ -77,6 +77,7 @@ impl Core {
     /// Loads the scheduler, plays the workload, and unloads the scheduler.
     pub fn perform_trial(&mut self, ops: Option<Rc<dyn Ops>>) -> Outcome {
         self.add_main();
+        self.add_workers();
         if let Some(ops) = ops {
             self.load(ops);
         }

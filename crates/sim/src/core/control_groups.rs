@@ -139,6 +139,18 @@ impl MachineState {
         self.groups.iter().any(is_below) || self.all_tasks().into_iter().any(is_in)
     }
 
+    /// Whether a task other than `but` is in the group or in one below it (`cgroup_is_populated`).
+    pub(crate) fn has_tasks(&self, number: u32, but: TaskId) -> bool {
+        let is_in = |group: u32| {
+            let parent = |group: &u32| self.groups[*group as usize].parent;
+            std::iter::successors(Some(group), parent).any(|group| group == number)
+        };
+        self.all_tasks().any(|id| {
+            let task = self.task(id);
+            id != but && task.state != State::Dead && is_in(task.control_group)
+        })
+    }
+
     /// The group that all tasks of the workload begin in.
     pub(crate) fn own_group(&self) -> u32 {
         if self.groups.len() > 1 { 1 } else { ROOT }

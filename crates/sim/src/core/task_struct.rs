@@ -55,7 +55,7 @@ impl MachineState {
         }
         let group = match new.parent {
             Some(parent) => self.tasks[parent.0 as usize].control_group,
-            None if new.flags & PF_IDLE == 0 => self.own_group(),
+            None if new.flags & PF_KTHREAD == 0 => self.own_group(),
             None => ROOT,
         };
         put(block, at.real_cred, at.objects.cred);
@@ -174,7 +174,8 @@ impl Core {
     pub(crate) fn reserve_tasks(&mut self) {
         let starting = self.workload.starting_tasks();
         let own = OWN_TASKS * (1 + self.workload.sessions().len());
-        let tasks = self.machine.topology.cpus as usize + own + starting;
+        let idle_and_workers = 2 * self.machine.topology.cpus as usize;
+        let tasks = idle_and_workers + own + starting;
         reserve_room(&mut self.machine.tasks, tasks);
         reserve_room(&mut self.machine.stats, tasks);
         self.machine.events.reserve(tasks);

@@ -73,15 +73,6 @@ impl Core {
         self.machine.remove_group(number);
     }
 
-    /// A task moves to another group. False if the scheduler refuses.
-    pub(crate) fn move_to_group(&mut self, task: TaskId, to: u32) -> bool {
-        let is_allowed = self.begin_move(task, to);
-        if is_allowed {
-            self.end_move(task, to);
-        }
-        is_allowed
-    }
-
     /// The first part of a move (`scx_cgroup_can_attach`): the scheduler may refuse, and the
     /// controller `cpuset`, which attaches before `cpu`, gives the task the CPUs of the group. It
     /// may have to leave its CPU before the second part.
@@ -96,6 +87,7 @@ impl Core {
                 return false;
             }
         }
+        self.tell_of_move(task, to);
         let mask = self.mask_in_group(to, self.machine.task(task).asked_mask);
         self.set_affinity(task, mask);
         true

@@ -5,8 +5,9 @@
 //! goes through the operations, starts all tasks and ends the trial; `steps`, `pipes` and
 //! `synchronization` say what each does, `tapes` what recorded tasks do; `lifecycle` forks and ends
 //! tasks, and asks whether the scheduler has forgotten one; `start_up` makes the first ones and
-//! brings them to the gate.
+//! brings them to the gate; `kernel_threads` are those that take a CPU from them.
 
+mod kernel_threads;
 pub(crate) mod lifecycle;
 pub(crate) mod objects;
 mod pipes;

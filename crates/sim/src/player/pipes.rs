@@ -125,9 +125,10 @@ impl Core {
         if matches!(*phase, CALL | SLEPT) {
             let is_new = *phase == CALL;
             *phase = if is_new { IN_CALL } else { BACK_IN_CALL };
-            self.machine.charge(cpu, if is_new { self.machine.costs.syscall_ns } else { 0 });
+            let way_in_ns = if is_new { self.machine.costs.syscall_ns + kind_ns } else { 0 };
+            self.machine.charge(cpu, way_in_ns);
             let from_ns = self.machine.clock(cpu);
-            self.machine.charge(cpu, copy_ns + if is_new { kind_ns } else { 0 });
+            self.machine.charge(cpu, copy_ns);
             if self.machine.events.first().is_some_and(|event| event.time < self.machine.clock(cpu))
             {
                 self.workload.progress[task.0 as usize].under = Some(UnderMutex { pipe, from_ns });

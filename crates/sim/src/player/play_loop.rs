@@ -61,7 +61,7 @@ impl Core {
         self.machine.resume(cpu);
     }
 
-    fn interrupted(&self, cpu: u32) -> bool {
+    pub(super) fn interrupted(&self, cpu: u32) -> bool {
         let here = &self.machine.cpus[cpu as usize];
         here.need_resched != 0 || !here.kicks.is_empty() || self.ext.has_deferred()
     }
@@ -69,8 +69,9 @@ impl Core {
     fn step(&mut self, cpu: u32, task: TaskId) -> Flow {
         match self.workload.progress[task.0 as usize].gate {
             Gate::Passed => {}
-            Gate::Made | Gate::Ready => return self.go_to_gate(cpu, task),
+            Gate::Made | Gate::Joining | Gate::Ready => return self.go_to_gate(cpu, task),
             Gate::Closed | Gate::Delayed => return self.pass_gate(cpu, task),
+            Gate::Worker => return Flow::Sleep(State::Sleeping),
         }
         if self.workload.progress[task.0 as usize].unprepared {
             return self.prepare(task);
@@ -226,14 +227,20 @@ impl Core {
         self.workload.progress[self.workload.main.0 as usize].group = u32::MAX;
     }
 
+    /// Whether tasks run on their way to the gate.
+    pub(super) fn tasks_have_pasts(&self) -> bool {
+        self.machine.costs.thread_ns > 0 && self.workload.starting_tasks() <= PASTS_MAX
+    }
+
     /// Gives the main task its priority and its CPU; time begins.
     ///
     /// DIVERGES: on a real kernel the main task may be on any CPU. If all CPUs are alike, only the
     /// number differs.
     pub(crate) fn start_main(&mut self) {
+        let have_pasts = self.tasks_have_pasts();
         let costs = std::mem::replace(&mut self.machine.costs, Costs::FREE);
         self.make_leaders();
-        if costs.thread_ns == 0 || self.workload.starting_tasks() > PASTS_MAX {
+        if !have_pasts {
             self.create_all_at_gate();
             self.workload.main_work = MainWork::Starting;
         }

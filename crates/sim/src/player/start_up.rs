@@ -30,6 +30,9 @@ const CALLS_TO_LOOK: u64 = 3;
 /// mask and asks for the sleep. Meanwhile another CPU takes the new thread. Otherwise the maker's
 /// CPU, which idles then, would.
 pub(super) const CALLS_AFTER_BIRTH: u64 = 2;
+/// How many of the cheapest system calls take as long as what a move to a control group does before
+/// `sched_move_task`, and as what it does after it.
+const CALLS_OF_MOVE: u64 = 8;
 /// Process numbers before those of the main task and of the workload.
 const STARTER_PID: i32 = 998;
 const EXTRA_PID: i32 = 999;
@@ -146,6 +149,9 @@ impl Core {
         self.machine.task_mut(task).state = State::Sleeping;
         self.workload.progress[task.0 as usize].gate = Gate::Closed;
         self.dress(task);
+        if self.joins_group(task) && self.may_join(task) {
+            self.join_group(task);
+        }
         self.wait_for_first_post(task);
     }
 
@@ -323,21 +329,56 @@ impl Core {
     /// A new task gives itself its name and its attributes, then it sleeps at the gate, if the
     /// common start has not been.
     pub(super) fn go_to_gate(&mut self, cpu: u32, task: TaskId) -> Flow {
-        let has_begun = self.workload.has_begun();
-        let play = &mut self.workload.progress[task.0 as usize];
-        if std::mem::replace(&mut play.gate, Gate::Closed) == Gate::Ready {
-            self.machine.charge(cpu, self.machine.costs.syscall_ns);
-            self.wait_for_first_post(task);
-            return Flow::Sleep(State::Sleeping);
-        }
-        play.gate = if has_begun { Gate::Closed } else { Gate::Ready };
-        let group = self.group_of(task);
-        self.machine.set_comm(task, &self.workload.script.groups[group].name);
-        self.dress(task);
+        let here = &mut self.workload.progress[task.0 as usize].gate;
+        let next = match std::mem::replace(here, Gate::Closed) {
+            Gate::Ready => {
+                self.machine.charge(cpu, self.machine.costs.syscall_ns);
+                self.wait_for_first_post(task);
+                return Flow::Sleep(State::Sleeping);
+            }
+            Gate::Joining => {
+                self.join_group(task);
+                self.machine.charge(cpu, self.machine.costs.syscall_ns * CALLS_OF_MOVE);
+                self.after_dressing()
+            }
+            _ => {
+                let group = self.group_of(task);
+                self.machine.set_comm(task, &self.workload.script.groups[group].name);
+                self.dress(task);
+                if self.joins_group(task) && self.may_join(task) {
+                    self.machine.charge(cpu, self.machine.costs.syscall_ns * CALLS_OF_MOVE);
+                    Gate::Joining
+                } else {
+                    self.after_dressing()
+                }
+            }
+        };
+        self.workload.progress[task.0 as usize].gate = next;
         Flow::Again
     }
 
-    /// Gives a task its group's attributes.
+    fn after_dressing(&self) -> Gate {
+        if self.workload.has_begun() { Gate::Closed } else { Gate::Ready }
+    }
+
+    fn joins_group(&self, task: TaskId) -> bool {
+        self.control_group_of(self.group_of(task)) != self.machine.task(task).control_group
+    }
+
+    /// The first part of a task's move to its group.
+    fn may_join(&mut self, task: TaskId) -> bool {
+        let is_allowed = self.begin_move(task, self.control_group_of(self.group_of(task)));
+        if !is_allowed {
+            self.refuse_group(task, REFUSED_MOVE);
+        }
+        is_allowed
+    }
+
+    fn join_group(&mut self, task: TaskId) {
+        self.end_move(task, self.control_group_of(self.group_of(task)));
+    }
+
+    /// Gives a task its group's attributes, but not its control group.
     fn dress(&mut self, task: TaskId) {
         let number = self.group_of(task);
         let group = &self.workload.script.groups[number];
@@ -349,10 +390,6 @@ impl Core {
             // It may have to leave this CPU immediately.
             let mask = self.mask_of_group(number);
             self.ask_for_cpus(task, mask);
-        }
-        let group = self.control_group_of(number);
-        if group != self.machine.task(task).control_group && !self.move_to_group(task, group) {
-            self.refuse_group(task, REFUSED_MOVE);
         }
     }
 

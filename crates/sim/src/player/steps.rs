@@ -282,8 +282,8 @@ impl Core {
         }
     }
 
-    /// A task writes itself into a group's `cgroup.threads`. If it must leave its CPU for that, it
-    /// goes on with the write on another one.
+    /// A task writes itself into a group's `cgroup.threads`. If it loses its CPU in the middle, or
+    /// must leave it, it goes on with the write when it has one again.
     pub(super) fn change_group(&mut self, cpu: u32, task: TaskId, group: Option<usize>) -> Flow {
         let group = group.map_or(self.machine.own_group(), group_number);
         let begins = self.workload.progress[task.0 as usize].phase == 0;
@@ -294,7 +294,7 @@ impl Core {
             self.refuse_group(task, &not_done(libc::ENOENT));
         } else if begins && !self.begin_move(task, group) {
             self.refuse_group(task, REFUSED_MOVE);
-        } else if begins && !self.machine.allowed(task, cpu) {
+        } else if begins && (!self.machine.allowed(task, cpu) || self.interrupted(cpu)) {
             self.workload.progress[task.0 as usize].phase = 1;
             return Flow::Again;
         } else {

@@ -42,6 +42,8 @@ pub struct WorkloadState {
     pub(super) main_work: MainWork,
     /// The processes of the sessions, by number.
     pub(super) leaders: Vec<TaskId>,
+    /// The worker of each CPU, see `kernel_threads`; none without control groups.
+    pub(super) workers: Vec<TaskId>,
     /// The tasks that it has yet to wake, the next one last.
     pub(super) at_gate: Vec<TaskId>,
     /// Whether the time is over before it has woken all.
@@ -75,6 +77,7 @@ impl WorkloadState {
             main: TaskId(NO_TASK),
             main_work: MainWork::default(),
             leaders: Vec::new(),
+            workers: Vec::new(),
             at_gate: Vec::new(),
             is_late: false,
             starter: Starter::new(&script, None),
@@ -244,11 +247,15 @@ pub struct UnderMutex {
 pub enum Gate {
     /// It has just been made.
     Made,
+    /// It is about to finish its move to its control group.
+    Joining,
     Ready,
     /// It has not been woken for the common start.
     Closed,
     /// It sleeps until its own start.
     Delayed,
+    /// It is a kernel thread, which sleeps when its work is done.
+    Worker,
     #[default]
     Passed,
 }

@@ -37,6 +37,12 @@ const NO_INTERVALS: [&str; 7] =
     ["control", "fidelity", "fidelity_groups", "replays", "replays_live", "soak", "soak_short"];
 
 #[test]
+fn memory_changes_no_cost_of_a_machine() {
+    let costs = |name| machine::load(name, Path::new(""), 1).unwrap().costs;
+    assert_eq!(costs("roomy"), costs("uniprocessor"));
+}
+
+#[test]
 fn every_machine_and_experiment_of_the_project_is_good() {
     for name in assets::names(Kind::Machine) {
         assert!(machine::load(&name, Path::new(""), 2).unwrap().cpus >= 1);
