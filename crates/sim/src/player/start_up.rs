@@ -54,6 +54,7 @@ enum Step {
     Await(usize),
     /// It makes a task that plays no part, so that none that does is the newest.
     MakeExtra,
+    MadeExtra,
     /// It waits until that one has gone.
     AwaitExtra,
 }
@@ -216,9 +217,7 @@ impl Core {
             Step::Sleep(times) => self.nap(cpu, task, SLEEP_NS, Step::Sleep(times + 1)),
             Step::Make(number) => {
                 self.create_one(self.workload.starter.places[number]);
-                self.workload.starter.step = Step::Made(number);
-                self.machine.charge(cpu, self.machine.costs.syscall_ns * CALLS_AFTER_BIRTH);
-                Flow::Again
+                self.go_on_after_birth(cpu, Step::Made(number))
             }
             Step::Made(number) => self.nap(cpu, task, WAY_TO_GATE_NS, Step::Await(number)),
             Step::Await(number) => {
@@ -230,8 +229,9 @@ impl Core {
             }
             Step::MakeExtra => {
                 self.create_extra();
-                self.nap(cpu, task, WAY_TO_GATE_NS, Step::AwaitExtra)
+                self.go_on_after_birth(cpu, Step::MadeExtra)
             }
+            Step::MadeExtra => self.nap(cpu, task, WAY_TO_GATE_NS, Step::AwaitExtra),
             Step::AwaitExtra => {
                 if self.last_is(cpu, State::Dead) {
                     self.end_starter(cpu, task)
@@ -244,6 +244,12 @@ impl Core {
             Flow::Sleep(state) => self.schedule(cpu, Some(state)),
             _ => self.machine.resume(cpu),
         }
+    }
+
+    fn go_on_after_birth(&mut self, cpu: u32, then: Step) -> Flow {
+        self.workload.starter.step = then;
+        self.machine.charge(cpu, self.machine.costs.syscall_ns * CALLS_AFTER_BIRTH);
+        Flow::Again
     }
 
     fn end_starter(&mut self, cpu: u32, task: TaskId) -> Flow {
