@@ -8,8 +8,9 @@
 //! What happens at each switch is inlined, here and in `crate::ext`. Its rare cases are functions
 //! of their own that are not: otherwise each function would save registers for them at each switch.
 //!
-//! DIVERGES: the machine has no kernel threads or daemons, and no device interrupts but those of a
-//! workload; a real machine has about eighty threads, which wake now and then.
+//! DIVERGES: the machine has no daemons, no kernel threads but the workers that tell of control
+//! groups, and no device interrupts but those of a workload; a real machine has about eighty
+//! threads, which wake now and then.
 
 pub(crate) mod control_groups;
 pub(crate) mod cpu;

@@ -25,7 +25,8 @@ impl Core {
     /// Makes the workers of a workload that has control groups.
     pub(crate) fn add_workers(&mut self) {
         let cpus = self.machine.topology.cpus;
-        if self.workload.control_groups().is_empty() || cpus > CPUS_MAX || !self.tasks_have_pasts() {
+        if self.workload.control_groups().is_empty() || cpus > CPUS_MAX || !self.tasks_have_pasts()
+        {
             return;
         }
         let fair = Policy::default();
@@ -54,7 +55,9 @@ impl Core {
     /// A task begins to move to another group: the worker of this CPU has to tell it if that group
     /// has no task, or if the present one will have none.
     pub(crate) fn tell_of_move(&mut self, task: TaskId, to: u32) {
-        let Some(&worker) = self.workload.workers.get(self.machine.this_cpu as usize) else { return };
+        let Some(&worker) = self.workload.workers.get(self.machine.this_cpu as usize) else {
+            return;
+        };
         let from = self.machine.task(task).control_group;
         let changes = !self.machine.has_tasks(to, task) || !self.machine.has_tasks(from, task);
         if changes && self.machine.task(worker).state == State::Sleeping {

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use model::tables::NO_CLAMPS;
-use model::{Costs, Record, TaskSession, Trial, Workload};
+use model::{ControlGroup, Costs, Record, TaskSession, Trial, Workload};
 use serde_json::{Value, json};
 use sim::{Core, Ops, OpsPresent, TaskId};
 
@@ -78,6 +78,25 @@ fn the_process_of_a_session_leaves_the_main_task_s_cpu_to_its_starter() {
     assert_eq!(places_in(1, "s"), [0; 6]);
     assert_eq!(places_in(2, "s"), [1; 6]);
     assert_eq!(places_in(4, "s"), [1, 2, 0, 1, 2, 0]);
+}
+
+#[test]
+fn a_worker_runs_where_a_control_group_gets_its_first_task() {
+    let group = |name: &str| ControlGroup { name: name.into(), ..ControlGroup::default() };
+    let tasks = json!([
+        {"name": "a", "group": "first", "count": 2, "repeat": 1, "steps": [{"run_us": 10}]},
+        {"name": "b", "group": "second", "repeat": 1, "steps": [{"run_us": 10}]},
+        {"name": "c", "group": "second/below", "repeat": 1, "steps": [{"run_us": 10}]}]);
+    let mut trial = trial(2, 5, tasks);
+    let control_groups = ["first", "second", "second/below"].map(group).into();
+    trial.workload = Workload { control_groups, ..(*trial.workload).clone() }.into();
+    let (_, all) = before_of(trial);
+    let workers: Vec<(&str, i32, u64)> = all
+        .iter()
+        .filter(|(comm, ..)| comm.starts_with("kworker"))
+        .map(|(comm, cpu, us)| (comm.as_str(), *cpu, *us))
+        .collect();
+    assert_eq!(workers, [("kworker/0:1", 0, 10); 3]);
 }
 
 #[test]
