@@ -122,9 +122,9 @@ fn messages_wake_their_readers() {
     assert_eq!(record.measured.histogram("turnaround_ns", "reader").unwrap().count, 2);
 }
 
-/// How often a real-time task sleeps that preempts a sender inside its call on pipe `c`, and then
-/// writes to this pipe.
-fn sleeps_of_an_urgent_sender(channel: &str) -> f64 {
+/// How often a real-time task sleeps that preempts a sender inside its call on pipe `c` while that
+/// copies, or before if `write_ns` is long, and then writes to this pipe.
+fn sleeps_of_an_urgent_sender(channel: &str, write_ns: u64) -> f64 {
     let send = |channel: &str, bytes: u32| json!([{"send": {"channel": channel, "bytes": bytes}}]);
     let mut trial = trial(
         1,
@@ -138,13 +138,19 @@ fn sleeps_of_an_urgent_sender(channel: &str) -> f64 {
         trial.workload.channels.push(model::Channel { name: name.into(), count: 1 });
     }
     trial.machine.costs.copy_kib_ns = 6_000_000;
+    trial.machine.costs.write_ns = write_ns;
     value(&run(&trial), "voluntary_switches", "urgent")
 }
 
 /// As `pipe_write`: who loses its CPU under `pipe->mutex` keeps it.
 #[test]
-fn a_preempted_sender_keeps_the_mutex_of_its_pipe() {
-    assert_eq!(sleeps_of_an_urgent_sender("c"), sleeps_of_an_urgent_sender("d") + 1.0);
+fn a_sender_that_is_preempted_while_it_copies_keeps_the_mutex_of_its_pipe() {
+    let in_vain =
+        |write_ns| ["c", "d"].map(|channel| sleeps_of_an_urgent_sender(channel, write_ns));
+    let [same, other] = in_vain(0);
+    assert_eq!(same, other + 1.0);
+    let [same, other] = in_vain(4_000_000);
+    assert_eq!(same, other);
 }
 
 #[test]
