@@ -42,7 +42,9 @@ pub fn switch(recommended: &Contestant, host: &Host) -> Vec<String> {
 pub fn by_loader(command: &[String]) -> Vec<String> {
     let Some((program, arguments)) = command.split_first() else { return Vec::new() };
     let Some((name, _)) = spec::today::named(program) else { return Vec::new() };
-    if installed::find("scxctl").is_none() {
+    // `--args` separates arguments by commas.
+    let can_be_told = !arguments.iter().any(|argument| argument.contains(','));
+    if installed::find("scxctl").is_none() || !can_be_told {
         return Vec::new();
     }
     let mut lines = vec!["scx_loader is here, too, and starts the one that is installed:".into()];

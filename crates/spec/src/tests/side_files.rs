@@ -198,7 +198,8 @@ fn a_program_gets_the_arguments_that_it_needs() {
             SchedulerChoice::Program { command, .. } => command.join(" "),
             other => panic!("{other:?}"),
         };
-    assert_eq!(command("scx_layered"), "scx_layered --run-example");
+    let layers = r#"[{"name": "all", "matches": [[]], "kind": {"Open": {"slice_us": 20000, "weight": 100}}}]"#;
+    assert_eq!(command("scx_layered"), format!("scx_layered {layers}"));
     assert_eq!(command("program:scx_layered layers.json"), "scx_layered layers.json");
     assert_eq!(command("scx_bpfland"), "scx_bpfland");
     let error = contestant("arguments = [\"-x\"]\n", "").unwrap_err().to_string();
