@@ -106,6 +106,14 @@ pub struct Start {
     /// The CPU that it is called on, or whose value of an array it is; any without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<KnobValue>,
+    /// Whether the scheduler goes on if the program fails, because it was written for another
+    /// version.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub may_fail: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn is_first(key: &u32) -> bool {
@@ -135,6 +143,8 @@ pub struct Call {
     pub when: When,
     /// The CPU that it is called on, or whose value it is; any, or all, without it.
     pub on: Option<u32>,
+    /// Whether the scheduler goes on if it fails.
+    pub may_fail: bool,
 }
 
 /// For what a program is called again and again.
@@ -177,6 +187,21 @@ impl Start {
         }
     }
 
+    /// Lets the programs fail that values call; returns whether there are any.
+    pub fn let_fail(values: &mut Knobs) -> bool {
+        let Some(KnobValue::List(calls)) = values.get_mut(CALLS) else { return false };
+        let mut has_programs = false;
+        for call in calls {
+            if let KnobValue::Table(call) = call
+                && call.contains_key("program")
+            {
+                call.insert("may_fail".to_owned(), KnobValue::Bool(true));
+                has_programs = true;
+            }
+        }
+        has_programs
+    }
+
     fn fault(&self) -> Option<&'static str> {
         match (self.program.is_empty(), self.map.is_empty()) {
             (true, true) => Some("neither a program nor a map"),
@@ -214,7 +239,8 @@ impl Start {
             let on = self.on.as_ref().map(|on| cpu(on, &words)).transpose()?;
             let key = self.is_value().then_some(self.key);
             let program = if self.is_value() { self.map.clone() } else { self.program.clone() };
-            Ok(Call { program, key, argument, when: self.when, on })
+            let may_fail = self.may_fail;
+            Ok(Call { program, key, argument, when: self.when, on, may_fail })
         };
         match self.for_each {
             None => Ok(vec![call(&[])?]),
@@ -345,5 +371,15 @@ mod tests {
         assert_eq!(refused(r#"{"program": "p", "map": "m"}"#), "start: a program and a map");
         assert_eq!(refused(r#"{"program": "p", "key": 1}"#), "start: only a map has a key");
         assert!(refused(r#"{"map": "m", "when": "enabled"}"#).contains("before the kernel"));
+    }
+
+    #[test]
+    fn programs_of_another_version_may_fail() {
+        let values = r#"{"start": [{"program": "p"}, {"map": "m", "args": {"a": 1}}]}"#;
+        let mut values: Knobs = serde_json::from_str(values).expect("values");
+        assert!(Start::let_fail(&mut values));
+        let calls = Start::of(&values).expect("calls");
+        assert_eq!(calls.iter().map(|call| call.may_fail).collect::<Vec<_>>(), [true, false]);
+        assert!(!Start::let_fail(&mut Knobs::new()));
     }
 }

@@ -183,9 +183,15 @@ impl Settings {
         } else {
             format!("; left out, because it lacks them: {}", lacking.join(", "))
         };
+        let passed_over = if Start::let_fail(&mut values) {
+            "; a program that they call is passed over if it fails"
+        } else {
+            ""
+        };
         let version = &self.version;
         assets::note(&format!(
-            "note: {name} has the settings that its program has in version {version}{lacks}"
+            "note: {name} has the settings that its program has in version \
+             {version}{lacks}{passed_over}"
         ));
         values
     }

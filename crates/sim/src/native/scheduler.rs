@@ -122,7 +122,7 @@ impl<const RACES: bool, const INSIDE: bool> NativeScheduler<RACES, INSIDE> {
                 Some(library) if result == 0 => self.describe_machine(core, number, &library),
                 _ => result,
             };
-            if result != 0 {
+            if result != 0 && !call.may_fail {
                 core.error(format!(
                     "the program {}, which its settings call, failed ({result})",
                     call.program

@@ -143,6 +143,8 @@ fn what_cannot_be_done_is_the_reason() {
         failed.contains("the program refuse, which its settings call, failed (-22)"),
         "{failed}"
     );
+    let passed_over = reason(r#"{"start": [{"program": "refuse", "may_fail": true}]}"#);
+    assert_eq!(passed_over, "");
     let beyond = reason(r#"{"start": [{"map": "places", "key": 2}]}"#);
     assert!(beyond.contains("the map places has no value with the key 2"), "{beyond}");
     assert!(reason(r#"{"ops.flag": 1}"#).contains("no knob ops.flag"));
