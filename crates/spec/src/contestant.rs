@@ -107,12 +107,10 @@ fn settings_of(
     }
     let path = base.join(file);
     let Some(found) = settings::beside(&path)? else {
-        let of_crate = settings::of_crate(&path)?;
-        if of_crate.is_none() {
-            settings::note_own_values(own, sha256, host);
-        }
-        let values = of_crate.map(|found| found.of_another_version(file, sha256, host));
-        return Ok(values.unwrap_or_default());
+        return Ok(match settings::of_crate(&path)? {
+            Some(found) => found.of_another_version(file, sha256, host),
+            None => settings::without_side_file(own, sha256, host),
+        });
     };
     found.check(own, sha256, host)?;
     Ok(found.values)

@@ -21,7 +21,7 @@
 use std::path::{Path, PathBuf};
 
 use model::knob::{CALLS, MAPS, OPS, PROGRAMS, START};
-use model::{KnobValue, Knobs, Start};
+use model::{Knob, KnobValue, Knobs, Start};
 use serde::Deserialize;
 
 use super::source::{Document, Places};
@@ -119,16 +119,55 @@ pub fn of_crate(path: &Path) -> Result<Option<Settings>, SpecError> {
         if is_inner { folder.ancestors().nth(2) } else { path.is_dir().then_some(folder) }
     });
     let name = root.and_then(|root| root.file_name()).unwrap_or_default();
-    of_today(&name.to_string_lossy())
+    match name.to_string_lossy().as_ref() {
+        // It includes the whole of that one.
+        "scx_chaos" => of_today("scx_p2dq"),
+        name => of_today(name),
+    }
 }
 
 /// A file with so many constants is one whose user space sets some of them.
 const MANY: usize = 8;
 
+/// Constants that every user space of the scx project's schedulers sets alike: their names, their
+/// value, and what that is.
+const ALWAYS_SET: [(&[&str], fn() -> KnobValue, &str); 3] = [
+    (
+        &["nr_cpu_ids", "nr_cpus", "nr_possible_cpus"],
+        || KnobValue::Text("= cpus".into()),
+        "the number of CPUs",
+    ),
+    (&["all_cpus"], || KnobValue::Text("= mask".into()), "the mask of all CPUs"),
+    (&["slice_ns", "cgrp_slice_ns"], || KnobValue::Int(20_000_000), "SCX_SLICE_DFL"),
+];
+/// The values of a file without a side file that its user space sets without doubt, with a note.
+pub fn without_side_file(name: &str, sha256: &str, host: &Host) -> Knobs {
+    let has = (host.knobs)(sha256).unwrap_or_default();
+    note_own_values(name, &has);
+    // For the verifier, or because it is never used.
+    let is_placeholder = |default: &[u8]| {
+        let end = default.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        matches!(default[..end], [] | [1 | 32 | 64]) || default.iter().all(|byte| *byte == 0xff)
+    };
+    let (mut values, mut said) = (Knobs::new(), Vec::new());
+    for (constants, value, words) in ALWAYS_SET {
+        for knob in has.iter().filter(|knob| constants.contains(&knob.name.as_str())) {
+            if knob.is_constant && is_placeholder(&knob.default) {
+                said.push(format!("{} to {words}", knob.name));
+                values.insert(knob.name.clone(), value());
+            }
+        }
+    }
+    if !said.is_empty() {
+        let said = said.join(", ");
+        assets::note(&format!("note: {name}: set, as its program would do it: {said}"));
+    }
+    values
+}
+
 /// Notes that a file without a side file runs with its own values, if its user space would very
 /// likely set others.
-pub fn note_own_values(name: &str, sha256: &str, host: &Host) {
-    let has = (host.knobs)(sha256).unwrap_or_default();
+fn note_own_values(name: &str, has: &[Knob]) {
     let constants = has.iter().filter(|knob| knob.is_constant).count();
     let calls = has.iter().filter(|knob| knob.name.starts_with(START)).count();
     if constants < MANY && calls == 0 {

@@ -93,7 +93,8 @@ fn a_side_file_sets_and_a_knob_overrides() {
 #[test]
 fn another_file_of_the_same_name_is_no_side_file() {
     for text in ["question = \"Which?\"\n", "[[task]]\nname = \"a\"\n"] {
-        assert!(contestant(text, "").unwrap().values().is_empty(), "{text}");
+        let values = contestant(text, "").unwrap().values();
+        assert_eq!(values, [("slice_ns".to_owned(), KnobValue::Int(20_000_000))].into(), "{text}");
     }
 }
 
@@ -189,6 +190,37 @@ fn a_scheduler_of_today_in_its_authors_tree_has_its_side_file() {
     assert_eq!(version(&sources), known);
     assert_eq!(version(&sources.join("main.bpf.c")), known);
     assert_eq!(version(folder.path()), None);
+    let chaos = folder.path().join("scx_chaos");
+    std::fs::create_dir(&chaos).unwrap();
+    assert!(version(&chaos).is_some());
+}
+
+#[test]
+fn what_every_user_space_sets_is_set_without_a_side_file() {
+    let knobs = |_: &str| {
+        let knob = |name: &str, default: &[u8], is_constant| Knob {
+            name: name.into(),
+            default: default.to_vec(),
+            ty: ty("T", default.len(), ValueKind::Unsigned),
+            is_constant,
+        };
+        Ok(vec![
+            knob("nr_cpus", &[1, 0, 0, 0], true),
+            knob("nr_cpu_ids", &[8, 0, 0, 0], true),
+            knob("nr_possible_cpus", &[1, 0, 0, 0], false),
+            knob("all_cpus", &[0; 16], true),
+            knob("slice_ns", &[0; 8], true),
+            knob("cgrp_slice_ns", &[7, 0, 0, 0, 0, 0, 0, 0], true),
+        ])
+    };
+    let values = crate::settings::without_side_file("mine", "", &Host { knobs: &knobs, ..host() });
+    let text = |text: &str| KnobValue::Text(text.into());
+    let expected = [
+        ("nr_cpus".to_owned(), text("= cpus")),
+        ("all_cpus".to_owned(), text("= mask")),
+        ("slice_ns".to_owned(), KnobValue::Int(20_000_000)),
+    ];
+    assert_eq!(values, expected.into());
 }
 
 #[test]
