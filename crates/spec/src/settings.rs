@@ -131,7 +131,8 @@ const MANY: usize = 8;
 
 /// Constants that every user space of the scx project's schedulers sets alike: their names, their
 /// value, and what that is.
-const ALWAYS_SET: [(&[&str], fn() -> KnobValue, &str); 3] = [
+type AlwaysSet = (&'static [&'static str], fn() -> KnobValue, &'static str);
+const ALWAYS_SET: [AlwaysSet; 3] = [
     (
         &["nr_cpu_ids", "nr_cpus", "nr_possible_cpus"],
         || KnobValue::Text("= cpus".into()),
