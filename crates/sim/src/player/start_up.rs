@@ -10,7 +10,6 @@
 use model::play::Script;
 use model::{Policy, PolicyClass};
 
-use super::steps::REFUSED_MOVE;
 use super::workload_state::{Ending, Flow, Gate};
 use crate::core::events::EventKind;
 use crate::core::task::{NewTask, State};
@@ -30,9 +29,6 @@ const CALLS_TO_LOOK: u64 = 3;
 /// mask and asks for the sleep. Meanwhile another CPU takes the new thread. Otherwise the maker's
 /// CPU, which idles then, would.
 pub(super) const CALLS_AFTER_BIRTH: u64 = 2;
-/// How many of the cheapest system calls take as long as what a move to a control group does before
-/// `sched_move_task`, and as what it does after it.
-const CALLS_OF_MOVE: u64 = 8;
 /// Process numbers before those of the main task and of the workload.
 const STARTER_PID: i32 = 998;
 const EXTRA_PID: i32 = 999;
@@ -150,8 +146,8 @@ impl Core {
         self.machine.task_mut(task).state = State::Sleeping;
         self.workload.progress[task.0 as usize].gate = Gate::Closed;
         self.dress(task);
-        if self.joins_group(task) && self.may_join(task) {
-            self.join_group(task);
+        if self.joins_group(task) && self.may_join(cpu, task) {
+            self.join_group(cpu, task);
         }
         self.wait_for_first_post(task);
     }
@@ -343,20 +339,15 @@ impl Core {
                 return Flow::Sleep(State::Sleeping);
             }
             Gate::Joining => {
-                self.join_group(task);
-                self.machine.charge(cpu, self.machine.costs.syscall_ns * CALLS_OF_MOVE);
+                self.join_group(cpu, task);
                 self.after_dressing()
             }
             _ => {
                 let group = self.group_of(task);
                 self.machine.set_comm(task, &self.workload.script.groups[group].name);
                 self.dress(task);
-                if self.joins_group(task) && self.may_join(task) {
-                    self.machine.charge(cpu, self.machine.costs.syscall_ns * CALLS_OF_MOVE);
-                    Gate::Joining
-                } else {
-                    self.after_dressing()
-                }
+                let joins = self.joins_group(task) && self.may_join(cpu, task);
+                if joins { Gate::Joining } else { self.after_dressing() }
             }
         };
         self.workload.progress[task.0 as usize].gate = next;
@@ -365,23 +356,6 @@ impl Core {
 
     fn after_dressing(&self) -> Gate {
         if self.workload.has_begun() { Gate::Closed } else { Gate::Ready }
-    }
-
-    fn joins_group(&self, task: TaskId) -> bool {
-        self.control_group_of(self.group_of(task)) != self.machine.task(task).control_group
-    }
-
-    /// The first part of a task's move to its group.
-    fn may_join(&mut self, task: TaskId) -> bool {
-        let is_allowed = self.begin_move(task, self.control_group_of(self.group_of(task)));
-        if !is_allowed {
-            self.refuse_group(task, REFUSED_MOVE);
-        }
-        is_allowed
-    }
-
-    fn join_group(&mut self, task: TaskId) {
-        self.end_move(task, self.control_group_of(self.group_of(task)));
     }
 
     /// Gives a task its group's attributes, but not its control group.

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a workload does to the machine: each operation of its tasks, those on control groups
-//! among them, and its interrupts, which take time from whatever a CPU does.
-
-use std::io;
+//! What a workload does to the machine: each operation of its tasks, and its interrupts, which take
+//! time from whatever a CPU does.
 
 use model::play::{Op, TimerPlan};
 
 use super::workload_state::{Flow, WorkloadState};
-use crate::core::control_groups::group_number;
 use crate::core::events::EventKind;
 use crate::core::memory::put;
 use crate::core::task::State;
@@ -268,79 +265,4 @@ impl Core {
         let cost_ns = self.machine.costs.timer_ns + source.length_ns;
         self.interrupt(source.cpu, cost_ns, |_| ());
     }
-}
-
-/// Why a task could not move.
-pub(super) const REFUSED_MOVE: &str = "the scheduler's ops.cgroup_prep_move() refused it";
-
-impl Core {
-    /// The number of the control group that a group's tasks start in.
-    pub(super) fn control_group_of(&self, group: usize) -> u32 {
-        match self.workload.script.groups[group].control_group {
-            Some(in_tree) => group_number(in_tree),
-            None => self.machine.own_group(),
-        }
-    }
-
-    /// A task writes itself into a group's `cgroup.threads`. If it loses its CPU in the middle, or
-    /// must leave it, it goes on with the write when it has one again.
-    pub(super) fn change_group(&mut self, cpu: u32, task: TaskId, group: Option<usize>) -> Flow {
-        let group = group.map_or(self.machine.own_group(), group_number);
-        let begins = self.workload.progress[task.0 as usize].phase == 0;
-        if begins {
-            self.machine.charge(cpu, self.machine.costs.syscall_ns);
-        }
-        if !self.machine.groups[group as usize].is_there {
-            self.refuse_group(task, &not_done(libc::ENOENT));
-        } else if begins && !self.begin_move(task, group) {
-            self.refuse_group(task, REFUSED_MOVE);
-        } else if begins && (!self.machine.allowed(task, cpu) || self.interrupted(cpu)) {
-            self.workload.progress[task.0 as usize].phase = 1;
-            return Flow::Again;
-        } else {
-            self.end_move(task, group);
-        }
-        self.step_is_done(task);
-        Flow::Again
-    }
-
-    /// A step makes or removes a control group, or changes its settings.
-    pub(super) fn change_groups(&mut self, cpu: u32, task: TaskId, op: Op) -> Flow {
-        self.machine.charge(cpu, self.machine.costs.syscall_ns);
-        let result = match op {
-            Op::MakeGroup(group) => {
-                let node = self.workload.script.control_groups[group].clone();
-                self.make_group(group_number(group), &node)
-            }
-            Op::RemoveGroup(group) => self.remove_group(group_number(group)),
-            Op::SetGroup(change) => {
-                let (group, change) = self.workload.script.group_changes[change].clone();
-                self.change_group_settings(group_number(group), &change)
-            }
-            _ => Ok(()),
-        };
-        if let Err(error) = result {
-            self.refuse_group(task, &not_done(error));
-        }
-        Flow::Next
-    }
-
-    /// A write to the files of a group fails, on a kernel, too.
-    pub(super) fn refuse_group(&mut self, task: TaskId, why: &str) {
-        let group = &self.workload.script.groups[self.group_of(task)].name;
-        let text = format!("a task of `{group}` could not go on: its control group: {why}");
-        self.recorder.refusal.get_or_insert(text);
-        self.workload.over = true;
-    }
-}
-
-/// The words for an error of a write, with what helps.
-fn not_done(error: i32) -> String {
-    let help = match error {
-        libc::EEXIST => "it was made before",
-        libc::EBUSY => "tasks or groups are in the one that is to be removed",
-        libc::ENOENT => "is it there? Steps make and remove absent groups",
-        _ => "the scheduler may have refused it",
-    };
-    format!("{}; {help}", io::Error::from_raw_os_error(error))
 }
