@@ -141,11 +141,12 @@ const ALWAYS_SET: [AlwaysSet; 3] = [
     (&["all_cpus"], || KnobValue::Text("= mask".into()), "the mask of all CPUs"),
     (&["slice_ns", "cgrp_slice_ns"], || KnobValue::Int(20_000_000), "SCX_SLICE_DFL"),
 ];
+
 /// The values of a file without a side file that its user space sets without doubt, with a note.
 pub fn without_side_file(name: &str, sha256: &str, host: &Host) -> Knobs {
     let has = (host.knobs)(sha256).unwrap_or_default();
     note_own_values(name, &has);
-    // For the verifier, or because it is never used.
+    // A value that is in the file for the verifier, or because it is never used.
     let is_placeholder = |default: &[u8]| {
         let end = default.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         matches!(default[..end], [] | [1 | 32 | 64]) || default.iter().all(|byte| *byte == 0xff)

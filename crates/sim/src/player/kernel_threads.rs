@@ -2,9 +2,9 @@
 //! The kernel threads that decide where tasks of control groups begin: one worker of a work queue
 //! for each CPU.
 //!
-//! When a group gets its first task or loses its last one, the kernel tells it to those who watch
-//! `cgroup.events` (`cgroup_file_notify`), by work on the CPU where that happens. The worker takes
-//! the CPU from the task that has joined, and an idle CPU then takes the task.
+//! When a group gets its first task or loses its last one, a worker of the CPU where that happens
+//! tells those who watch `cgroup.events` (`cgroup_file_notify`). The worker takes the CPU from the
+//! task that has joined, and an idle CPU then takes the task.
 
 use model::{Policy, PolicyClass};
 
@@ -18,7 +18,7 @@ use crate::flags::PF_KTHREAD;
 const NOTIFY_NS: u64 = 10_000;
 /// The process number of the first worker. Those of Fairground's own tasks are greater.
 const FIRST_PID: i32 = 101;
-/// More CPUs than process numbers below [`FIRST_PID`] and Fairground's own.
+/// Larger machines have no workers: their process numbers would meet those of Fairground's tasks.
 const CPUS_MAX: u32 = 512;
 
 impl Core {
