@@ -162,7 +162,7 @@ pub fn without_side_file(name: &str, sha256: &str, host: &Host) -> Knobs {
     }
     if !said.is_empty() {
         let said = said.join(", ");
-        assets::note(&format!("note: {name}: set, as its program would do it: {said}"));
+        assets::note(&format!("note: {name}: set as its program would, unless you set it: {said}"));
     }
     values
 }
