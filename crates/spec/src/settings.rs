@@ -145,7 +145,6 @@ const ALWAYS_SET: [AlwaysSet; 3] = [
 /// The values of a file without a side file that its user space sets without doubt, with a note.
 pub fn without_side_file(name: &str, sha256: &str, host: &Host) -> Knobs {
     let has = (host.knobs)(sha256).unwrap_or_default();
-    note_own_values(name, &has);
     // A value that is in the file for the verifier, or because it is never used.
     let is_placeholder = |default: &[u8]| {
         let end = default.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
@@ -160,6 +159,7 @@ pub fn without_side_file(name: &str, sha256: &str, host: &Host) -> Knobs {
             }
         }
     }
+    note_own_values(name, &has, said.len());
     if !said.is_empty() {
         let said = said.join(", ");
         assets::note(&format!("note: {name}: set as its program would, unless you set it: {said}"));
@@ -167,9 +167,9 @@ pub fn without_side_file(name: &str, sha256: &str, host: &Host) -> Knobs {
     values
 }
 
-/// Notes that a file without a side file runs with its own values, if its user space would very
-/// likely set others.
-fn note_own_values(name: &str, has: &[Knob]) {
+/// Notes that a file without a side file runs with its own values, except for `set` of them, if its
+/// user space would very likely set others.
+fn note_own_values(name: &str, has: &[Knob], set: usize) {
     let constants = has.iter().filter(|knob| knob.is_constant).count();
     let calls = has.iter().filter(|knob| knob.name.starts_with(START)).count();
     if constants < MANY && calls == 0 {
@@ -177,8 +177,9 @@ fn note_own_values(name: &str, has: &[Knob]) {
     }
     let calls =
         if calls == 0 { String::new() } else { format!(", and {calls} programs are not called") };
+    let own = constants - set;
     assets::note(&format!(
-        "note: {name}: {constants} knobs have the values of the file{calls}; its program may set \
+        "note: {name}: {own} knobs have the values of the file{calls}; its program may set \
          others, which {name}.toml beside it could say"
     ));
 }

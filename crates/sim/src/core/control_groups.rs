@@ -132,22 +132,18 @@ impl MachineState {
 
     pub(crate) fn is_populated(&self, number: u32) -> bool {
         let is_below = |group: &Group| group.is_there && group.parent == Some(number);
-        let is_in = |id: TaskId| {
-            let task = self.task(id);
-            task.control_group == number && task.state != State::Dead
-        };
-        self.groups.iter().any(is_below) || self.all_tasks().into_iter().any(is_in)
+        self.groups.iter().any(is_below) || self.has_tasks(number, None)
     }
 
     /// Whether a task other than `but` is in the group or in one below it (`cgroup_is_populated`).
-    pub(crate) fn has_tasks(&self, number: u32, but: TaskId) -> bool {
+    pub(crate) fn has_tasks(&self, number: u32, but: Option<TaskId>) -> bool {
         let is_in = |group: u32| {
             let parent = |group: &u32| self.groups[*group as usize].parent;
             std::iter::successors(Some(group), parent).any(|group| group == number)
         };
         self.all_tasks().any(|id| {
             let task = self.task(id);
-            id != but && task.state != State::Dead && is_in(task.control_group)
+            Some(id) != but && task.state != State::Dead && is_in(task.control_group)
         })
     }
 

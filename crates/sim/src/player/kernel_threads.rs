@@ -6,7 +6,7 @@
 //! tells those who watch `cgroup.events` (`cgroup_file_notify`). The worker takes the CPU from the
 //! task that has joined, and an idle CPU then takes the task.
 
-use model::{Policy, PolicyClass};
+use model::Policy;
 
 use super::workload_state::Gate;
 use crate::core::task::{NewTask, State};
@@ -29,16 +29,13 @@ impl Core {
         {
             return;
         }
-        let fair = Policy::default();
-        // The fair class is above a scheduler that takes only tasks that ask for it.
-        let above = Policy { class: PolicyClass::Fifo, priority: 1, ..fair };
         for cpu in 0..cpus {
             let mask = self.machine.mask_of(&[cpu]);
             let worker = self.new_task(&NewTask {
                 pid: FIRST_PID + cpu as i32,
                 tgid: FIRST_PID + cpu as i32,
                 comm: &format!("kworker/{cpu}:1"),
-                policy: if self.machine.switches_partially { above } else { fair },
+                policy: Policy::default(),
                 mask,
                 parent: None,
                 cpu,
@@ -59,7 +56,8 @@ impl Core {
             return;
         };
         let from = self.machine.task(task).control_group;
-        let changes = !self.machine.has_tasks(to, task) || !self.machine.has_tasks(from, task);
+        let is_empty = |group| !self.machine.has_tasks(group, Some(task));
+        let changes = is_empty(to) || is_empty(from);
         if changes && self.machine.task(worker).state == State::Sleeping {
             self.machine.task_mut(worker).work_left = NOTIFY_NS;
             self.wake(worker, 0);
