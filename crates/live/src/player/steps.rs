@@ -150,8 +150,9 @@ fn take(task: &Task, number: usize) -> Flow {
     }
     match lock.take_inheriting(task.thread(), &control.patience) {
         Ok(()) => Ok(()),
-        // The tasks wait for each other, as they would for mutexes without a protocol.
-        Err(libc::EDEADLK) => loop {
+        // The tasks wait for each other, or for one that ended and never released it, as they would
+        // for mutexes without a protocol.
+        Err(libc::EDEADLK | libc::ESRCH) => loop {
             task.over()?;
             futex::wait(&control.stop, 0);
         },

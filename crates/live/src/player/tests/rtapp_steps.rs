@@ -196,9 +196,12 @@ fn the_trial_ends_whoever_holds_the_mutex() {
             {"name": "grandparent", "steps": [{"fork": {"task": "child"}}, "wait_children"]},
             {"name": "xy", "steps": deadlock},
             {"name": "yx", "steps": [{"lock": "y"}, {"sleep_us": 1_000}, {"lock": "x"}]},
+            {"name": "leaver", "template": true, "steps": [{"lock": "z"}]},
+            {"name": "heir", "steps": [{"fork": {"task": "leaver"}}, "wait_children",
+                {"lock": "z"}]},
         ]),
     );
-    for name in ["x", "y"] {
+    for name in ["x", "y", "z"] {
         let mutexes = workload["mutex"].as_array_mut().unwrap();
         mutexes.push(json!({"name": name, "protocol": "inherit"}));
     }
