@@ -74,6 +74,7 @@ UEI_DEFINE(uei);
 #define delay_dequeue true
 #define delay_zero true
 #define hrtick 0
+#define cgroup_mode (-1)
 /* Slices do not grow with the number of CPUs. */
 #define sched_tunable_scaling 0
 /* BORE stores a task's burst, and a task's score changes its row in the tables of weights. */

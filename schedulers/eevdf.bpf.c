@@ -16,10 +16,10 @@
  * Wake-up: Keeps its lag; preempts a later deadline once the running task's slice is over.
  * Balancing: An idle CPU takes from the heaviest. A busy one pulls weight at intervals, until CPUs
  *            are equally heavy.
- * Differs: Wide wake-ups are missing. Groups share one queue, as in the flat
- *          pick that Peter Zijlstra has proposed in 2026: a task's weight is its part of its
- *          groups' weights, and is given anew when the task joins a queue or begins to run, and at
- *          ticks. Linux picks level by level; the shares are the same. A CPU's load, and a group's,
+ * Differs: Wide wake-ups are missing. Groups share one queue, as in Linux 7.3: a task's weight is
+ *          its part of its groups' weights, and is given anew when the task joins a queue or begins
+ *          to run, and at ticks. Linux before 7.3 picks level by level; the shares are the same. A
+ *          group with a cpuset counts as if it might run on all CPUs. A CPU's load, and a group's,
  *          is the weight that is runnable now, not its average, so that hogs are spread within a
  *          tick after they begin; Linux 7.3 needs 60 to 150 ms. A CPU that idles always takes what
  *          waits; from 7.0 on Linux leaves that to chance. In the workload reactions on two CPUs,
@@ -45,8 +45,8 @@
 #ifndef OVERLAY
 char _license[] SEC("license") = "GPL";
 
-/* The Linux version: 60600, 61200 or 70000 are 6.6, 6.12 and 7.x. */
-const volatile u32 era = 70000;
+/* The Linux version: 60600, 61200 or 70300 are 6.6, 6.12 and 7.3. */
+const volatile u32 era = 70300;
 /*
  * The slice that a task asks for, on one CPU. -1 is that of the era: 0.75 ms, or from 6.12 on 0.7.
  */
@@ -67,6 +67,11 @@ const volatile bool run_to_parity = true, wakeup_preemption = true, preempt_shor
 const volatile bool delay_dequeue = true, delay_zero = true;
 /* A timer (1) ends slices, or the tick (0); -1 is the era's: from 7.0 on the timer. */
 const volatile s32 hrtick = -1;
+/*
+ * How a group's weight is spread over the CPUs: up (0), smp (1), concur (2), max (3) or tasks (4),
+ * as in `enum spread`. -1 is the era's: from 7.3 on concur, before smp.
+ */
+const volatile s32 cgroup_mode = -1;
 
 UEI_DEFINE(uei);
 #endif
@@ -599,6 +604,7 @@ static inline s32 init_sched_fair_class(void)
 	least_slice = sysctl_sched_base_slice();
 	default_slice = scaled(least_slice, sched_tunable_scaling);
 	err = err ?: init_domains();
+	init_spread(cgroup_mode < 0 ? default_spread() : cgroup_mode, nr_online);
 	return err ?: has_hrtick() ? init_slice_timers() : 0;
 }
 

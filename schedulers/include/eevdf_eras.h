@@ -2,9 +2,9 @@
 /*
  * What differs between the versions of EEVDF.
  *
- * The knob `era` is the Linux version: 60600 is 6.6, 61800 is 6.18, and 70000 is 7.x. Nothing else
+ * The knob `era` is the Linux version: 60600 is 6.6, 61800 is 6.18, and 70300 is 7.3. Nothing else
  * reads it, but for what BORE changes of EEVDF, see burst.h. The rules have changed in 6.12, 6.17,
- * 6.19 and 7.0.
+ * 6.19, 7.0 and 7.3.
  */
 #ifndef FAIRGROUND_EEVDF_ERAS_H
 #define FAIRGROUND_EEVDF_ERAS_H
@@ -108,6 +108,12 @@ static inline bool yield_forfeits(void)
 static inline bool reweight_keeps_all(void)
 {
 	return era >= 70000;
+}
+
+/* Returns how a group's weight is spread over the CPUs (`calc_group_shares`). */
+static inline enum spread default_spread(void)
+{
+	return era >= 70300 ? SPREAD_CONCUR : SPREAD_SMP;
 }
 
 #endif /* FAIRGROUND_EEVDF_ERAS_H */

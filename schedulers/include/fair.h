@@ -94,7 +94,8 @@ static inline u32 fair_weight(const struct task_struct *p, const struct fair_tas
 
 	if (!has_groups)
 		return weight;
-	return part_of(task ? task->member.group : 0, weight, task && !task->member.weight);
+	return part_of(task ? task->member.group : 0, scx_bpf_task_cpu(p), weight,
+		       task && !task->member.weight);
 }
 
 static inline u64 fair_inverse_weight(const struct task_struct *p, const struct fair_task *task)
@@ -118,7 +119,7 @@ static inline void count_in_group(const struct task_struct *p, struct fair_task 
 {
 	follow_session(p, &task->member);
 	if (has_groups)
-		join_group(&task->member, weight_at(p, WEIGHT_INDEX(p, task)));
+		join_group(&task->member, scx_bpf_task_cpu(p), weight_at(p, WEIGHT_INDEX(p, task)));
 }
 
 /* Tells whether a task gives way to all others: it or its group is idle (`se_is_idle`). */

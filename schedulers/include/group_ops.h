@@ -32,12 +32,12 @@ static inline u32 number_of_cgroup(struct cgroup *cgrp)
 }
 
 /* Gives a group the weight that follows from its `cpu.weight` (`cpu_weight_write_u64`). */
-static inline void set_group_weight(struct fair_group *group, u32 cgroup_weight)
+static inline void set_group_weight(u32 number, u32 cgroup_weight)
 {
 	u32 weight = (cgroup_weight * GROUP_WEIGHT + USUAL_CGROUP_WEIGHT / 2) /
 		     USUAL_CGROUP_WEIGHT ?: 1;
 
-	weigh_group(group, group->is_idle ? IDLE_WEIGHT : weight);
+	weigh_group(number, group_at(number)->is_idle ? IDLE_WEIGHT : weight);
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(fair_cgroup_init, struct cgroup *cgrp,
@@ -55,7 +55,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(fair_cgroup_init, struct cgroup *cgrp,
 	group = group_at(number);
 	group->parent = group_number(cgrp->self.parent->cgroup->kn->id);
 	group->is_idle = bpf_core_field_exists(args->sched_idle) && args->sched_idle;
-	set_group_weight(group, args->weight);
+	set_group_weight(number, args->weight);
 	if (create_parked())
 		return -ENOMEM;
 	has_groups = true;
@@ -94,7 +94,7 @@ void BPF_STRUCT_OPS(fair_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
 	u32 number = number_of_cgroup(cgrp);
 
 	if (number)
-		set_group_weight(group_at(number), weight);
+		set_group_weight(number, weight);
 }
 
 void BPF_STRUCT_OPS(fair_cgroup_set_bandwidth, struct cgroup *cgrp, u64 period_us, u64 quota_us,
@@ -114,7 +114,7 @@ void BPF_STRUCT_OPS(fair_cgroup_set_idle, struct cgroup *cgrp, bool is_idle)
 	if (!number)
 		return;
 	group_at(number)->is_idle = is_idle;
-	set_group_weight(group_at(number), USUAL_CGROUP_WEIGHT);
+	set_group_weight(number, USUAL_CGROUP_WEIGHT);
 }
 
 /* Handles `ops.init_task`: the task is in a group from its beginning. */

@@ -62,7 +62,7 @@ __noinline u32 take_group(void)
 		struct fair_group *group = group_at(number);
 		u64 session = group->session;
 
-		if (!session || group->nr_running ||
+		if (!session || group->nr_tasks ||
 		    __sync_val_compare_and_swap(&group->session, session, 0) != session)
 			continue;
 		bpf_map_delete_elem(&session_numbers, &session);
@@ -108,7 +108,7 @@ __noinline s32 enter_session(struct group_member *member, u64 id, s32 nice)
 	}
 	group = group_at(member->group);
 	if (id && group->session == id && group->weight != weight)
-		weigh_group(group, weight);
+		weigh_group(member->group, weight);
 	has_groups |= id > 0;
 	return 0;
 }

@@ -33,6 +33,7 @@ const volatile bool wakeup_preemption = true;
 #define delay_dequeue true
 #define delay_zero true
 #define hrtick false
+#define cgroup_mode (-1)
 #include "eevdf.bpf.c"
 void BPF_STRUCT_OPS(mine_enqueue, struct task_struct *p, u64 enq_flags)
 {
