@@ -35,7 +35,10 @@ pub struct Args {
     /// Options to add to the configuration
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The name of your kernel; needed with --base, --tree or --config
+    /// Add control groups, autogroup and clamps of utilisation to the configuration
+    #[arg(long)]
+    groups: bool,
+    /// The name of your kernel; needed with --base, --tree, --config or --groups
     #[arg(long)]
     name: Option<String>,
     /// A folder with patches that were downloaded before; $FAIRGROUND_DOWNLOADS without it
@@ -67,22 +70,30 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+impl Args {
+    /// Whether the configuration is not the definition's own.
+    fn is_changed(&self) -> bool {
+        self.config.is_some() || self.groups
+    }
+}
+
 /// What the options ask for; `None`: nothing, so a list.
 fn order(args: &Args) -> Result<Option<Order>> {
     let mut order = match (&args.definition, &args.base, &args.tree) {
         (Some(name), _, _) => ordered(Text::Original(definition::read(name)?)),
         (None, Some(base), _) => ordered(Text::OnBase(definition::read(base)?, args.patch.clone())),
         (None, None, Some(tree)) => ordered(Text::Tree(tree.clone())),
-        (None, None, None) if args.config.is_some() || args.name.is_some() => {
+        (None, None, None) if args.is_changed() || args.name.is_some() => {
             return Err(bad_input("name what to build: a definition, or --base or --tree"));
         }
         (None, None, None) => return Ok(None),
     };
     match &args.name {
         Some(name) => order.name = checked(name)?,
-        None if args.definition.is_some() && args.config.is_none() => {}
+        None if args.definition.is_some() && !args.is_changed() => {}
         None => return Err(bad_input("a kernel of your own needs a name: add --name mine")),
     }
+    order.groups |= args.groups;
     if let Some(file) = &args.config {
         let text = spec::files::text(file, spec::files::DEFINITION)
             .map_err(|fault| bad_input(format!("{}: {fault}", file.display())))?;
@@ -93,11 +104,12 @@ fn order(args: &Args) -> Result<Option<Order>> {
 
 /// An original has its definition's name; another kernel gets its own.
 fn ordered(text: Text) -> Order {
-    let name = match &text {
-        Text::Original(definition) => definition.name.clone(),
-        Text::OnBase(..) | Text::Tree(_) => String::new(),
+    let (name, groups) = match &text {
+        Text::Original(definition) => (definition.name.clone(), definition.groups),
+        Text::OnBase(base, _) => (String::new(), base.groups),
+        Text::Tree(_) => (String::new(), false),
     };
-    Order { name, text, fragment: None }
+    Order { name, text, groups, fragment: None }
 }
 
 /// A name that is nobody else's.

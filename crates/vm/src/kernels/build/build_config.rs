@@ -9,16 +9,24 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use crate::kernels::build::refused;
-use crate::kernels::image::{setting, settings};
+use crate::kernels::image::{is_option, setting, settings};
 
 /// What every kernel that is built here has.
 const MINIMAL: &str = include_str!("../../../../../kernels/minimal.config");
 
+/// What a kernel with control groups has on top of that.
+const GROUPS: &str = include_str!("../../../../../kernels/groups.config");
+
+/// The lines that control groups need, if they are wanted.
+pub fn of_groups<'a>(groups: bool) -> impl Iterator<Item = &'a str> {
+    GROUPS.lines().filter(move |line| groups && is_option(line))
+}
+
 /// The text for `KCONFIG_ALLCONFIG`; a later line replaces an earlier one of the same option.
-pub fn compose(options: &[String], fragment: Option<&str>) -> String {
+pub fn compose(options: &[String], groups: bool, fragment: Option<&str>) -> String {
     let mut lines: BTreeMap<String, String> = BTreeMap::new();
-    let all = MINIMAL.lines().chain(options.iter().map(String::as_str));
-    for line in all.chain(fragment.unwrap_or_default().lines()) {
+    let own = options.iter().map(String::as_str).chain(fragment.unwrap_or_default().lines());
+    for line in MINIMAL.lines().chain(of_groups(groups)).chain(own) {
         if let Some((name, value)) = setting(line) {
             lines.insert(name, value);
         }
@@ -198,20 +206,23 @@ mod tests {
     #[test]
     fn later_lines_win_and_the_shared_ones_stay() {
         let options = ["CONFIG_HZ_250=n".to_owned(), "CONFIG_HZ_1000=y".to_owned()];
-        let text = compose(&options, Some("# CONFIG_HZ_1000 is not set\nCONFIG_HZ_300=y\n"));
+        let text = compose(&options, true, Some("# CONFIG_HZ_1000 is not set\nCONFIG_HZ_300=y\n"));
         let has = |line: &str| text.lines().any(|has| has == line);
         assert!(has("CONFIG_HZ_250=n") && has("CONFIG_HZ_1000=n") && has("CONFIG_HZ_300=y"));
-        assert!(has("CONFIG_PID_NS=y"));
+        assert!(
+            has("CONFIG_PID_NS=y") && has("CONFIG_CGROUPS=y") && has("CONFIG_UCLAMP_TASK_GROUP=y")
+        );
+        assert!(compose(&options, false, None).contains("CONFIG_CGROUPS=n\n"));
     }
 
     #[test]
     fn the_shared_configuration_names_all_that_is_needed() {
-        assert_eq!(missing(&compose(&[], None)), []);
+        assert_eq!(missing(&compose(&[], false, None)), []);
     }
 
     #[test]
     fn options_that_the_source_does_not_take_are_named() {
-        let config = compose(&[], None) + "# CONFIG_SCHED_BORE is not set\n";
+        let config = compose(&[], false, None) + "# CONFIG_SCHED_BORE is not set\n";
         let demand = ["CONFIG_SCHED_BORE=y".to_owned(), "CONFIG_NUMA=n".to_owned()];
         let error = verify(&demand, "", &config).unwrap_err().to_string();
         assert!(error.contains("does not take CONFIG_SCHED_BORE=y: "), "{error}");
@@ -221,12 +232,12 @@ mod tests {
     }
     #[test]
     fn a_renamed_option_for_the_ticks_is_found_out() {
-        let wanted = compose(&[], None);
+        let wanted = compose(&[], false, None);
         let config = wanted.replace("CONFIG_HZ_250=y", "CONFIG_HZ_100=y\nCONFIG_HZ=100");
         let error = verify(&[], &wanted, &config).unwrap_err().to_string();
         assert!(error.starts_with("the kernel would have 100 ticks a second instead of 250: "));
         assert_eq!(lost(wanted.lines(), &settings(&config)), ["CONFIG_HZ_250=y"]);
-        let renamed = compose(&["CONFIG_HZ_250_NODEF=y".to_owned()], None);
+        let renamed = compose(&["CONFIG_HZ_250_NODEF=y".to_owned()], false, None);
         let config = renamed.replace("CONFIG_HZ_250=y", "CONFIG_HZ=250");
         assert_eq!(verify(&[], &renamed, &config).unwrap(), [""; 0]);
     }

@@ -23,6 +23,8 @@ use crate::kernels::{Kernel, Own, add_own, find};
 pub struct Order {
     pub name: String,
     pub text: Text,
+    /// Whether the kernel has control groups.
+    pub groups: bool,
     /// The user's fragment of configuration: its path and text.
     pub fragment: Option<(PathBuf, String)>,
 }
@@ -74,7 +76,7 @@ pub fn build(order: &Order, site: &Site<'_>, hear: &mut OnBuildEvent<'_>) -> Res
     tools::check(&tools::KERNEL)?;
     let opened = open(order, site, hear)?;
     let fragment = order.fragment.as_ref().map(|(_, text)| text.as_str());
-    let wanted = build_config::compose(order.options(), fragment);
+    let wanted = build_config::compose(order.options(), order.groups, fragment);
     let mut facts = facts(order, &opened, &wanted)?;
     if let Some(kernel) = built_before(order, site.home, &facts) {
         hear(BuildEvent::Note(&format!("{} is built already, from the same", order.name)));
@@ -139,7 +141,10 @@ fn check(order: &Order) -> Result<()> {
 
 /// The lines of configuration that the tree must take.
 fn demands(order: &Order) -> Vec<String> {
-    let Some((_, own)) = &order.fragment else { return order.options().to_vec() };
+    let Some((_, own)) = &order.fragment else {
+        let of_groups = build_config::of_groups(order.groups).map(str::to_owned);
+        return of_groups.chain(order.options().iter().cloned()).collect();
+    };
     own.lines().filter(|line| line.starts_with("CONFIG_")).map(str::to_owned).collect()
 }
 
