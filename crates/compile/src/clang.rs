@@ -130,6 +130,17 @@ pub struct Done {
     pub read: Vec<PathBuf>,
     /// Its warnings about the scheduler's own lines, as it writes them.
     pub warnings: Vec<String>,
+    /// Whether it may hold instructions whose result depends on the host.
+    pub may_ask_host: bool,
+}
+
+impl Done {
+    /// Adds what was done for another part of the same scheduler.
+    pub fn extend(&mut self, other: Done) {
+        self.read.extend(other.read);
+        self.warnings.extend(other.warnings);
+        self.may_ask_host |= other.may_ask_host;
+    }
 }
 
 /// Compiles texts to one BPF object without DWARF but with BTF.
@@ -139,9 +150,7 @@ pub fn compile(clang: &Path, headers: &Path, units: &[Text]) -> Result<(Vec<u8>,
     for (number, source) in units.iter().enumerate() {
         let object = scratch.path().join(format!("raw{number}.o"));
         let call = Call { clang, headers, source, flags: FLAGS, folders: FOLDERS };
-        let done = call.object(&object)?;
-        all.read.extend(done.read);
-        all.warnings.extend(done.warnings);
+        all.extend(call.object(&object)?);
         raw.push(object);
     }
     let object = link(&raw, &scratch.path().join("linked.o"))?;
@@ -195,12 +204,12 @@ const ASSEMBLING: &str = "bpf_experimental.h";
 impl Call<'_> {
     /// Compiles to an object in a folder for this call.
     pub fn object(&self, object: &Path) -> Result<Done, Complaint> {
-        if self.source.may_assemble {
-            self.check_listing(object)?;
-        }
-        let done = self.output(&["-c", "-fintegrated-as"], object)?;
-        if !self.source.may_assemble && done.read.iter().any(|file| file.ends_with(ASSEMBLING)) {
-            self.check_listing(object)?;
+        let suspected = self.source.may_assemble;
+        let before = suspected.then(|| self.check_listing(object)).transpose()?;
+        let mut done = self.output(&["-c", "-fintegrated-as"], object)?;
+        done.may_ask_host = before.unwrap_or_default();
+        if !suspected && done.read.iter().any(|file| file.ends_with(ASSEMBLING)) {
+            done.may_ask_host = self.check_listing(object)?;
         }
         Ok(done)
     }
@@ -212,19 +221,22 @@ impl Call<'_> {
         command.args(arguments).args(["-MD", "-MT", "object", "-MF"]).arg(&rules);
         let said = self.run(command, to)?;
         let read = read_files(&std::fs::read_to_string(rules).unwrap_or_default());
-        Ok(Done { read, warnings: complaint::warnings(&said) })
+        Ok(Done { read, warnings: complaint::warnings(&said), may_ask_host: false })
     }
 
     /// Looks through what an assembler would get. Only one that is a program of its own gets the
-    /// text as it is; clang's own would read files meanwhile.
-    fn check_listing(&self, object: &Path) -> Result<(), Complaint> {
+    /// text as it is; clang's own would read files meanwhile. Returns whether the text may hold
+    /// instructions whose result depends on the host.
+    fn check_listing(&self, object: &Path) -> Result<bool, Complaint> {
         let listing = object.with_extension("s");
         let mut command = self.command();
         command.args(["-S", "-fno-integrated-as"]);
         self.run(command, &listing)?;
         let text = std::fs::read(&listing).unwrap_or_default();
-        listing::check(&String::from_utf8_lossy(&text))
-            .map_err(|message| Complaint { refused: true, ..Complaint::about_nothing(message) })
+        let text = String::from_utf8_lossy(&text);
+        listing::check(&text)
+            .map_err(|message| Complaint { refused: true, ..Complaint::about_nothing(message) })?;
+        Ok(listing::may_ask_host(&text))
     }
 
     /// A clang that reads its text from a pipe, so that the compiled text is the hashed one, and no

@@ -22,6 +22,21 @@ pub fn check(listing: &str) -> Result<(), String> {
     found.map_or(Ok(()), |(_, message)| Err((*message).to_owned()))
 }
 
+/// Whether a listing may hold instructions whose result depends on the host: it names one, or has
+/// assembler of the scheduler's own, which may write its bytes. Barriers of the compiler are empty.
+pub fn may_ask_host(listing: &str) -> bool {
+    let mut is_own = false;
+    listing.lines().map(str::trim).any(|line| {
+        match line {
+            "#APP" => is_own = true,
+            "#NO_APP" => is_own = false,
+            _ => {}
+        }
+        let is_instruction = !line.is_empty() && !line.starts_with('#');
+        is_own && is_instruction || ["rdrand", "rdseed", "rdpid"].iter().any(|i| line.contains(i))
+    })
+}
+
 /// Whether a text may hold assembler, or instructions that describe the host. Its tokens count, and
 /// those that it could put together of others.
 pub fn may_assemble(text: &str) -> bool {
@@ -53,6 +68,16 @@ mod tests {
             assert!(check(listing).is_err(), "{listing}");
         }
         assert_eq!(check("\t.section .rodata\n\t.rept 3\n"), Ok(()));
+    }
+
+    #[test]
+    fn empty_assembler_asks_no_host() {
+        let listing =
+            |own: &str| format!("f:\n\tmovl %edi, %eax\n\t#APP\n{own}\t#NO_APP\n\tretq\n");
+        assert!(!may_ask_host(&listing("")));
+        assert!(!may_ask_host(&listing("\t# a comment\n\n")));
+        assert!(may_ask_host(&listing("\t.byte 15, 199, 240\n")));
+        assert!(may_ask_host("f:\n\trdrandq %rax\n\tretq\n"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::clang::{Call, Text, absolute, scratch};
+use crate::clang::{Call, Done, Text, absolute, scratch};
 use crate::complaint::Complaint;
 use crate::guarded;
 
@@ -83,20 +83,20 @@ pub const LOOPING: &[&str] =
     &["bpf_arena_common.bpf.h", "bpf_arena_spin_lock.h", "bpf_atomic.h", "bpf_experimental.h"];
 
 /// Compiles and links one scheduler. The trampolines' object lies among the headers. Also says
-/// which files were read.
+/// what was done for that.
 pub fn object(
     clang: &Path,
     headers: &Path,
     units: &[Text],
     form: Form,
-) -> Result<(Vec<u8>, Vec<PathBuf>), Complaint> {
+) -> Result<(Vec<u8>, Done), Complaint> {
     let scratch = scratch()?;
-    let (mut parts, mut read) = (Vec::new(), Vec::new());
+    let (mut parts, mut all) = (Vec::new(), Done::default());
     let more = if form == Form::Interleaved { INTERLEAVED_FLAGS } else { &[] };
     let flags = [SCHEDULER_FLAGS, more].concat();
     for (number, source) in units.iter().enumerate() {
         let part = scratch.path().join(format!("scheduler{number}.o"));
-        read.extend(compile(clang, headers, source, &flags, &part)?);
+        all.extend(compile(clang, headers, source, &flags, &part)?);
         prepare(&part, true)?;
         parts.push(part);
     }
@@ -106,7 +106,7 @@ pub fn object(
         parts.iter().try_for_each(|part| prepare(part, false))?;
         link(clang, headers, units, form, &parts, scratch.path())
     })?;
-    Ok((object, read))
+    Ok((object, all))
 }
 
 fn link(
@@ -184,9 +184,9 @@ pub fn compile(
     source: &Text,
     flags: &[&str],
     to: &Path,
-) -> Result<Vec<PathBuf>, Complaint> {
+) -> Result<Done, Complaint> {
     let flags = [NATIVE_FLAGS, flags].concat();
-    Ok(Call { clang, headers, source, flags: &flags, folders: FOLDERS }.object(to)?.read)
+    Call { clang, headers, source, flags: &flags, folders: FOLDERS }.object(to)
 }
 
 fn said(message: String) -> Complaint {

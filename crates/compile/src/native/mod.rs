@@ -94,7 +94,7 @@ fn fresh(source: &Source, twin: &Compiled, form: Form) -> Result<(Vec<u8>, Facts
     let (clang, headers) = (&job.clang, &job.headers);
     let mut read = flavors::place(clang, headers, &mut units, &twin.object).map_err(complain)?;
     let (object, of_object) = make::object(clang, headers, &units, form).map_err(complain)?;
-    read.extend(of_object);
+    read.extend(of_object.read);
     job.check_read(&read)?;
     let said = |message| complain(complaint::Complaint { message, ..Default::default() });
     if let Some(name) = facts::data_in_code(&object) {
@@ -105,7 +105,7 @@ fn fresh(source: &Source, twin: &Compiled, form: Form) -> Result<(Vec<u8>, Facts
         job.error(complaint::Complaint { message, line, ..Default::default() })
     })?;
     facts.calls = noted_calls(&object);
-    if units.iter().any(|unit| unit.may_assemble) && cfg!(target_arch = "x86_64") {
+    if of_object.may_ask_host && cfg!(target_arch = "x86_64") {
         facts.host_instruction = facts::host_instruction(&object);
     }
     Ok((object, facts))
