@@ -59,6 +59,11 @@
 static inline void *___fairground_inside(unsigned long offset, unsigned long max,
 					 const volatile void *base)
 {
+	/*
+	 * The compiler must not know what it points to: it would take a constant's first value, which
+	 * user space replaces, because the macros give a pointer that is not volatile.
+	 */
+	asm("" : "+r"(base));
 	return offset <= max ? (char *)base + offset : (void *)0;
 }
 
