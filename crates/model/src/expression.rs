@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whole-number expressions: `+ - * /`, parentheses, and names.
+//! Whole-number expressions: `+ - * / %`, parentheses, and names.
 //!
 //! ```text
 //! sum     = product { ("+" | "-") product }
-//! product = unary { ("*" | "/") unary }
+//! product = unary { ("*" | "/" | "%") unary }
 //! unary   = "-" unary | number | name | "(" sum ")"
 //! ```
 //!
-//! Division rounds toward zero, as in C. Nothing wraps: overflow is an error.
+//! Division rounds toward zero, as in C, and `%` is its remainder. Nothing wraps: overflow is an
+//! error.
 
 use std::collections::BTreeMap;
-
-use super::source::advice;
 
 pub type Names = BTreeMap<String, i64>;
 
@@ -24,8 +23,17 @@ pub struct Mistake {
     /// The byte that it begins at.
     pub at: usize,
     pub message: String,
-    /// What to write instead.
-    pub hint: Option<String>,
+    pub kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The text is no expression.
+    Text,
+    /// There is no such name.
+    Name(String),
+    /// With other values of the names there is a result.
+    Values,
 }
 
 pub fn evaluate(text: &str, names: &Names) -> Result<i64, Mistake> {
@@ -59,14 +67,17 @@ impl<'a> Parser<'a> {
 
     fn product(&mut self) -> Result<i64, Mistake> {
         let mut left = self.unary()?;
-        while let Some(sign @ ('*' | '/')) = self.peek() {
+        while let Some(sign @ ('*' | '/' | '%')) = self.peek() {
             let at = self.take(sign);
             let right = self.unary()?;
-            if sign == '/' && right == 0 {
-                return Err(fault(at, "division by zero".into()));
+            if sign != '*' && right == 0 {
+                return Err(fault(at, "division by zero".into(), Kind::Values));
             }
-            let result =
-                if sign == '*' { left.checked_mul(right) } else { left.checked_div(right) };
+            let result = match sign {
+                '*' => left.checked_mul(right),
+                '/' => left.checked_div(right),
+                _ => left.checked_rem(right),
+            };
             left = result.ok_or_else(|| overflow(at, left, sign, right))?;
         }
         Ok(left)
@@ -101,14 +112,14 @@ impl<'a> Parser<'a> {
                 self.take(')');
                 Ok(value)
             }
-            _ => Err(fault(open, "this parenthesis is never closed".into())),
+            _ => Err(fault(open, "this parenthesis is never closed".into(), Kind::Text)),
         }
     }
 
     fn number(&mut self) -> Result<i64, Mistake> {
         let at = self.at;
         let digits = self.word(|letter| letter.is_ascii_digit() || letter == '_').replace('_', "");
-        digits.parse().map_err(|_| fault(at, format!("{digits} is too large")))
+        digits.parse().map_err(|_| fault(at, format!("{digits} is too large"), Kind::Text))
     }
 
     fn name(&mut self) -> Result<i64, Mistake> {
@@ -117,7 +128,7 @@ impl<'a> Parser<'a> {
         self.names.get(name).copied().ok_or_else(|| Mistake {
             at,
             message: format!("unknown parameter '{name}'"),
-            hint: advice(name, self.names.keys().map(String::as_str)),
+            kind: Kind::Name(name.to_owned()),
         })
     }
 
@@ -143,16 +154,17 @@ impl<'a> Parser<'a> {
     }
 
     fn fault(&self, message: String) -> Mistake {
-        fault(self.at, message)
+        fault(self.at, message, Kind::Text)
     }
 }
 
-fn fault(at: usize, message: String) -> Mistake {
-    Mistake { at, message, hint: None }
+fn fault(at: usize, message: String, kind: Kind) -> Mistake {
+    Mistake { at, message, kind }
 }
 
 fn overflow(at: usize, left: i64, sign: char, right: i64) -> Mistake {
-    fault(at, format!("{left} {sign} {right} is too large for a 64-bit number"))
+    let message = format!("{left} {sign} {right} is too large for a 64-bit number");
+    fault(at, message, Kind::Values)
 }
 
 #[cfg(test)]
@@ -182,6 +194,7 @@ mod tests {
         assert_eq!(value("10 - 3 - 2"), 5);
         assert_eq!(value("100 / 10 / 5"), 2);
         assert_eq!(value("-7 / 2"), -3);
+        assert_eq!(value("-7 % 2 + 10 / 3 % 2 * 5"), 4);
         assert_eq!(value("--hogs"), 3);
         assert_eq!(value("1_000"), 1000);
     }
@@ -191,6 +204,7 @@ mod tests {
         assert_eq!(message("1 +"), "3: the expression ends too early");
         assert_eq!(message("2 * (3 + 4"), "4: this parenthesis is never closed");
         assert_eq!(message("1 / (hogs - 3)"), "2: division by zero");
+        assert_eq!(message("1 % 0"), "2: division by zero");
         assert_eq!(
             message("9223372036854775807 + 1"),
             "20: 9223372036854775807 + 1 is too large for a 64-bit number"
@@ -200,10 +214,9 @@ mod tests {
         assert_eq!(message("2 ^ 3"), "2: unexpected '^'");
         assert_eq!(message("1 + hgos"), "4: unknown parameter 'hgos'");
         assert_eq!(message(&"(".repeat(1000)), "64: nested too deeply");
-        assert_eq!(
-            evaluate("hgos", &names()).unwrap_err().hint.as_deref(),
-            Some("did you mean 'hogs'?")
-        );
+        let kind = |text| evaluate(text, &names()).unwrap_err().kind;
+        assert_eq!(kind("hgos"), Kind::Name("hgos".into()));
+        assert_eq!([kind("1 +"), kind("1 / 0")], [Kind::Text, Kind::Values]);
     }
 
     /// An expression as a tree, to compare the text's value with the tree's.
@@ -236,6 +249,7 @@ mod tests {
                         '+' => left.checked_add(right),
                         '-' => left.checked_sub(right),
                         '*' => left.checked_mul(right),
+                        '%' => left.checked_rem(right),
                         _ => left.checked_div(right),
                     }
                 }
@@ -250,7 +264,7 @@ mod tests {
             Just(Tree::Cpus)
         ];
         leaf.prop_recursive(5, 40, 2, |inner| {
-            let sign = prop_oneof![Just('+'), Just('-'), Just('*'), Just('/')];
+            let sign = prop_oneof![Just('+'), Just('-'), Just('*'), Just('/'), Just('%')];
             (inner.clone(), sign, inner)
                 .prop_map(|(left, sign, right)| Tree::Pair(left.into(), sign, right.into()))
         })
@@ -263,7 +277,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_panics(text in "[-+*/() a-z0-9_é]{0,40}") {
+        fn no_text_panics(text in "[-+*/%() a-z0-9_é]{0,40}") {
             if let Err(fault) = evaluate(&text, &names()) {
                 prop_assert!(text.is_char_boundary(fault.at));
             }

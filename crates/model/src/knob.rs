@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Knobs: what a scheduler's user space can set before it is loaded.
 //!
-//! A knob is a global variable (`slice_us`), a map's number of entries (`maps.tasks`), a member of
-//! the ops table (`ops.flags`), whether a program is loaded (`programs.on_exec`), the argument of a
-//! program that is called at the start (`start.enable_cpu`), or a value of a map that is written
-//! then (`value.cpu_contexts`).
+//! A knob is a global variable (`slice_us`), a map's number of entries (`maps.tasks`), whether a
+//! map of maps is filled (`inner_maps.queues`), a member of the ops table (`ops.flags`), whether a
+//! program is loaded (`programs.on_exec`), the argument of a program that is called at the start
+//! (`start.enable_cpu`), or a value of a map that is written then (`value.cpu_contexts`).
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::value_type::{ValueKind, ValueType, Words};
+use crate::Words;
+use crate::value_type::{ValueKind, ValueType};
 
 /// Values of knobs, by name.
 pub type Knobs = BTreeMap<String, KnobValue>;
 
 /// What stands before the names of knobs that are no variables.
 pub const MAPS: &str = "maps.";
+pub const INNER_MAPS: &str = "inner_maps.";
 pub const OPS: &str = "ops.";
 pub const PROGRAMS: &str = "programs.";
 pub const START: &str = "start.";
@@ -25,6 +27,13 @@ pub const VALUE: &str = "value.";
 
 /// The name under which values hold the calls at the start: a list of tables, see [`Start`].
 pub const CALLS: &str = "start";
+/// The same for the machines that are refused, see [`crate::refusal`].
+pub const REFUSE: &str = "refuse";
+
+/// Whether values hold a knob under this name.
+pub fn is_knob(name: &str) -> bool {
+    ![CALLS, REFUSE].contains(&name)
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -41,7 +50,7 @@ pub enum KnobValue {
 }
 
 impl KnobValue {
-    /// The word that the machine, or the call of a program, gives a value.
+    /// The word or formula to which the machine, or the call of a program, gives a value.
     pub fn word(&self) -> Option<&str> {
         match self {
             KnobValue::Text(text) => Some(text.strip_prefix('=')?.trim()),
@@ -234,7 +243,7 @@ impl Start {
     /// As [`Knob::encode`].
     pub fn calls(&self, knob: &Knob, words: &Words<'_>) -> Result<Vec<Call>, String> {
         let call = |numbers: &[(&str, u32)]| {
-            let words = Words { cpus: words.cpus.clone(), numbers };
+            let words = Words { numbers, ..words.clone() };
             let argument = knob.encode(&KnobValue::Table(self.args.clone()), &words)?;
             let on = self.on.as_ref().map(|on| cpu(on, &words)).transpose()?;
             let key = self.is_value().then_some(self.key);
@@ -349,7 +358,7 @@ mod tests {
         let members = ValueKind::Members(vec![member("cpu", 0), member("with", 1)]);
         let knob = knob(members, &[0, 0]);
         let machine = crate::Machine { cpus: 2, smt: 2, ..Default::default() };
-        let words = Words { cpus: crate::CpuFacts::of(&machine), numbers: &[] };
+        let words = Words { cpus: crate::CpuFacts::of(&machine), ..Words::default() };
         let calls = |args: &str| -> Result<Vec<Vec<u8>>, String> {
             let values = format!(r#"{{"start": [{{"program": "p", "args": {args}}}]}}"#);
             let values: Knobs = serde_json::from_str(&values).expect("values");

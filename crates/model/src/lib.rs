@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Read in this order: [`experiment`] asks a question, [`contestant`] (with its [`knob`]s of some
-//! [`value_type`], whose [`values`] are shown, filled from [`cpu_facts`]), [`workload`] (with its
-//! other [`tables`]) and [`machine`] say what is compared, under which workload, on which machine;
+//! [`value_type`], whose [`values`] are shown, filled from [`cpu_facts`] by [`words`] or an
+//! [`expression`], and the [`refusal`] of a machine), [`workload`] (with its other [`tables`]) and
+//! [`machine`] say what is compared, under which workload, on which machine;
 //! [`trial`] is one answerable question as a value; [`record`] is its answer, made of [`metric`]s
 //! (each with its [`measure_key`]), [`histogram`]s, [`series`] and a [`trace`], beside the
 //! [`inside`] of a scheduler. [`seed`] is the only source of chance. [`claim`] is a published
@@ -24,6 +25,7 @@ pub mod claim;
 pub mod contestant;
 pub mod cpu_facts;
 pub mod experiment;
+pub mod expression;
 pub mod histogram;
 pub mod inside;
 pub mod knob;
@@ -33,6 +35,7 @@ pub mod metric;
 pub mod parsers;
 pub mod play;
 pub mod record;
+pub mod refusal;
 pub mod seed;
 pub mod series;
 pub mod shared;
@@ -45,6 +48,7 @@ pub mod trial;
 mod usual;
 pub mod value_type;
 pub mod values;
+pub mod words;
 pub mod workload;
 
 pub use backend::Backend;
@@ -67,5 +71,6 @@ pub use tape::{Recorded, Tape, TapeOp};
 pub use text::{Position, ReadFault};
 pub use trace::{Trace, TraceEvent};
 pub use trial::Trial;
-pub use value_type::{Member, ValueKind, ValueType, Words};
+pub use value_type::{Member, ValueKind, ValueType};
+pub use words::Words;
 pub use workload::{Channel, Step, TaskGroup, Total, Workload};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuFacts, KnobValue};
+use crate::{KnobValue, Words};
 
 /// A C type, as far as a value can be written to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,86 +207,10 @@ fn written_number(text: &str) -> Option<i128> {
     }
 }
 
-/// What the words of a value stand for: `= capacity`.
-#[derive(Clone, Debug, Default)]
-pub struct Words<'a> {
-    pub cpus: CpuFacts,
-    /// Further words, for the calls of a program: `cpu`, `sibling`.
-    pub numbers: &'a [(&'a str, u32)],
-}
-
-/// Whether a word begins with `not`, and the word.
-fn negated(word: &str) -> (bool, &str) {
-    word.strip_prefix("not ").map_or((false, word), |word| (true, word.trim()))
-}
-
-impl Words<'_> {
-    /// Whether the CPUs differ in a condition's word; true without a condition.
-    fn hold(&self, condition: &str) -> Result<bool, String> {
-        if condition.is_empty() {
-            return Ok(true);
-        }
-        let (is_not, word) = negated(condition);
-        match self.cpus.list(word) {
-            Some(_) => Ok(self.cpus.differ(word) != is_not),
-            None => Err(self.unknown(word)),
-        }
-    }
-
-    fn unknown(&self, word: &str) -> String {
-        let own = self.numbers.iter().map(|(name, _)| *name);
-        let known: Vec<&str> = own.chain(CpuFacts::WORDS.iter().copied()).collect();
-        format!("the machine has no '{word}'; there are {}", known.join(", "))
-    }
-
-    /// A list by CPU for an array; a number for a number; for a Boolean, whether CPUs differ, or
-    /// with `not` whether they do not.
-    fn value(&self, word: &str, ty: &ValueType) -> Result<KnobValue, String> {
-        if let Some((_, number)) = self.numbers.iter().find(|(name, _)| *name == word) {
-            return Ok(KnobValue::Int(i64::from(*number)));
-        }
-        let number = |n: &u32| KnobValue::Int(i64::from(*n));
-        let (is_not, word) = negated(word);
-        if is_not && ty.kind != ValueKind::Bool {
-            return Err("only a Boolean can be what the machine is not".into());
-        }
-        let list = self.cpus.list(word).ok_or_else(|| self.unknown(word))?;
-        match &ty.kind {
-            ValueKind::List { of, .. } if word == "mask" => Ok(self.mask_in_parts(of)),
-            ValueKind::List { length, .. } if list.len() > *length => {
-                Err(format!("the machine has {} CPUs, and there is room for {length}", list.len()))
-            }
-            ValueKind::List { .. } if word == "sibling" => {
-                let other = |cpu: &Option<u32>| KnobValue::Int(cpu.map_or(-1, i64::from));
-                Ok(KnobValue::List(self.cpus.siblings().iter().map(other).collect()))
-            }
-            ValueKind::List { .. } => Ok(KnobValue::List(list.iter().map(number).collect())),
-            ValueKind::Unsigned if word == "mask" => {
-                Ok(KnobValue::Text(format!("{:#x}", self.cpus.mask())))
-            }
-            ValueKind::Bool => Ok(KnobValue::Bool(self.cpus.differ(word) != is_not)),
-            _ => Ok(KnobValue::Int(i64::from(self.cpus.count(word)))),
-        }
-    }
-}
-
-impl Words<'_> {
-    /// A bit for each CPU, in numbers of this type.
-    fn mask_in_parts(&self, of: &ValueType) -> KnobValue {
-        let (cpus, width) = (self.cpus.cpus(), 8 * of.size.clamp(1, 8) as u32);
-        let part = |number: u32| {
-            let first = number * width;
-            let own = first..(first + width).min(cpus);
-            let bits = own.fold(0u64, |bits, cpu| bits | 1 << (cpu - first));
-            KnobValue::Text(format!("{bits:#x}"))
-        };
-        KnobValue::List((0..cpus.div_ceil(width)).map(part).collect())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CpuFacts;
 
     fn ty(name: &str, size: usize, kind: ValueKind) -> ValueType {
         ValueType { name: name.into(), size, kind }
@@ -309,7 +233,7 @@ mod tests {
             core: vec![0, 0],
         };
         let mut bytes = vec![0xee; ty.size];
-        let words = Words { cpus, numbers: &[("cpu", 7)] };
+        let words = Words { cpus, numbers: &[("cpu", 7)], is_example: false };
         ty.write("x", &file.x, &words, &mut bytes)?;
         Ok(bytes)
     }

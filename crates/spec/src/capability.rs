@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 
 use model::{
-    Backend, Contestant, Experiment, Machine, PolicyClass, SchedulerChoice, TaskGroup, Workload,
+    Backend, Contestant, CpuFacts, Experiment, Machine, PolicyClass, SchedulerChoice, TaskGroup,
+    Words, Workload, refusal,
 };
 
 use crate::machine::SMT_PERCENT;
@@ -138,6 +139,19 @@ pub fn why_impossible(experiment: &Experiment) -> Option<String> {
             machines.find(|machine| machine.cpus > most && experiment.has(backend, machine))?;
         let (name, cpus, noun) = (&large.name, large.cpus, backend.noun());
         Some(format!("{name} has {cpus} CPUs, and {noun} has at most {most}"))
+    })
+}
+
+/// Which contestant's user space refuses which machine of the experiment, and why; `None` if none
+/// does.
+pub fn why_refused(experiment: &Experiment) -> Option<String> {
+    experiment.contestants.iter().find_map(|contestant| {
+        let values = contestant.scheduler.values();
+        experiment.machines.iter().find_map(|machine| {
+            let words = Words { cpus: CpuFacts::of(machine), ..Words::default() };
+            let why = refusal::check(&values, &words).err()?;
+            Some(format!("{} does not run on {}: {why}", contestant.name, machine.name))
+        })
     })
 }
 

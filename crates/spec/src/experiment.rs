@@ -187,6 +187,10 @@ fn accepted(
     if let Some(reason) = capability::why_impossible(experiment) {
         return Err(places.error("on", reason).hint("leave the vm backend out: --on sim"));
     }
+    if let Some(reason) = capability::why_refused(experiment) {
+        let hint = "choose another --machine, or leave the scheduler out";
+        return Err(places.error("machine", reason).hint(hint));
+    }
     let mut notes = capability::ignored_fields(experiment);
     notes.extend(capability::played_on_others(experiment));
     notes.extend(capability::left_out(experiment));

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use model::knob::{CALLS, MAPS, START, VALUE};
+use model::knob::{CALLS, MAPS, START, VALUE, is_knob};
 use model::{Knob, KnobValue, Knobs, Start, ValueKind, ValueType, Words};
 use serde::Deserialize;
 
@@ -65,8 +65,8 @@ fn value(text: &str) -> Option<KnobValue> {
 pub fn check(name: &str, sha256: &str, knobs: &Knobs, host: &Host) -> Result<(), Fault> {
     let Some((first, _)) = knobs.first_key_value() else { return Ok(()) };
     let has = (host.knobs)(sha256).map_err(|why| Fault::new(first, why, None))?;
-    let words = Words::default();
-    for (wanted, value) in knobs.iter().filter(|(name, _)| *name != CALLS) {
+    let words = Words::of_any_machine();
+    for (wanted, value) in knobs.iter().filter(|(name, _)| is_knob(name)) {
         let is_set = |name: &str| ![START, VALUE].iter().any(|of| name.starts_with(of));
         let is_it = |knob: &&Knob| knob.name == *wanted && is_set(wanted);
         let knob = has.iter().find(is_it).ok_or_else(|| unknown(name, wanted, &has))?;

@@ -27,7 +27,6 @@ pub mod commands;
 pub mod contestant;
 pub mod contestants;
 pub mod experiment;
-pub mod expression;
 pub mod files;
 pub mod knobs;
 pub mod machine;
@@ -49,6 +48,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use model::{Backend, Knob, Machine};
 
 pub use experiment::{adhoc, experiment};
+pub use model::expression;
 pub use source::near;
 
 /// A mistake in a file or an option. The program ends with exit code 2.

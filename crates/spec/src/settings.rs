@@ -9,19 +9,24 @@
 //! [ops]                       # members of the ops table
 //! flags = "SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING"
 //! [maps]                      # numbers of entries
-//! pair_ctx = 8
+//! pair_ctx = "= cpus / 2"
+//! [inner_maps]                # whether each element of a map of maps gets a map of its own
+//! cgroup_queues = true
 //! [programs]                  # whether user space loads them: those of a section `?…` only then
 //! on_exec = true
 //! [[start]]                   # programs of the type syscall, called before ops.init
 //! program = "enable_primary_cpu"
 //! for = "cpus"
 //! args = { cpu_id = "= cpu" }
+//! [[refuse]]                  # machines on which user space does not load it
+//! if = "= cpus % 2"
+//! why = "it pairs CPUs"
 //! ```
 
 use std::path::{Path, PathBuf};
 
-use model::knob::{CALLS, MAPS, OPS, PROGRAMS, START};
-use model::{Knob, KnobValue, Knobs, Start};
+use model::knob::{CALLS, INNER_MAPS, MAPS, OPS, PROGRAMS, REFUSE, START};
+use model::{Knob, KnobValue, Knobs, Start, Words, refusal};
 use serde::Deserialize;
 
 use super::source::{Document, Places};
@@ -58,14 +63,21 @@ struct File {
     #[serde(default)]
     maps: Knobs,
     #[serde(default)]
+    inner_maps: Knobs,
+    #[serde(default)]
     programs: Knobs,
     #[serde(default)]
     start: Vec<KnobValue>,
+    #[serde(default)]
+    refuse: Vec<KnobValue>,
 }
 
 /// Keys of other files: an experiment `mine.toml` may stand beside `mine.bpf.c`.
 const OF_OTHERS: [&str; 8] =
     ["question", "scheduler", "workload", "task", "cpus", "decides", "test", "package"];
+
+/// Keys that no other file has.
+const OWN: [&str; 7] = ["knobs", "ops", "maps", "inner_maps", "programs", "start", "refuse"];
 
 /// The side file of a scheduler's file; `None` if there is none.
 ///
@@ -187,22 +199,30 @@ fn note_own_values(name: &str, has: &[Knob], set: usize) {
 fn read(label: &str, text: &str) -> Result<Option<Settings>, SpecError> {
     let document = Document::parse(label, text)?;
     let has = |keys: &[&str]| keys.iter().any(|key| document.places.has(key));
-    if has(&OF_OTHERS) && !has(&["knobs", "ops", "maps", "programs", "start"]) {
+    if has(&OF_OTHERS) && !has(&OWN) {
         return Ok(None);
     }
-    let File { version, about, arguments, knobs, ops, maps, programs, start } = document.read()?;
-    let mut values = knobs;
+    let file: File = document.read()?;
+    let File { version, about, arguments, ops, maps, inner_maps, programs, .. } = file;
+    let mut values = file.knobs;
     let with = |prefix: &'static str| move |(name, value)| (format!("{prefix}{name}"), value);
     values.extend(ops.into_iter().map(with(OPS)));
     values.extend(maps.into_iter().map(with(MAPS)));
+    values.extend(inner_maps.into_iter().map(with(INNER_MAPS)));
     values.extend(programs.into_iter().map(with(PROGRAMS)));
-    if !start.is_empty() {
-        values.insert(CALLS.into(), KnobValue::List(start));
+    for (name, list) in [(CALLS, file.start), (REFUSE, file.refuse)] {
+        if !list.is_empty() {
+            values.insert(name.into(), KnobValue::List(list));
+        }
     }
     let settings = Settings { values, version, about, arguments, places: document.places };
     Start::of(&settings.values).map_err(|why| {
         let hint = "write program = \"NAME\", args = {…}, and for = \"cpus\" if it is for each";
         settings.places.error(CALLS, why).hint(hint)
+    })?;
+    refusal::check(&settings.values, &Words::of_any_machine()).map_err(|why| {
+        let hint = "write if = \"= cpus % 2\", or another condition, and why = \"…\"";
+        settings.places.error(REFUSE, why).hint(hint)
     })?;
     Ok(Some(settings))
 }
@@ -248,8 +268,9 @@ impl Settings {
             return Ok(());
         }
         knobs::check(name, sha256, &self.values, host).map_err(|fault| {
-            let is_elsewhere =
-                [OPS, MAPS, PROGRAMS, CALLS].iter().any(|of| fault.knob.starts_with(of));
+            let is_elsewhere = [OPS, MAPS, INNER_MAPS, PROGRAMS, CALLS]
+                .iter()
+                .any(|of| fault.knob.starts_with(of));
             let of_knobs = format!("knobs.{}", fault.knob);
             let place =
                 if is_elsewhere && !self.places.has(&of_knobs) { &fault.knob } else { &of_knobs };

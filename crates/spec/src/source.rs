@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::SpecError;
-use super::expression::{Names, evaluate};
+use super::expression::{Kind, Names, evaluate};
 
 pub const KNOB_VALUES: &str = "write a whole number, true, false, text, a list or a table";
 
@@ -127,7 +127,11 @@ impl<'a> Document<'a> {
                 Err(fault) if failed.is_none() => {
                     let at = (span.start + 2 + fault.at).min(span.end);
                     let error = places.error_at(at, format!("{} in '={text}'", fault.message));
-                    failed = Some(error.maybe_hint(fault.hint));
+                    let names = names.keys().map(String::as_str);
+                    failed = Some(match &fault.kind {
+                        Kind::Name(name) => error.maybe_hint(advice(name, names)),
+                        _ => error,
+                    });
                 }
                 Err(_) => {}
             }

@@ -34,6 +34,7 @@ fn knobs(_: &str) -> Result<Vec<Knob>, String> {
         knob("capacity", ty("u32[4]", 16, list)),
         knob("ops.flags", ty("u64", 8, flags)),
         knob("maps.pairs", number()),
+        knob("inner_maps.queues", ty("bool", 1, ValueKind::Bool)),
         knob("programs.on_exec", ty("bool", 1, ValueKind::Bool)),
         knob("start.enable_cpu", ty("struct cpu_arg", 4, ValueKind::Members(vec![cpu]))),
     ])
@@ -65,6 +66,9 @@ flags = "A_FLAG | B_FLAG if node"
 [maps]
 pairs = 8
 
+[inner_maps]
+queues = true
+
 [programs]
 on_exec = true
 
@@ -72,6 +76,10 @@ on_exec = true
 program = "enable_cpu"
 args = { cpu_id = "= cpu" }
 for = "cpus"
+
+[[refuse]]
+if = "= node"
+why = "it needs pairs"
 "#;
 
 #[test]
@@ -82,12 +90,22 @@ fn a_side_file_sets_and_a_knob_overrides() {
     assert_eq!(values["capacity"].to_string(), "[1,2]");
     assert_eq!(values["smt"], KnobValue::Text("= smt".into()));
     assert_eq!(values["maps.pairs"], KnobValue::Int(8));
+    assert_eq!(values["inner_maps.queues"], KnobValue::Bool(true));
     assert_eq!(values["programs.on_exec"], KnobValue::Bool(true));
     assert_eq!(values["ops.flags"].to_string(), "A_FLAG|B_FLAG if node");
     let starts = Start::of(&values).unwrap();
     assert_eq!(starts[0].program, "enable_cpu");
     let SchedulerChoice::File { knobs, settings, .. } = choice else { panic!("a file") };
-    assert_eq!((knobs.len(), settings.len()), (2, 7));
+    assert_eq!((knobs.len(), settings.len()), (2, 9));
+}
+
+#[test]
+fn a_formula_needs_no_value_before_the_machine_is_known() {
+    let text = GOOD.replacen("\"= capacity\"", "\"= cpu % (cpus / 2) - 1\"", 1);
+    let text = text.replacen('8', "\"= cpus / 2\"", 1);
+    let values = contestant(&text, "").unwrap().values();
+    assert_eq!(values["capacity"].to_string(), "=cpu % (cpus / 2) - 1");
+    assert_eq!(values["maps.pairs"].to_string(), "=cpus / 2");
 }
 
 #[test]
@@ -145,18 +163,47 @@ fn what_is_wrong_is_refused_at_its_line() {
         (
             "enable_cpu",
             "enable",
-            "18:1: mine has no program 'enable' of the type syscall; did you \
+            "21:1: mine has no program 'enable' of the type syscall; did you \
                                   mean 'enable_cpu'?",
         ),
-        ("cpu_id", "cpu", "18:1: there is no start.enable_cpu.cpu: struct cpu_arg has cpu_id"),
+        ("cpu_id", "cpu", "21:1: there is no start.enable_cpu.cpu: struct cpu_arg has cpu_id"),
         (
             "for = \"cpus\"",
             "for = \"cores\"",
-            "18:3: start: unknown variant `cores`, expected one of \
+            "21:3: start: unknown variant `cores`, expected one of \
             `cpus`, `smt`, `llc`, `node`; write program = \"NAME\", args = {…}, and for = \"cpus\" if \
             it is for each",
         ),
-        ("[maps]", "[map]", "12:2: unknown field 'map'; did you mean 'maps'?"),
+        ("[maps]", "[map]", "12:2: unknown field 'map'; did you mean 'maps' or 'inner_maps'?"),
+        (
+            "queues =",
+            "queue =",
+            "16:1: mine has no knob 'inner_maps.queue'; did you mean 'inner_maps.queues'?",
+        ),
+        (
+            "\"= capacity\"",
+            "\"= cpu * 2 +\"",
+            "7:1: capacity = =cpu * 2 +: the expression ends too early; the default is 4 values",
+        ),
+        (
+            "8",
+            "\"= cores / 2\"",
+            "13:1: maps.pairs = =cores / 2: unknown parameter 'cores'; a formula knows cpus; the \
+             default is 0",
+        ),
+        (
+            "\"= node\"",
+            "\"= nodes\"",
+            "26:3: refuse: if = =nodes: the machine has no 'nodes'; there are cpus, capacity, \
+             llc, node, smt, fastest, slowest, mask, sibling; write if = \"= cpus % 2\", or \
+             another condition, and why = \"…\"",
+        ),
+        (
+            "\"= node\"",
+            "\"= cpus % 2\"",
+            "command line: mine does not run on uniprocessor: it needs pairs (CPUs: 1); choose \
+             another --machine, or leave the scheduler out",
+        ),
     ] {
         assert_eq!(said(old, new), expected);
     }
