@@ -48,6 +48,23 @@ impl Global {
         let is_settable = self.is_volatile || !self.section.starts_with(".rodata");
         is_data && is_settable && !is_headers && self.ty.kind != ValueKind::Opaque
     }
+
+    /// Whether user space gives it an element for each CPU: `RESIZABLE_ARRAY` of the headers, an
+    /// array of one element in a section of its own.
+    pub fn is_resizable(&self) -> bool {
+        let kind = self.section.strip_suffix(&self.name);
+        kind.is_some_and(|kind| [".rodata.", ".data.", ".bss."].contains(&kind))
+            && matches!(self.ty.kind, ValueKind::List { length: 1, .. })
+    }
+
+    /// Gives an array another number of elements.
+    pub fn resize(&mut self, elements: usize) {
+        if let ValueKind::List { of, length } = &mut self.ty.kind {
+            *length = elements;
+            self.ty.size = of.size * elements;
+            self.ty.name = format!("{}[{elements}]", of.name);
+        }
+    }
 }
 
 /// All global variables.
@@ -113,6 +130,14 @@ pub fn map_types(btf: &Btf, map: &OpenMap) -> Option<[ValueType; 2]> {
         Some(value_type(btf, &ty, DEEPEST))
     };
     Some([described(ids[0])?, described(ids[1])?])
+}
+
+/// How the file describes the maps that a map of maps holds; `None` for other maps, and once the
+/// object is loaded.
+pub fn inner<'map>(map: &'map OpenMap) -> Option<OpenMap<'map>> {
+    // SAFETY: the map's object is open, and the inner map lives as long as the outer one.
+    unsafe { libbpf_sys::bpf_map__inner_map(map.as_libbpf_object().as_ptr()).as_ref() }
+        .map(OpenMap::new)
 }
 
 /// What a program of the type `syscall` takes: a structure, or nothing.

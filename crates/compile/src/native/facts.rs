@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{MemberAttr, Struct, Var};
-use libbpf_rs::{AsRawLibbpf, ObjectBuilder, OpenObject};
+use libbpf_rs::{AsRawLibbpf, ObjectBuilder, OpenMap, OpenObject};
 use model::knob::PROGRAMS;
 use model::{KnobValue, Knobs, Member, ValueType};
 use object::{Object, ObjectSection, ObjectSymbol};
@@ -47,6 +47,9 @@ pub struct Map {
     /// A map of maps: where its variable has the addresses of the inner maps' variables, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inner_at: Option<u32>,
+    /// What it holds, as the file describes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inner: Option<Box<Map>>,
     /// Offsets and sizes of what an update of a value never copies: pointers to objects, timers,
     /// locks, lists and trees. Bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -177,9 +180,14 @@ pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
     let globals = variables::globals(&btf);
     let knobs = globals.iter().filter(|global| global.is_knob());
     let variable = |global: &Global| {
-        let (name, ty) = (global.name.clone(), global.ty.clone());
+        let place: SymbolRange = *symbols.get(&global.name)?;
+        let mut global = global.clone();
+        if global.is_resizable() {
+            // The native form of the headers has made room for all CPUs already.
+            global.resize(place.size as usize / global.ty.size.max(1));
+        }
         let is_constant = global.section.starts_with(".rodata");
-        Some(Variable { place: *symbols.get(&name)?, name, ty, is_constant })
+        Some(Variable { place, name: global.name, ty: global.ty, is_constant })
     };
     let is_ops = |name: &&str| is_of_sched_ext(&btf, name);
     let tables = TABLES.iter().flat_map(|section| of_section(&globals, section)).filter(is_ops);
@@ -257,33 +265,38 @@ fn symbols(native: &[u8]) -> Result<BTreeMap<String, SymbolRange>, String> {
 }
 
 fn maps(open: &OpenObject, symbols: &BTreeMap<String, SymbolRange>, btf: &Btf) -> Vec<Map> {
-    let described = |map: libbpf_rs::OpenMap| {
-        let name = map.name().to_string_lossy().into_owned();
-        Some(Map {
-            place: *symbols.get(&name)?,
-            kind: kind_of(&map),
-            key_size: map.key_size(),
-            value_size: map.value_size(),
-            max_entries: map.max_entries(),
-            flags: map.map_flags(),
-            extra: extra(&map),
-            inner_at: inner_at(btf, &name),
-            special: special::of_map(btf, &map),
-            value: variables::array_value(btf, &map),
-            types: variables::map_types(btf, &map),
-            name,
-        })
-    };
-    open.maps().filter_map(described).filter(|map| map.kind != STRUCT_OPS).collect()
+    let place = |map: &OpenMap| symbols.get(&*map.name().to_string_lossy()).copied();
+    let all = open.maps().filter_map(|map| Some(described(&map, place(&map)?, btf)));
+    all.filter(|map| map.kind != STRUCT_OPS).collect()
+}
+
+fn described(map: &OpenMap, place: SymbolRange, btf: &Btf) -> Map {
+    let name = map.name().to_string_lossy().into_owned();
+    let inner = variables::inner(map);
+    Map {
+        place,
+        kind: kind_of(map),
+        key_size: map.key_size(),
+        value_size: map.value_size(),
+        max_entries: map.max_entries(),
+        flags: map.map_flags(),
+        extra: extra(map),
+        inner_at: inner_at(btf, &name),
+        inner: inner.map(|inner| Box::new(described(&inner, SymbolRange::default(), btf))),
+        special: special::of_map(btf, map),
+        value: variables::array_value(btf, map),
+        types: variables::map_types(btf, map),
+        name,
+    }
 }
 
 /// The map's kind; libbpf-rs does not know all.
-fn kind_of(map: &libbpf_rs::OpenMap) -> u32 {
+fn kind_of(map: &OpenMap) -> u32 {
     // SAFETY: the object is open.
     unsafe { libbpf_rs::libbpf_sys::bpf_map__type(map.as_libbpf_object().as_ptr()) }
 }
 
-fn extra(map: &libbpf_rs::OpenMap) -> u64 {
+fn extra(map: &OpenMap) -> u64 {
     // SAFETY: the object is open.
     unsafe { libbpf_rs::libbpf_sys::bpf_map__map_extra(map.as_libbpf_object().as_ptr()) }
 }

@@ -4,21 +4,24 @@
 //!
 //! The global variables of an object, before and after it is loaded.
 
+use std::ffi::OsStr;
+
 use compile::variables::{self, Global};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{
-    MapCore, MapFlags, MapType, Object, OpenMap, OpenObject, OpenProgram, ProgramInput, ProgramType,
+    MapCore, MapFlags, MapType, Object, OpenMap, OpenObject, ProgramInput, ProgramType,
 };
-use model::knob::{CALLS, MAPS, OPS, PROGRAMS, START, VALUE};
-use model::{Call, Knob, Knobs, Member, Start, ValueKind, ValueType, When, Words};
+use model::knob::{INNER_MAPS, MAPS, OPS, PROGRAMS, START, VALUE, is_knob};
+use model::{Call, Knob, Knobs, Member, Start, ValueKind, ValueType, When, Words, refusal};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
+use super::inner_maps::Filling;
 use super::{LoadError, Open, Ops};
 use crate::facts;
 
 /// All knobs: constants in the order of the source, other variables, members of the ops table,
-/// maps, values of arrays, programs that events call, and those that user space calls.
+/// maps, maps of maps, values of arrays, programs that events call, and those that user space calls.
 pub fn knobs(object: &OpenObject, btf: &Btf, globals: &[Global], members: &[Member]) -> Vec<Knob> {
     let mut settable: Vec<&Global> = globals.iter().filter(|global| global.is_knob()).collect();
     settable.sort_by_key(|global| (global.section != ".rodata", &global.section, global.offset));
@@ -28,10 +31,12 @@ pub fn knobs(object: &OpenObject, btf: &Btf, globals: &[Global], members: &[Memb
     let ops = ops.as_ref().and_then(OpenMap::initial_value).unwrap_or_default();
     found.extend(members.iter().filter_map(|member| of_member(member, ops)));
     found.extend(object.maps().filter_map(|map| of_map(&map)));
+    let outer = object.maps().filter(|map| variables::inner(map).is_some());
+    found.extend(outer.map(|map| of_choice(INNER_MAPS, map.name(), false)));
     found.extend(object.maps().filter_map(|map| of_value(btf, &map)));
     let called = [ProgramType::StructOps, ProgramType::Syscall];
     let traced = object.progs().filter(|program| !called.contains(&program.prog_type()));
-    found.extend(traced.map(|program| of_traced(&program)));
+    found.extend(traced.map(|program| of_choice(PROGRAMS, program.name(), program.autoload())));
     let callable = object.progs().filter(|program| program.section() == "syscall");
     found.extend(callable.map(|program| of_program(btf, &program.name().to_string_lossy())));
     found
@@ -77,11 +82,12 @@ fn of_value(btf: &Btf, map: &OpenMap) -> Option<Knob> {
     Some(Knob { name, ty, default, is_constant: false })
 }
 
-fn of_traced(program: &OpenProgram) -> Knob {
+/// Whether a map of maps is filled, or a program is loaded.
+fn of_choice(kind: &str, name: &OsStr, default: bool) -> Knob {
     Knob {
-        name: format!("{PROGRAMS}{}", program.name().to_string_lossy()),
+        name: format!("{kind}{}", name.to_string_lossy()),
         ty: ValueType { name: "bool".into(), size: 1, kind: ValueKind::Bool },
-        default: vec![u8::from(program.autoload())],
+        default: vec![u8::from(default)],
         is_constant: false,
     }
 }
@@ -95,8 +101,10 @@ fn of_program(btf: &Btf, name: &str) -> Knob {
 impl Open {
     /// Sets knobs, and notes the calls at the start.
     pub(super) fn set_knobs(&mut self, values: &Knobs) -> Result<(), LoadError> {
-        let words = Words { cpus: facts::cpu_facts(), numbers: &[] };
-        for (name, value) in values.iter().filter(|(name, _)| *name != CALLS) {
+        let words = Words { cpus: facts::cpu_facts(), ..Words::default() };
+        refusal::check(values, &words).map_err(super::unsupported)?;
+        self.resize_arrays(words.cpus.cpus() as usize)?;
+        for (name, value) in values.iter().filter(|(name, _)| is_knob(name)) {
             let bytes = self.knob(name)?.encode(value, &words)?;
             self.set(name, &bytes)?;
         }
@@ -104,6 +112,23 @@ impl Open {
             let knob = self.knob(&start.knob())?;
             let calls = start.calls(knob, &words)?;
             self.calls.extend(calls);
+        }
+        Ok(())
+    }
+
+    /// Gives the arrays that user space resizes this number of elements; new ones are 0.
+    pub(super) fn resize_arrays(&mut self, elements: usize) -> Result<(), String> {
+        for global in self.variables.iter_mut().filter(|global| global.is_resizable()) {
+            global.resize(elements);
+            let mut maps = self.object.maps_mut();
+            if let Some(mut map) = maps.find(|map| map.name() == global.section.as_str()) {
+                map.set_value_size(global.ty.size as u32)
+                    .map_err(|error| format!("{}: {error}", global.name))?;
+            }
+            if let Some(knob) = self.knobs.iter_mut().find(|knob| knob.name == global.name) {
+                knob.ty = global.ty.clone();
+                knob.default.resize(knob.ty.size, 0);
+            }
         }
         Ok(())
     }
@@ -118,6 +143,11 @@ impl Open {
                 .transpose()
                 .map(drop)
                 .map_err(|e| format!("{name} = {entries}: {e}"))?);
+        }
+        if let Some(name) = name.strip_prefix(INNER_MAPS) {
+            let maps = self.object.maps().filter(|map| bytes == [1] && map.name() == name);
+            self.fillings.extend(maps.filter_map(|map| Filling::of(&map)));
+            return Ok(());
         }
         if let Some(name) = name.strip_prefix(PROGRAMS) {
             let mut programs = self.object.progs_mut();

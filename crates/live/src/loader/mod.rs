@@ -15,6 +15,7 @@ use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, Progr
 use model::{Call, Knob, Knobs, Member, When};
 
 pub(crate) mod built_in;
+mod inner_maps;
 mod inside;
 mod kernel;
 pub(crate) mod knobs;
@@ -24,6 +25,7 @@ mod tests;
 
 use crate::facts::sched_ext;
 use crate::printed::{self, Printed};
+use inner_maps::Filling;
 use inside::Watch;
 use kernel::KernelBtf;
 pub use kernel::{Obstacle, VERIFIED, obstacles};
@@ -33,6 +35,9 @@ use log::{DUMP_BYTES, ExitVariables, KernelLog, Listener};
 
 /// Longest time that enabling or disabling may take.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// As many CPUs as a kernel has at most: the room of arrays for each before the machine is known.
+const MOST_CPUS: usize = 8192;
 
 /// Why a scheduler could not be loaded.
 #[derive(Clone, Debug, Default, thiserror::Error)]
@@ -75,7 +80,8 @@ pub struct LoadedScheduler {
 /// The knobs of a compiled scheduler, constants first. It needs neither sched_ext nor privileges.
 pub fn knobs(object: &[u8]) -> Result<Vec<Knob>, LoadError> {
     let listener = Listener::new();
-    let open = Open::new("object", object, &listener)?;
+    let mut open = Open::new("object", object, &listener)?;
+    open.resize_arrays(MOST_CPUS)?;
     Ok(open.knobs)
 }
 
@@ -90,7 +96,7 @@ pub fn load(compiled: &Compiled, values: &Knobs) -> Result<LoadedScheduler, Load
     kernel::check()?;
     let listener = Listener::new();
     let fitted = fitted(compiled, values, KernelBtf::read, &listener)?;
-    let Open { object, mut notes, mut variables, place, calls, watch, .. } = fitted;
+    let Open { object, mut notes, mut variables, place, calls, fillings, watch, .. } = fitted;
     variables.retain(|global| global.is_knob() && !global.section.starts_with(".rodata"));
     let object = object.load().map_err(|error| LoadError {
         notes: notes.clone(),
@@ -98,6 +104,7 @@ pub fn load(compiled: &Compiled, values: &Knobs) -> Result<LoadedScheduler, Load
     })?;
     notes.extend(kernel::note(&object));
     let printed = printed::listen_to(&object, &mut notes);
+    fillings.iter().try_for_each(|filling| filling.make(&object))?;
     knobs::make(&calls, When::Loaded, &object)?;
     let loaded = LoadedScheduler {
         scheduler: None,
@@ -138,6 +145,7 @@ struct Open {
     variables: Vec<Global>,
     knobs: Vec<Knob>,
     calls: Vec<Call>,
+    fillings: Vec<Filling>,
     ops_members: Vec<Member>,
     place: Option<ExitVariables>,
     notes: Vec<String>,
@@ -157,8 +165,8 @@ impl Open {
         let object = ObjectBuilder::default().open_memory(bytes).map_err(cannot)?;
         let knobs = knobs::knobs(&object, &btf, &variables, &ops_members);
         let watch = Watch::new(&object, &btf, &ops_members);
-        let (calls, notes) = (Vec::new(), Vec::new());
-        Ok(Open { object, variables, knobs, calls, ops_members, place, notes, watch })
+        let (calls, fillings, notes) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Open { object, variables, knobs, calls, fillings, ops_members, place, notes, watch })
     }
 
     /// The enumerators that the object refers to (`__SCX_…` variables), and all flags.
