@@ -3,12 +3,12 @@
 //!
 //! A scheduler's programs on events of the kernel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_void;
 
 use compile::native::{Native, SymbolRange};
-use model::knob::{CALLS, MAPS, OPS, PROGRAMS, START, VALUE};
-use model::{Call, Knob, KnobValue, Knobs, Start, ValueKind, ValueType, Words};
+use model::knob::{INNER_MAPS, MAPS, OPS, PROGRAMS, START, VALUE, is_knob};
+use model::{Call, Knob, KnobValue, Knobs, Start, ValueKind, ValueType, Words, refusal};
 
 use super::abi::Export;
 use super::callbacks::number;
@@ -53,8 +53,9 @@ impl Loaded {
     /// what is to be done later is returned.
     ///
     /// # Errors
-    /// There is no such knob, or it cannot have the value.
+    /// There is no such knob, it cannot have the value, or the machine is refused.
     pub fn set_knobs(&self, native: &Native, values: &Knobs, words: &Words) -> Result<Set, String> {
+        refusal::check(values, words).map_err(|why| format!("{}: {why}", native.name))?;
         let places = self.places(native);
         let place = |name: &str| {
             let known = || {
@@ -67,13 +68,19 @@ impl Loaded {
         };
         let mut set = Set::default();
         // Whether a program runs, is asked elsewhere.
-        let is_here = |name: &str| name != CALLS && !name.starts_with(PROGRAMS);
+        let is_here = |name: &str| is_knob(name) && !name.starts_with(PROGRAMS);
         for (name, value) in values.iter().filter(|(name, _)| is_here(name)) {
             let (place, ty) = place(name)?;
             if let Some(map) = name.strip_prefix(MAPS) {
                 let bytes = knob(name, ty, &[0; 4]).encode(value, words)?;
                 let entries = bytes.try_into().map_or(0, u32::from_le_bytes);
                 set.entries.insert(map.to_owned(), entries);
+                continue;
+            }
+            if let Some(map) = name.strip_prefix(INNER_MAPS) {
+                if knob(name, ty, &[0]).encode(value, words)? == [1] {
+                    set.filled.insert(map.to_owned());
+                }
                 continue;
             }
             // SAFETY: the place is a variable of this size, or a part of one.
@@ -111,13 +118,17 @@ impl Loaded {
             .maps
             .iter()
             .map(|map| (format!("{MAPS}{}", map.name), (map.place, entries.clone())));
+        let is_filled = ValueType { name: "bool".into(), size: 1, kind: ValueKind::Bool };
+        let outer = facts.maps.iter().filter(|map| map.inner.is_some());
+        let outer =
+            outer.map(|map| (format!("{INNER_MAPS}{}", map.name), (map.place, is_filled.clone())));
         let values = facts.maps.iter().filter_map(|map| {
             Some((format!("{VALUE}{}", map.name), (map.place, map.value.clone()?)))
         });
         let callables = facts.callables.iter();
         let callables = callables
             .map(|one| (format!("{START}{}", one.name), (one.place, one.argument.clone())));
-        variables.chain(members).chain(maps).chain(values).chain(callables).collect()
+        variables.chain(members).chain(maps).chain(outer).chain(values).chain(callables).collect()
     }
 
     /// Writes to a variable whose page may be read-only.
@@ -141,6 +152,8 @@ impl Loaded {
 #[derive(Default)]
 pub struct Set {
     pub entries: BTreeMap<String, u32>,
+    /// The maps of maps that user space fills.
+    pub filled: BTreeSet<String>,
     /// Calls of programs of the type `syscall`, each with the address of the program's code
     /// relative to where the object is loaded.
     pub calls: Vec<(u64, Call)>,

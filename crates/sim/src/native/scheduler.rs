@@ -59,7 +59,7 @@ impl<const RACES: bool, const INSIDE: bool> NativeScheduler<RACES, INSIDE> {
     /// Loads a scheduler with fresh globals, sets its knobs and makes its maps.
     pub fn load(native: &Native, knobs: &Knobs, host: Host) -> Result<Self, String> {
         let loaded = Loaded::new(&native.object)?;
-        let words = Words { cpus: host.cpus.clone(), numbers: &[] };
+        let words = Words { cpus: host.cpus.clone(), ..Words::default() };
         let set = loaded.set_knobs(native, knobs, &words)?;
         let (callbacks, settings) = table_of(native, &loaded)?;
         check_flags(native, settings.flags)?;
@@ -275,6 +275,9 @@ fn maps(native: &Native, loaded: &Loaded, set: &Set, cpus: u32) -> Result<Vec<Bo
             let count = fact.place.size.saturating_sub(at.into()) as usize / size_of::<*mut u8>();
             // SAFETY: the rest of the variable is a list of pointers.
             map.set_inner(unsafe { std::slice::from_raw_parts(from, count) }.to_vec());
+        }
+        if let Some(inner) = fact.inner.as_ref().filter(|_| set.filled.contains(&fact.name)) {
+            map.fill(inner, cpus).map_err(|error| format!("{}: {error}", native.name))?;
         }
         // SAFETY: every map variable has at least a word, which nothing else uses.
         unsafe { loaded.at(fact.place).cast::<*const Map>().write(&raw const *map) };

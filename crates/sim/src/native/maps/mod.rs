@@ -3,15 +3,17 @@
 //! callback and timers beyond it.
 
 pub mod arena;
+mod form;
 mod hash;
 pub mod kinds;
+mod outer;
 mod storage;
 
 use compile::native::Map as Fact;
 
 use arena::Arena;
-use hash::{Bloom, Hash, MOST_HASHES, Ring, ValueQueue};
-use storage::{Storage, Values};
+use form::{Form, form};
+use hash::Ring;
 
 /// `EINVAL`, `ENOENT`, … as kfuncs return them.
 pub mod errno {
@@ -52,23 +54,6 @@ pub struct Map {
     special: Vec<(u32, u32)>,
     cpus: u32,
     form: Form,
-}
-
-/// How a map keeps its entries.
-enum Form {
-    Array(Values),
-    Hash(Hash),
-    Queue(ValueQueue),
-    Bloom(Bloom),
-    Ring(Ring),
-    /// A ring buffer written by user space, which the model lacks: always empty.
-    UserRing,
-    Storage(Storage),
-    Arena(Arena),
-    /// The counters of the processor, which the model lacks: nothing is in it.
-    PerfEvents,
-    /// The inner maps' variables, by index; null where there is none.
-    Outer(Vec<*mut u8>),
 }
 
 impl Map {
@@ -136,10 +121,7 @@ impl Map {
                 values.at((self.shared.max_entries * cpu + index) as usize)
             }
             Form::Hash(hash) => hash.lookup(unsafe { bytes(key, self.key_size) }, cpu),
-            Form::Outer(inner) => {
-                let index = unsafe { key.cast::<u32>().read_unaligned() };
-                inner.get(index as usize).copied().unwrap_or(std::ptr::null_mut())
-            }
+            Form::Outer(outer) => outer.at(unsafe { key.cast::<u32>().read_unaligned() }),
             _ => std::ptr::null_mut(),
         }
     }
@@ -320,9 +302,18 @@ impl Map {
     /// Fills a map of maps with the inner maps that its variable names, as libbpf does: the keys
     /// are their places in the list.
     pub fn set_inner(&mut self, variables: Vec<*mut u8>) {
-        if let Form::Outer(inner) = &mut self.form {
-            *inner = variables;
+        if let Form::Outer(outer) = &mut self.form {
+            outer.set(variables);
         }
+    }
+
+    /// Fills a map of maps with as many new maps as it has entries.
+    pub fn fill(&mut self, inner: &Fact, cpus: u32) -> Result<(), String> {
+        if let Form::Outer(outer) = &mut self.form {
+            let new = (0..self.shared.max_entries).map(|_| Map::new(inner, cpus));
+            outer.fill(new.collect::<Result<_, _>>()?);
+        }
+        Ok(())
     }
 
     /// How many CPUs have values of their own; 1 where all share them.
@@ -352,43 +343,6 @@ impl Map {
             _ => None,
         }
     }
-}
-
-fn form(fact: &Fact, cpus: u32) -> Result<Form, String> {
-    let (key, value) = (fact.key_size as usize, fact.value_size as usize);
-    let entries = fact.max_entries as usize;
-    // libbpf counts the CPUs for events itself.
-    let needs_none = [kinds::TASK_STORAGE, kinds::CGRP_STORAGE, kinds::PERF_EVENT_ARRAY];
-    if entries == 0 && !needs_none.contains(&fact.kind) {
-        let why = format!("a kernel makes none without max_entries: set maps.{} = N", fact.name);
-        return Err(why);
-    }
-    let no_memory = || format!("no memory for {entries} entries of {value} bytes");
-    Ok(match fact.kind {
-        kinds::ARRAY | kinds::PERCPU_ARRAY => {
-            Form::Array(Values::new(entries * cpus as usize, value).ok_or_else(no_memory)?)
-        }
-        kinds::HASH | kinds::PERCPU_HASH | kinds::LRU_HASH | kinds::LRU_PERCPU_HASH => {
-            let lru = [kinds::LRU_HASH, kinds::LRU_PERCPU_HASH].contains(&fact.kind);
-            Form::Hash(Hash::new(entries, key, value, cpus, lru).ok_or_else(no_memory)?)
-        }
-        kinds::QUEUE | kinds::STACK => {
-            Form::Queue(ValueQueue::new(entries, value, fact.kind == kinds::STACK))
-        }
-        kinds::BLOOM_FILTER if fact.extra > MOST_HASHES => {
-            return Err(format!("a kernel makes none with map_extra = {}: at most 15", fact.extra));
-        }
-        kinds::BLOOM_FILTER => Form::Bloom(Bloom::new(entries, fact.extra).ok_or_else(no_memory)?),
-        kinds::RINGBUF => Form::Ring(Ring::default()),
-        kinds::USER_RINGBUF => Form::UserRing,
-        kinds::TASK_STORAGE | kinds::CGRP_STORAGE => Form::Storage(Storage::new(fact.kind, value)),
-        kinds::ARRAY_OF_MAPS | kinds::HASH_OF_MAPS if key == size_of::<u32>() => {
-            Form::Outer(Vec::new())
-        }
-        kinds::ARENA => Form::Arena(Arena::new(entries).ok_or("no place for an arena")?),
-        kinds::PERF_EVENT_ARRAY => Form::PerfEvents,
-        other => return Err(format!("the model has no maps of type {}", kinds::name(other))),
-    })
 }
 
 unsafe fn bytes<'a>(from: *const u8, size: usize) -> &'a [u8] {

@@ -18,6 +18,7 @@ fn fact(name: &str, kind: u32, max_entries: u32) -> Fact {
         flags: 0,
         extra: 0,
         inner_at: None,
+        inner: None,
         types: None,
         special: Vec::new(),
     }
