@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use compile::native::Native;
-use model::{KnobValue, Outcome};
+use model::{Outcome, SchedulerChoice};
 
 use crate::common::{compiled, hogs_and_sleepers, supervise, trial_of};
 
@@ -27,85 +27,79 @@ use Expected::{Ends, Not, Runs};
 const EXAMPLES: &str = "tools/sched_ext";
 const SELFTESTS: &str = "tools/testing/selftests/sched_ext";
 
-/// Folder, file, what the user-space program would set (`nr_cpu_ids` is the machine's), what is to
-/// happen.
-type Case = (&'static str, &'static str, &'static [(&'static str, KnobValue)], Expected);
+/// Folder, file, what the user-space program would set (JSON), what is to happen.
+type Case = (&'static str, &'static str, &'static str, Expected);
+
+/// It pairs each CPU of the first half with one of the second.
+const OF_PAIR: &str = r#"{
+    "nr_cpu_ids": "= cpus", "pair_batch_dur_ns": 20000000,
+    "pair_cpu": "= (cpu + cpus / 2) % cpus", "pair_id": "= cpu % (cpus / 2)",
+    "in_pair_idx": "= cpu / (cpus / 2)",
+    "maps.pair_ctx": "= cpus / 2", "inner_maps.cgrp_q_arr": true
+}"#;
 
 const CASES: &[Case] = &[
-    (EXAMPLES, "scx_simple", &[], Runs),
-    (EXAMPLES, "scx_simple", &[("fifo_sched", KnobValue::Bool(true))], Runs),
-    (
-        EXAMPLES,
-        "scx_central",
-        &[("nr_cpu_ids", KnobValue::Int(4)), ("slice_ns", KnobValue::Int(20_000_000))],
-        Runs,
-    ),
-    (EXAMPLES, "scx_cpu0", &[], Runs),
-    (EXAMPLES, "scx_flatcg", &[], Runs),
-    (
-        EXAMPLES,
-        "scx_pair",
-        &[],
-        Not(
-            "the map pair_ctx: a kernel makes none without max_entries",
-            "its program in user space fills its maps, and it pairs control groups",
-        ),
-    ),
+    (EXAMPLES, "scx_simple", "{}", Runs),
+    (EXAMPLES, "scx_simple", r#"{"fifo_sched": true}"#, Runs),
+    (EXAMPLES, "scx_central", r#"{"nr_cpu_ids": "= cpus", "slice_ns": 20000000}"#, Runs),
+    (EXAMPLES, "scx_cpu0", "{}", Runs),
+    (EXAMPLES, "scx_flatcg", "{}", Runs),
+    (EXAMPLES, "scx_pair", OF_PAIR, Runs),
     (
         EXAMPLES,
         "scx_qmap",
-        &[],
+        "{}",
         Not("the model has no scx_bpf_sub_dispatch()", "it has schedulers below it"),
     ),
-    (EXAMPLES, "scx_sdt", &[], Runs),
+    (EXAMPLES, "scx_sdt", "{}", Runs),
     (
         EXAMPLES,
         "scx_userland",
-        &[],
+        "{}",
         Not("User scheduler pid uninitialized", "its policy is a program in user space"),
     ),
-    (SELFTESTS, "allowed_cpus", &[], Runs),
-    (SELFTESTS, "create_dsq", &[], Runs),
+    (SELFTESTS, "allowed_cpus", "{}", Runs),
+    (SELFTESTS, "create_dsq", "{}", Runs),
     (
         SELFTESTS,
         "cyclic_kick_wait",
-        &[],
+        "{}",
         Not(
             "incompatible function pointer types",
             "it uses a macro in a way that the ecosystem's header does not allow",
         ),
     ),
-    (SELFTESTS, "ddsp_bogus_dsq_fail", &[], Ends("non-existent DSQ 0xcafef00d")),
-    (SELFTESTS, "ddsp_vtimelocal_fail", &[], Ends("cannot use vtime ordering for built-in DSQs")),
-    (SELFTESTS, "dequeue", &[], Runs),
-    (SELFTESTS, "dequeue_iter", &[], Runs),
-    (SELFTESTS, "dequeue_remote", &[], Runs),
-    (SELFTESTS, "dsp_local_on", &[], Runs),
+    (SELFTESTS, "ddsp_bogus_dsq_fail", "{}", Ends("non-existent DSQ 0xcafef00d")),
+    (SELFTESTS, "ddsp_vtimelocal_fail", "{}", Ends("cannot use vtime ordering for built-in DSQs")),
+    (SELFTESTS, "dequeue", "{}", Runs),
+    (SELFTESTS, "dequeue_iter", "{}", Runs),
+    (SELFTESTS, "dequeue_remote", "{}", Runs),
+    (SELFTESTS, "dsp_local_on", "{}", Runs),
     (
         SELFTESTS,
         "enable_cmask",
-        &[],
+        "{}",
         Not("changes address space of pointer", "it takes plain pointers for those of an arena"),
     ),
-    (SELFTESTS, "enq_last_no_enq_fails", &[], Ends("SCX_OPS_ENQ_LAST requires ops.enqueue()")),
-    (SELFTESTS, "enq_select_cpu", &[], Runs),
-    (SELFTESTS, "exit", &[], Ends("unregistered from BPF")),
+    (SELFTESTS, "enq_last_no_enq_fails", "{}", Ends("SCX_OPS_ENQ_LAST requires ops.enqueue()")),
+    (SELFTESTS, "enq_select_cpu", "{}", Runs),
+    (SELFTESTS, "exit", "{}", Ends("unregistered from BPF")),
     (
         SELFTESTS,
         "hotplug",
-        &[],
+        "{}",
         Not(
             "one scheduler to a file",
             "it holds two schedulers, and CPUs that come and go are not modelled",
         ),
     ),
-    (SELFTESTS, "init_enable_count", &[], Runs),
-    (SELFTESTS, "maximal", &[], Runs),
-    (SELFTESTS, "maybe_null", &[], Runs),
+    (SELFTESTS, "init_enable_count", "{}", Runs),
+    (SELFTESTS, "maximal", "{}", Runs),
+    (SELFTESTS, "maybe_null", "{}", Runs),
     (
         SELFTESTS,
         "maybe_null_fail_dsp",
-        &[],
+        "{}",
         Not(
             "dispatch uses a null pointer",
             "a kernel's verifier refuses it; here it is thrown out at the null pointer",
@@ -114,35 +108,35 @@ const CASES: &[Case] = &[
     (
         SELFTESTS,
         "maybe_null_fail_yld",
-        &[],
+        "{}",
         Not("", "a kernel's verifier refuses it; here it runs, because nobody yields"),
     ),
-    (SELFTESTS, "minimal", &[], Runs),
-    (SELFTESTS, "nohz_tick", &[], Runs),
+    (SELFTESTS, "minimal", "{}", Runs),
+    (SELFTESTS, "nohz_tick", "{}", Runs),
     (
         SELFTESTS,
         "non_scx_kfunc_deny",
-        &[],
+        "{}",
         Not("no struct sched_ext_ops", "it is no scheduler: it shows what others may not call"),
     ),
     (
         SELFTESTS,
         "numa",
-        &[],
+        "{}",
         Not(
             "per-node idle tracking is disabled",
             "its program in user space sets `ops.flags`, which its file leaves at 0",
         ),
     ),
-    (SELFTESTS, "peek_dsq", &[], Runs),
-    (SELFTESTS, "prog_run", &[], Runs),
-    (SELFTESTS, "rt_stall", &[], Runs),
-    (SELFTESTS, "select_cpu_dfl", &[], Runs),
-    (SELFTESTS, "select_cpu_dfl_nodispatch", &[], Runs),
-    (SELFTESTS, "select_cpu_dispatch", &[], Runs),
-    (SELFTESTS, "select_cpu_dispatch_bad_dsq", &[], Ends("non-existent DSQ 0xcafef00d")),
-    (SELFTESTS, "select_cpu_dispatch_dbl_dsp", &[], Ends("already direct-dispatched")),
-    (SELFTESTS, "select_cpu_vtime", &[], Runs),
+    (SELFTESTS, "peek_dsq", "{}", Runs),
+    (SELFTESTS, "prog_run", "{}", Runs),
+    (SELFTESTS, "rt_stall", "{}", Runs),
+    (SELFTESTS, "select_cpu_dfl", "{}", Runs),
+    (SELFTESTS, "select_cpu_dfl_nodispatch", "{}", Runs),
+    (SELFTESTS, "select_cpu_dispatch", "{}", Runs),
+    (SELFTESTS, "select_cpu_dispatch_bad_dsq", "{}", Ends("non-existent DSQ 0xcafef00d")),
+    (SELFTESTS, "select_cpu_dispatch_dbl_dsp", "{}", Ends("already direct-dispatched")),
+    (SELFTESTS, "select_cpu_vtime", "{}", Runs),
 ];
 
 fn source() -> Result<PathBuf, &'static str> {
@@ -165,12 +159,15 @@ fn compiled_all(paths: &[PathBuf]) -> Vec<Result<Native, String>> {
 }
 
 /// How it ends, in words; empty if it runs well.
-fn ending(native: Result<Native, String>, knobs: &[(&str, KnobValue)]) -> String {
+fn ending(native: Result<Native, String>, set: &str) -> String {
     let native = match native {
         Ok(native) => native,
         Err(error) => return error,
     };
-    let trial = trial_of(&native.name, knobs, 4, 300, hogs_and_sleepers(5));
+    let mut trial = trial_of(&native.name, &[], 4, 300, hogs_and_sleepers(5));
+    if let SchedulerChoice::File { settings, .. } = &mut trial.contestant.scheduler {
+        *settings = serde_json::from_str(set).expect("values");
+    }
     match supervise(&trial, &native).unwrap_or_else(|error| panic!("{error}")).outcome {
         Outcome::Ok => String::new(),
         other => format!("{}: {}", other.word(), other.reason()),
@@ -184,8 +181,8 @@ fn the_kernels_examples_run_or_are_refused_by_name() {
     let path = |case: &Case| linux.join(case.0).join(format!("{}.bpf.c", case.1));
     let natives = compiled_all(&CASES.iter().map(path).collect::<Vec<_>>());
     let mut surprises = Vec::new();
-    for ((_, file, knobs, expected), native) in CASES.iter().zip(natives) {
-        let ending = ending(native, knobs);
+    for ((_, file, set, expected), native) in CASES.iter().zip(natives) {
+        let ending = ending(native, set);
         let is_expected = match expected {
             Runs => ending.is_empty(),
             Ends(words) => ending.contains(words),

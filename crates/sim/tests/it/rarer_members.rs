@@ -2,7 +2,7 @@
 //! What few schedulers use, and real ones among them: maps of maps, cids, the classes
 //! above, insertions that must run at once or may be lazy.
 
-use model::{Record, Trial};
+use model::{Outcome, Record, SchedulerChoice, Trial};
 use serde_json::{Value, json};
 
 use crate::common::{compiled_text, hogs_and_sleepers, supervise, trial_of, value};
@@ -76,6 +76,61 @@ fn a_map_can_hold_maps() {
     );
     let table = ".enqueue = (void *)nested_enqueue";
     assert_eq!(printed(&small("nested"), &text, "SCX_OPS_DEFINE", table), [""; 0]);
+}
+
+/// Queues of task numbers, one for each half of the CPUs, and what user space tells of each CPU.
+const HALVES: &str = "\
+    const volatile u32 nr_cpus = 1;\n\
+    const volatile u32 RESIZABLE_ARRAY(rodata, half_of);\n\
+    const volatile s32 RESIZABLE_ARRAY(rodata, partner);\n\
+    struct queue { __uint(type, BPF_MAP_TYPE_QUEUE); __uint(max_entries, 2); __type(value, u32); };\n\
+    struct { __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS); __type(key, u32);\n\
+    __array(values, struct queue); } halves SEC(\".maps\");\n\
+    s32 BPF_STRUCT_OPS_SLEEPABLE(filled_init) { s32 cpu; u32 beyond = nr_cpus / 2, got = 0;\n\
+    bpf_for(cpu, 0, nr_cpus) {\n\
+    u32 *half = (u32 *)ARRAY_ELEM_PTR(half_of, cpu, nr_cpus);\n\
+    s32 *other = (s32 *)ARRAY_ELEM_PTR(partner, cpu, nr_cpus); void *queue;\n\
+    if (!half || !other) return -22;\n\
+    queue = bpf_map_lookup_elem(&halves, half);\n\
+    if (!queue || bpf_map_push_elem(queue, &cpu, 0)) return -2;\n\
+    bpf_printk(\"%d: half %u partner %d\", cpu, *half, *other); }\n\
+    bpf_for(cpu, 0, nr_cpus / 2) { void *queue = bpf_map_lookup_elem(&halves, &cpu);\n\
+    if (!queue || !bpf_map_push_elem(queue, &got, 0)) return -7;\n\
+    bpf_map_pop_elem(queue, &got); bpf_printk(\"first of %d: %u\", cpu, got); }\n\
+    return bpf_map_lookup_elem(&halves, &beyond) ? -1 : 0; }\n";
+
+/// What user space sets for it.
+fn of_halves() -> Value {
+    json!({
+        "nr_cpus": "= cpus", "half_of": "= cpu % (cpus / 2)",
+        "partner": "= (cpu + cpus / 2) % cpus",
+        "maps.halves": "= cpus / 2", "inner_maps.halves": true,
+        "refuse": [{ "if": "= cpus % 2", "why": "halves are equal" }],
+    })
+}
+
+#[test]
+fn user_space_fills_maps_of_maps_and_arrays_by_formulas() {
+    let mut trial = small("filled");
+    let SchedulerChoice::File { settings, .. } = &mut trial.contestant.scheduler else {
+        panic!("a file")
+    };
+    *settings = serde_json::from_value(of_halves()).expect("settings");
+    let text = format!(
+        "{HALVES}void BPF_STRUCT_OPS(filled_enqueue, struct task_struct *p, u64 flags) {{\n\
+         {TO_GLOBAL} }}"
+    );
+    let table = ".init = (void *)filled_init, .enqueue = (void *)filled_enqueue";
+    let lines = printed(&trial, &text, "SCX_OPS_DEFINE", table);
+    let halves = ["0: half 0 partner 2", "1: half 1 partner 3", "2: half 0 partner 0"];
+    assert_eq!(lines[..3], halves);
+    assert_eq!(lines[3..], ["3: half 1 partner 1", "first of 0: 0", "first of 1: 1"]);
+    trial.machine.cpus = 3;
+    let Outcome::Unsupported { reason } = ran(&trial, &text, "SCX_OPS_DEFINE", table).outcome
+    else {
+        panic!("it runs")
+    };
+    assert_eq!(reason, "filled: halves are equal (CPUs: 3)");
 }
 
 #[test]
