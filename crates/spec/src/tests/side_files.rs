@@ -47,7 +47,7 @@ fn contestant(side_file: &str, words: &str) -> Result<SchedulerChoice, SpecError
     std::fs::write(folder.path().join("mine.toml"), side_file).unwrap();
     let resolve = |file: &str, _: &Path| Ok(("mine".to_owned(), file.to_owned()));
     let host = Host { resolve: &resolve, knobs: &knobs, ..host() };
-    let schedulers = list(&[&format!("{} {words}", file.display())]);
+    let schedulers = list(&[format!("{} {words}", file.display()).trim_end()]);
     let over = Overrides { workloads: list(&["messaging"]), schedulers, ..Overrides::default() };
     Ok(adhoc(&over, &host)?.experiment.contestants[0].scheduler.clone())
 }
