@@ -21,7 +21,8 @@ use super::{LoadError, Open, Ops};
 use crate::facts;
 
 /// All knobs: constants in the order of the source, other variables, members of the ops table,
-/// maps, maps of maps, values of arrays, programs that events call, and those that user space calls.
+/// maps, maps of maps, values of arrays, programs that events call, and those that user space
+/// calls.
 pub fn knobs(object: &OpenObject, btf: &Btf, globals: &[Global], members: &[Member]) -> Vec<Knob> {
     let mut settable: Vec<&Global> = globals.iter().filter(|global| global.is_knob()).collect();
     settable.sort_by_key(|global| (global.section != ".rodata", &global.section, global.offset));

@@ -116,14 +116,16 @@ fn another_file_of_the_same_name_is_no_side_file() {
     }
 }
 
+/// What is said of the good file with a part replaced, without the file's name.
+fn said(old: &str, new: &str) -> String {
+    let text = GOOD.replacen(old, new, 1);
+    assert_ne!(text, GOOD);
+    let error = contestant(&text, "").expect_err(new).to_string();
+    error.split_once("mine.toml:").map(|(_, rest)| rest.to_owned()).unwrap_or(error)
+}
+
 #[test]
 fn what_is_wrong_is_refused_at_its_line() {
-    let said = |old: &str, new: &str| {
-        let text = GOOD.replacen(old, new, 1);
-        assert_ne!(text, GOOD);
-        let error = contestant(&text, "").expect_err(new).to_string();
-        error.split_once("mine.toml:").map(|(_, rest)| rest.to_owned()).unwrap_or(error)
-    };
     for (old, new, expected) in [
         ("slice_ns", "slice_n", "5:1: mine has no knob 'slice_n'; did you mean 'slice_ns'?"),
         ("1000", "true", "5:1: slice_ns = true: slice_ns is a number (u32); the default is 0"),
@@ -175,6 +177,18 @@ fn what_is_wrong_is_refused_at_its_line() {
             it is for each",
         ),
         ("[maps]", "[map]", "12:2: unknown field 'map'; did you mean 'maps' or 'inner_maps'?"),
+    ] {
+        assert_eq!(said(old, new), expected);
+    }
+    let word = contestant(GOOD, "smt=2").unwrap_err().to_string();
+    assert!(
+        word.ends_with("smt=2: smt = 2 is out of range: bool holds 0 … 1; the default is false")
+    );
+}
+
+#[test]
+fn wrong_formulas_inner_maps_and_refusals_are_told() {
+    for (old, new, expected) in [
         (
             "queues =",
             "queue =",
@@ -207,10 +221,6 @@ fn what_is_wrong_is_refused_at_its_line() {
     ] {
         assert_eq!(said(old, new), expected);
     }
-    let word = contestant(GOOD, "smt=2").unwrap_err().to_string();
-    assert!(
-        word.ends_with("smt=2: smt = 2 is out of range: bool holds 0 … 1; the default is false")
-    );
 }
 
 #[test]
