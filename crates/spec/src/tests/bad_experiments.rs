@@ -92,7 +92,7 @@ fn schedulers() {
 #[test]
 fn workloads() {
     bad("name = \"wake_under_hogs\"", "name = \"wake_under_hog\"",
-        expect!["x.toml:15:1: unknown workload 'wake_under_hog'; did you mean 'wake_under_hogs'? looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too; if it was deleted: `fairground check` names every file that mentions it"]);
+        expect!["x.toml:15:1: unknown workload 'wake_under_hog'; did you mean 'wake_under_hogs' or 'wake_under_hogs_apart'? looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too; if it was deleted: `fairground check` names every file that mentions it"]);
     bad("name = \"wake_under_hogs\"", "", expect![[r#"x.toml:15:1: the workload has no name; add name = "…""#]]);
     bad("hogs = [0, 3]", "hgos = 3", expect!["x.toml:15:1: unknown parameter 'hgos' of 'wake_under_hogs'; its parameters are 'duration_ms', 'hogs'"]);
     bad("hogs = [0, 3]", "hogs = \"3\"", expect!["x.toml:17:1: 'hogs' must be a whole number or a list of them; write e.g. 3 or [0, 3, 32]"]);
