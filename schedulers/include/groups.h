@@ -77,9 +77,9 @@ static struct fair_group fair_groups[MAX_GROUPS];
 /* There are groups besides the root; some have quotas. */
 static bool has_groups, has_quotas;
 /*
- * The mode in force, and how many CPUs run. The mode is volatile because the compiler would see that
- * some schedulers never change it, and would pass no CPU to functions that then do not need one;
- * the verifier wants each argument.
+ * The mode in force, and how many CPUs run. The mode is volatile because the compiler would see
+ * that some schedulers never change it, and would pass no CPU to functions that then do not need
+ * one; the verifier wants each argument.
  */
 static volatile u32 spread_in_force = SPREAD_SMP;
 static u32 group_cpus = 1;

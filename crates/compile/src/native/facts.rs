@@ -235,8 +235,8 @@ pub fn data_in_code(native: &[u8]) -> Option<String> {
 }
 
 /// Looks for the processor's random numbers and its own number in an object's code: `0f c7` and a
-/// register. The bytes may also be part of another instruction, so only a text is asked whose listing
-/// makes it possible (`listing::may_ask_host`).
+/// register. The bytes may also be part of another instruction, so only an object is asked whose
+/// listing makes it possible (`listing::may_ask_host`).
 pub fn host_instruction(native: &[u8]) -> Option<HostInstruction> {
     let file = object::File::parse(native).ok()?;
     let code = file.sections().filter(|section| section.kind() == object::SectionKind::Text);

@@ -32,8 +32,8 @@ pub struct Definition {
     /// Lines of configuration on top of the shared ones, the base's first.
     #[serde(default)]
     pub options: Vec<String>,
-    /// Whether it has control groups, autogroup and clamps of utilisation. A variant does not inherit
-    /// that.
+    /// Whether it has control groups, autogroup and clamps of utilisation. A variant does not
+    /// inherit that.
     #[serde(default)]
     pub groups: bool,
     /// The file of `schedulers/` that it is the original of, with knobs: `bore version=50906`.
