@@ -73,6 +73,8 @@ const BACKENDS: [Backend; 2] = [Backend::Vm, Backend::Sim];
 const MARGIN: f64 = 0.02;
 /// The same between the simulator and the kernel, on two CPUs.
 const TWO_CPU_MARGIN: f64 = 0.08;
+/// How far `eevdf`, which spreads weights as that kernel does, may be from it on two CPUs.
+const TWO_CPU_DISTANCE: f64 = 0.05;
 
 type Shares = BTreeMap<String, f64>;
 
@@ -184,7 +186,8 @@ pub fn compare(files: &[Source], kernel: &Kernel, all: bool) -> String {
     text += "\n|---|---:|---|---:|---:|---:|---:|---:|---:|\n";
     let is_known = |cell: &&str| all || EXPECTED.iter().any(|one| one.0 == *cell);
     let one_cpu: Vec<&str> = CELLS.into_iter().filter(is_known).collect();
-    let two_cpus = if all { &TWO_CPU_CELLS[..] } else { &TWO_CPU_CELLS[..1] };
+    // The third one depends most on how a group's weight is spread.
+    let two_cpus = if all { &TWO_CPU_CELLS[..] } else { &TWO_CPU_CELLS[2..3] };
     for (cells, cpus) in [(&one_cpu[..], 1), (two_cpus, 2)] {
         let measured = measure(cells, cpus, files, kernel);
         for (index, cell) in cells.iter().enumerate() {
@@ -207,7 +210,13 @@ pub fn compare(files: &[Source], kernel: &Kernel, all: bool) -> String {
                 let between = distance(arms[0], arms[1]);
                 assert!(between < margin, "{cell}: {name}: {between} between the arms");
                 let off = arms.iter().map(|shares| distance(own, shares)).fold(0.0, f64::max);
-                assert!(cpus > 1 || *name == EXAMPLE || off < MARGIN, "{cell}: {name}: {off}");
+                let most = match (*name, cpus) {
+                    (EXAMPLE, _) => 1.0,
+                    (_, 1) => MARGIN,
+                    ("eevdf", _) => TWO_CPU_DISTANCE,
+                    _ => 1.0,
+                };
+                assert!(off < most, "{cell}: {name}: {off}");
             }
         }
     }
