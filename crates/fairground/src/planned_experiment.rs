@@ -208,8 +208,8 @@ fn side_file(source: &Source) -> model::Knobs {
     found.ok().flatten().map(|found| found.values).unwrap_or_default()
 }
 
-/// One task runs for a millisecond under each of these schedulers, on one CPU; on the newest kernel
-/// if none is named.
+/// One task runs for a millisecond under each of these schedulers, on one CPU, or on two if the user
+/// space of one refuses that; on the newest kernel if none is named.
 pub fn smallest_experiment(
     sources: &[Source],
     backend: Backend,
@@ -231,17 +231,22 @@ pub fn smallest_experiment(
         let name = source.name.clone();
         Ok(Contestant { name, kernel, scheduler, stands_for_kernel: false })
     };
-    Ok(Experiment {
+    let machine = |name| spec::machine::load(name, Path::new(""), host_cpus());
+    let mut experiment = Experiment {
         name: "check".into(),
         question: "Does every scheduler load?".into(),
         backends: vec![backend],
         contestants: sources.iter().map(contestant).collect::<Result<_>>()?,
         workloads: vec![workload],
-        machines: vec![spec::machine::load("uniprocessor", Path::new(""), host_cpus())?],
+        machines: vec![machine("uniprocessor")?],
         blocks: 1,
         trials_per_boot: 1,
         timeout_ms: 60_000,
         probes: true,
         ..Experiment::default()
-    })
+    };
+    if spec::capability::why_refused(&experiment).is_some() {
+        experiment.machines = vec![machine("counted_2")?];
+    }
+    Ok(experiment)
 }

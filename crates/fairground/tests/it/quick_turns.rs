@@ -103,6 +103,11 @@ fn results_are_tests_for_ci() {
     std::fs::copy(bench.path("mine.bpf.c"), folder.join("mine.bpf.c")).expect("a copy");
     let check = printed("check --no-boot ./mine.folder --format junit", 0);
     has(&check, "<testcase classname=\"scheduler\" name=\"./mine.folder\">");
+    // What refuses one CPU is checked on two.
+    bench.write("even.bpf.c", &round_robin(500));
+    bench.write("even.toml", "[[refuse]]\nif = '= cpus % 2'\nwhy = 'it pairs CPUs'\n");
+    let check = printed("check --no-boot ./even.bpf.c --format junit", 0);
+    has(&check, "failures=\"0\"");
     let wrong = printed("check --no-boot ./nothing.bpf.c --format junit", 2);
     has(&wrong, "failures=\"1\"");
 
