@@ -208,8 +208,8 @@ fn side_file(source: &Source) -> model::Knobs {
     found.ok().flatten().map(|found| found.values).unwrap_or_default()
 }
 
-/// One task runs for a millisecond under each of these schedulers, on one CPU, or on two if the user
-/// space of one refuses that; on the newest kernel if none is named.
+/// One task runs for a millisecond under each of these schedulers, on one CPU, or on two if the
+/// user space of one refuses that; on the newest kernel if none is named.
 pub fn smallest_experiment(
     sources: &[Source],
     backend: Backend,
