@@ -38,16 +38,6 @@ struct burst {
 	struct offspring children, threads;
 };
 
-static inline u64 least_of(u64 a, u64 b)
-{
-	return a < b ? a : b;
-}
-
-static inline u64 most_of(u64 a, u64 b)
-{
-	return a > b ? a : b;
-}
-
 /*
  * Returns 1 + log2 of a number with so many fractional bits, piecewise linear; 0 of 0
  * (`log2p1_u64_u32fp`).

@@ -16,6 +16,16 @@ static u32 nr_cpus;
 /* A CPU's element of an array of MAX_CPUS. The mask is all that the verifier needs. */
 #define of_cpu(array, cpu) (&(array)[(u32)(cpu) & (MAX_CPUS - 1)])
 
+static inline u64 least_of(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static inline u64 most_of(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
 /*
  * Returns the CPU that is `step` CPUs after `cpu`, 0 <= step < nr_cpus, when one goes round all of
  * them.

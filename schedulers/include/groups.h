@@ -44,7 +44,10 @@
  */
 enum spread { SPREAD_UP, SPREAD_SMP, SPREAD_CONCUR, SPREAD_MAX, SPREAD_TASKS };
 
-/* The average of runnable tasks has so many binary places, and forgets half of itself in 32 ms. */
+/*
+ * The average of runnable tasks is a fixed-point number with this many fractional bits. What is
+ * older than 32 ms has half the weight, as in PELT.
+ */
 #define RUNNABLE_SHIFT 20
 #define RUNNABLE_HALF_LIFE_NS (32 * 1000000ULL)
 
@@ -84,7 +87,7 @@ static bool has_groups, has_quotas;
 static volatile u32 spread_in_force = SPREAD_SMP;
 static u32 group_cpus = 1;
 
-/* The loads of groups on each CPU, by number and CPU. Only with SPREAD_UP they are needed. */
+/* The loads of groups on each CPU, by number and CPU. Only SPREAD_UP needs them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 64 * MAX_GROUPS);
@@ -177,14 +180,12 @@ static inline u64 shared_weight(const struct fair_group *group)
 	case SPREAD_SMP:
 		return weight;
 	case SPREAD_MAX:
-		most = nice_weights[0] * (tasks < group_cpus ? tasks : group_cpus);
-		weight *= group_cpus;
-		return weight < most ? weight : most;
+		most = nice_weights[0] * least_of(tasks, group_cpus);
+		return least_of(weight * group_cpus, most);
 	case SPREAD_TASKS:
 		return weight * tg_tasks(group);
 	default:
-		tasks = tg_tasks(group);
-		return weight * (tasks < group_cpus ? tasks : group_cpus);
+		return weight * least_of(tg_tasks(group), group_cpus);
 	}
 }
 
