@@ -9,8 +9,8 @@ use compile::variables;
 use libbpf_rs::libbpf_sys::bpf_map_create_opts;
 use libbpf_rs::{AsRawLibbpf, MapCore, MapFlags, MapHandle, MapType, Object, OpenMap, libbpf_sys};
 
-/// So many inner maps are open at once. After each round the kernel waits for programs that may
-/// still use what was there before.
+/// The number of inner maps that are inserted by one system call, and so are open at a time. After
+/// each call the kernel waits until no program uses the elements' former values.
 const ROUND: u32 = 256;
 
 /// A map of maps, and how the file describes the maps in it.
