@@ -30,6 +30,8 @@ pub struct Raw<'a> {
     pub name: &'a str,
     /// What follows the name.
     pub arguments: &'a str,
+    /// The control group that the current task is in, where perf was asked for it.
+    pub group: Option<&'a str>,
 }
 
 pub fn parse(line: &str) -> Line<'_> {
@@ -93,10 +95,10 @@ fn with_brackets(line: &str) -> Option<Raw<'_>> {
         let cpu = number(cpu)?;
         let tail = tail(rest)?;
         let (comm, tid) = task(&line[..at])?;
-        let Tail { in_interrupt, at_ns, name, arguments } = tail;
+        let Tail { in_interrupt, at_ns, name, arguments, group } = tail;
         let current = Some(Named { comm, tid, prio: None });
         let moment = Moment { current, cpu, in_interrupt, at_ns };
-        Some(Raw { moment, name, arguments })
+        Some(Raw { moment, name, arguments, group })
     })
 }
 
@@ -108,10 +110,10 @@ fn in_latency_format(line: &str) -> Option<Raw<'_>> {
         let before = line[..at].trim_end_matches(|letter: char| letter.is_ascii_digit());
         let cpu = number(&line[before.len()..at])?;
         let (_, tid) = task(before.strip_suffix(char::is_whitespace)?)?;
-        let Tail { in_interrupt, at_ns, name, arguments } = tail(&line[at..])?;
+        let Tail { in_interrupt, at_ns, name, arguments, group } = tail(&line[at..])?;
         let current = Some(Named::numbered(tid));
         let moment = Moment { current, cpu, in_interrupt, at_ns };
-        Some(Raw { moment, name, arguments })
+        Some(Raw { moment, name, arguments, group })
     })
 }
 
@@ -120,6 +122,7 @@ struct Tail<'a> {
     at_ns: u64,
     name: &'a str,
     arguments: &'a str,
+    group: Option<&'a str>,
 }
 
 fn tail(rest: &str) -> Option<Tail<'_>> {
@@ -140,8 +143,18 @@ fn tail(rest: &str) -> Option<Tail<'_>> {
         (word, rest) = next_word(rest)?;
     }
     let name = word.strip_suffix(':')?;
-    let name = name.rsplit_once(':').map_or(name, |(_, name)| name);
-    Some(Tail { in_interrupt, at_ns, name, arguments: rest.trim_start() })
+    let arguments = rest.trim_start();
+    // Only perf names the subsystem.
+    let Some((_, name)) = name.rsplit_once(':') else {
+        return Some(Tail { in_interrupt, at_ns, name, arguments, group: None });
+    };
+    let (arguments, group) = without_group(arguments);
+    Some(Tail { in_interrupt, at_ns, name, arguments, group })
+}
+
+/// With perf's field `cgroup` the group's path follows the arguments: `next_prio=120 /user.slice`.
+fn without_group(arguments: &str) -> (&str, Option<&str>) {
+    arguments.rsplit_once(" /").map_or((arguments, None), |(before, path)| (before, Some(path)))
 }
 
 fn next_word(text: &str) -> Option<(&str, &str)> {

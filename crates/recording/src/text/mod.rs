@@ -8,7 +8,7 @@ pub(crate) mod line;
 pub(crate) mod scheduling;
 
 use crate::collect::{Collector, Seen};
-use crate::event::{Event, Recording};
+use crate::event::{Event, Recording, Scheduling};
 use line::Line;
 use model::ReadFault;
 
@@ -84,6 +84,9 @@ impl<'a> Reader<'a> {
                 let event = scheduling::parse(raw.name, raw.arguments).map_err(|why| {
                     ReadFault::at_line(number, format!("{}: {why}{cut}", raw.name))
                 })?;
+                if let (Some(current), Some(path)) = (raw.moment.current, raw.group) {
+                    self.collector.event(&raw.moment, Scheduling::Attach(current, path));
+                }
                 self.collector.event(&raw.moment, event);
             }
             Line::Unknown => return Err(unknown(line, number, cut)),

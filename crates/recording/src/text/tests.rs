@@ -130,6 +130,30 @@ fn what_is_no_trace_gets_its_line() {
     assert!(!is("# a comment\nT: 0 ( 1001) P:80 I:1000\n"));
 }
 
+/// As `perf record --all-cgroups` and `perf script -F +cgroup` of perf 6.12 write it.
+#[test]
+fn tasks_are_in_the_control_groups_that_perf_shows() {
+    let text = "\
+    sh  7 [000] 17.000001: sched:sched_waking: sh:8 [120] CPU:001 /user.slice/a game [1]
+    sh  7 [000] 17.000002: sched:sched_switch: prev_comm=sh prev_pid=7 prev_prio=120 \
+    prev_state=S ==> next_comm=sh next_pid=8 next_prio=120 /user.slice/a game [1]
+    sh  8 [000] 17.000003: sched:sched_switch: sh:8 [120] S ==> make:9 [125] /system.slice
+  make  9 [000] 17.000004: sched:sched_switch: make:9 [125] S ==> sh:7 [120] /
+    sh  7 [000] 17.000005: sched:sched_waking: comm=cat pid=10 prio=120 target_cpu=001 unknown
+";
+    let recording = read(text).expect("a trace");
+    let tasks = recording.tasks.iter();
+    let mut groups: Vec<_> = tasks.map(|task| (task.tid, task.control_group.as_str())).collect();
+    groups.sort_unstable();
+    let game = "user.slice/a game [1]";
+    assert_eq!(groups, [(7, game), (8, "system.slice"), (9, ""), (10, "")]);
+    // A text of ftrace has no such field.
+    let text = text.replace("sched:sched_", "sched_").replace("sh  7", "sh-7").replace("[1]", "");
+    let recording = read(&text.replace("sh  8", "sh-8").replace("make  9", "make-9"));
+    let tasks = recording.expect("a trace").tasks;
+    assert!(tasks.iter().all(|task| task.control_group.is_empty()), "{tasks:?}");
+}
+
 #[test]
 fn tasks_are_in_the_control_groups_that_they_were_attached_to() {
     let line = |us: u32, event: &str| format!("  sh-7     [000] d..2.   17.{us:06}: {event}\n");
