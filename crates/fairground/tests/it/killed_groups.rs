@@ -16,6 +16,8 @@ use testing::need;
 /// How often a trial is ended, half of the times by SIGKILL; and the seed of the moments.
 const KILLS: (&str, u64) = ("FAIRGROUND_KILLS", 20);
 const SEED: (&str, u64) = ("FAIRGROUND_SEED", 1);
+/// How many ends a guest has time for.
+const ENDS_OF_A_GUEST: usize = 250;
 /// Longer than a whole trial takes in the guest.
 const LATEST_MS: u64 = 300;
 
@@ -138,10 +140,14 @@ fn a_trial_that_is_killed_or_interrupted_leaves_no_group() {
         .expect("a plan");
     assert!(planned.status.success(), "{planned:?}");
     let trial = folder.write("trial.json", &String::from_utf8_lossy(&planned.stdout));
-    let moments = folder.write("moments", &moments(seed, kills));
-    let held = folder.path("held").display().to_string();
-    let named = [("HELD", &held), ("TRIAL", &trial), ("MOMENTS", &moments)];
-    let script =
-        named.iter().fold(SCRIPT.to_owned(), |text, (name, path)| text.replace(name, path));
-    folder.ask(&script, &[&trial, &moments], &programs);
+    let moments = moments(seed, kills);
+    let moments: Vec<&str> = moments.split_inclusive('\n').collect();
+    for of_a_guest in moments.chunks(ENDS_OF_A_GUEST) {
+        let moments = folder.write("moments", &of_a_guest.concat());
+        let held = folder.path("held").display().to_string();
+        let named = [("HELD", &held), ("TRIAL", &trial), ("MOMENTS", &moments)];
+        let script =
+            named.iter().fold(SCRIPT.to_owned(), |text, (name, path)| text.replace(name, path));
+        folder.ask(&script, &[&trial, &moments], &programs);
+    }
 }
