@@ -222,8 +222,14 @@ const MOST_LEVELS: usize = 16;
 fn unknown(name: &str) -> CompileError {
     let known: Vec<&str> = embedded::BUILTINS.iter().map(|entry| entry.name).collect();
     let known = known.join(", ");
+    // As the kernel's examples and the programs of today are called.
+    let other = if name.starts_with("scx_") {
+        "; `fairground kernel examples` brings the kernel's own, `fairground get` lists programs"
+    } else {
+        ""
+    };
     let message = format!(
-        "no built-in scheduler has this name; there are {known}; a file needs its {ENDING}"
+        "no built-in scheduler has this name; there are {known}; a file needs its {ENDING}{other}"
     );
     CompileError::new(name, message)
 }

@@ -68,6 +68,9 @@ pub struct Args {
     /// How many waits, the longest of all [default: 3 of each group, of a file 5 of all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     worst: Option<u32>,
+    /// Write a page instead, which draws what ran during each wait
+    #[arg(short, long, value_name = "FILE", conflicts_with = "format")]
+    output: Option<PathBuf>,
     /// How to print it: table or json
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     format: Format,
@@ -157,9 +160,15 @@ fn explain_file(args: &Args, file: &Path) -> Result<ExitCode> {
     };
     let explanation = explain::explain_trace(&told.trace, &about);
     args.check(&explanation)?;
+    let title = format!("{}, {}", file.display(), recording.source);
+    if let Some(page) = &args.output {
+        let untold = &recording.untold;
+        let drawn = report::html::explained::page(&title, &explanation, &told.trace, untold);
+        output::write_and_tell(page, &drawn)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     match args.format {
         Format::Table => {
-            let title = format!("{}, {}", file.display(), recording.source);
             output::print(&report::explain::text(&title, &explanation, output::colour()))?;
             for sentence in &recording.untold {
                 output::tell(format_args!("it does not tell: {sentence}"));
@@ -224,6 +233,10 @@ fn show(args: &Args, record: &Record) -> Result<()> {
     args.check(&explanation)?;
     let id = record.trial.id();
     let title = format!("{}, trial {id}", label(record));
+    if let (Some(page), Some(trace)) = (&args.output, &record.trace) {
+        let drawn = report::html::explained::page(&title, &explanation, trace, &[]);
+        return output::write_and_tell(page, &drawn);
+    }
     match format {
         Format::Table => {
             output::print(&report::explain::text(&title, &explanation, output::colour()))?;

@@ -76,6 +76,28 @@ fn an_interrupt_storm() {
 }
 
 #[test]
+fn a_page_draws_what_ran_during_a_wait() {
+    let (game, audio) = (("game", 10), ("audio", 11));
+    let mut text = Text::default();
+    text.switch(0, 0, IDLE, "R", game);
+    text.waking(40_000, 0, game, audio);
+    text.switch(60_000, 0, game, "R", audio);
+    text.switch(80_000, 0, audio, "S", game);
+    text.switch(100_000, 0, game, "S", IDLE);
+    let bench = Bench::new();
+    bench.write("trace.txt", &text.0);
+    let told = stderr(&bench.run(&["explain", "trace.txt", "-o", "page.html"]).success());
+    assert!(told.contains("wrote page.html"), "{told}");
+    let page = bench.read("page.html");
+    assert!(page.contains("20.0 ms in which audio[11] waited") && page.contains("<svg"), "{page}");
+    assert!(page.contains("game, 60.0 ms from 0.000 ms"), "{page}");
+    let trial = ["explain", "--scheduler", "fifo", "--workload", "wake_under_hogs"];
+    bench.run(&[&trial[..], &["-o", "trial.html"]].concat()).success();
+    assert!(bench.read("trial.html").contains("class=\"waited\""));
+    bench.run(&["explain", "trace.txt", "-o", "none/page.html"]).code(3);
+}
+
+#[test]
 fn a_task_that_is_pinned_to_a_busy_cpu() {
     let (worker, hog) = (("worker", 20), ("hog", 21));
     let mut text = Text::default();

@@ -134,6 +134,18 @@ fn what_cargo_lacks_and_what_does_not_compile_is_a_sentence() {
 }
 
 #[test]
+fn who_asks_for_an_example_of_the_kernel_is_told_where_it_is() {
+    let bench = bench();
+    let said = |name: &str| {
+        let line = format!("run --on sim --scheduler {name} --workload messaging");
+        stderr(&run(&bench, &line).code(2))
+    };
+    let told = said("scx_flatcg");
+    assert!(told.contains("`fairground kernel examples` brings the kernel's own"), "{told}");
+    assert!(!said("flatcg").contains("examples"));
+}
+
+#[test]
 fn one_message_names_every_package_that_is_missing() {
     let bench = bench();
     let folder = bench.path("few");

@@ -79,11 +79,16 @@ pub fn timelines(records: &[Record], slices: usize) -> Vec<Timeline> {
     traced.into_iter().map(|(record, trace)| timeline(record, trace, share)).collect()
 }
 
-fn timeline(record: &Record, trace: &Trace, most: usize) -> Timeline {
+/// What the tasks of a trace did, in no order.
+pub fn slices_of(trace: &Trace) -> Vec<Slice> {
     let mut builder = SliceBuilder::default();
     trace.events.iter().for_each(|event| builder.event(event.time_ns, event.cpu, &event.what));
+    builder.finish(trace.events.last().map_or(0, |event| event.time_ns))
+}
+
+fn timeline(record: &Record, trace: &Trace, most: usize) -> Timeline {
     let end_ns = trace.events.last().map_or(0, |event| event.time_ns);
-    let mut slices = builder.finish(end_ns);
+    let mut slices = slices_of(trace);
     slices.sort_by_key(|slice| slice.start_ns);
     let all = slices.len();
     let shown_ns = slices.get(most).map(|slice| slice.start_ns);
@@ -121,11 +126,11 @@ fn note(shown_ns: Option<u64>, end_ns: u64, all: usize, most: usize, lost: u64) 
 }
 
 /// A time that a task ran on a CPU, or waited (`cpu` is `None`).
-struct Slice {
-    cpu: Option<u32>,
-    pid: u32,
-    start_ns: u64,
-    length_ns: u64,
+pub struct Slice {
+    pub cpu: Option<u32>,
+    pub pid: u32,
+    pub start_ns: u64,
+    pub length_ns: u64,
 }
 
 /// Events turned into slices.

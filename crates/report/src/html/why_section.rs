@@ -11,12 +11,14 @@ use stats::explain::{Chosen, Explanation, Spent, Wait, explain};
 
 use super::detail_level::DetailLevel;
 use super::markup::{heads, joined, name};
-use super::timeline;
+use super::{stretch, timeline};
 use crate::explain::sentences;
 use crate::{inside, units};
 
 /// The number of longest waits of each group that are explained.
 const WAITS: usize = 2;
+/// Slices of the drawing of a trial's longest wait.
+const SLICES: usize = 200;
 
 struct ExplainedTrial<'a> {
     record: &'a Record,
@@ -182,6 +184,9 @@ fn trial(traced: &ExplainedTrial<'_>) -> Markup {
                 p { "No task waited." }
             } @else {
                 ol class="waits" { @for wait in &explanation.waits { (story(wait)) } }
+                @if let (Some(wait), Some(trace)) = (longest(explanation), &traced.record.trace) {
+                    (stretch::figure(trace, wait, SLICES))
+                }
             }
             h4 { "Idle while work waited" }
             p { (sentences::idle(explanation)) }
@@ -202,10 +207,14 @@ fn trial(traced: &ExplainedTrial<'_>) -> Markup {
     }
 }
 
+fn longest(explanation: &Explanation) -> Option<&Wait> {
+    explanation.waits.first()
+}
+
 /// `817 switches, longest wait 62.6 ms (hog/1)`.
 fn summary(explanation: &Explanation) -> String {
     let switches = units::number(explanation.switches as f64, Unit::Count);
-    let longest = explanation.waits.first().map(|wait| {
+    let longest = longest(explanation).map(|wait| {
         let ns = sentences::time(wait.to_ns - wait.from_ns);
         format!(", longest wait {ns} ({})", wait.task)
     });
