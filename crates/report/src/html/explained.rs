@@ -11,7 +11,7 @@ use super::{STYLE, stretch};
 use crate::explain::{self, sentences};
 
 /// Slices of a drawing.
-const SLICES: usize = 2_000;
+const SLICES: usize = 1_000;
 
 /// The page; `untold` is what the trace does not tell.
 pub fn page(title: &str, explanation: &Explanation, trace: &Trace, untold: &[String]) -> String {
@@ -26,7 +26,7 @@ pub fn page(title: &str, explanation: &Explanation, trace: &Trace, untold: &[Str
             section {
                 h2 { "The longest waits" }
                 @if explanation.waits.is_empty() { p { "No task waited." } }
-                @for wait in &explanation.waits { (story(wait, trace)) }
+                @for wait in &explanation.waits { (story(wait, explanation, trace)) }
             }
             section {
                 h2 { "In words" }
@@ -38,10 +38,10 @@ pub fn page(title: &str, explanation: &Explanation, trace: &Trace, untold: &[Str
     document(title, STYLE, &body)
 }
 
-fn story(wait: &Wait, trace: &Trace) -> Markup {
+fn story(wait: &Wait, explanation: &Explanation, trace: &Trace) -> Markup {
     html! {
         h3 { (sentences::time(wait.to_ns - wait.from_ns)) ": " (name(&wait.task)) }
         p { (sentences::wait(wait).join(" ")) }
-        (stretch::figure(trace, wait, SLICES))
+        (stretch::figure(trace, explanation, wait, SLICES))
     }
 }

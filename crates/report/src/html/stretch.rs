@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use model::Trace;
-use stats::explain::Wait;
+use stats::explain::{Explanation, Wait};
 
 use super::figure::{px, short, words};
 use super::timeline::{Slice, slices_of};
@@ -50,7 +50,7 @@ impl Window {
 }
 
 /// The drawing, with at most so many slices.
-pub fn figure(trace: &Trace, wait: &Wait, most: usize) -> Markup {
+pub fn figure(trace: &Trace, explanation: &Explanation, wait: &Wait, most: usize) -> Markup {
     let end_ns = trace.events.last().map_or(0, |event| event.time_ns);
     let window = Window::around(wait, end_ns);
     let mut slices = slices_of(trace);
@@ -61,13 +61,14 @@ pub fn figure(trace: &Trace, wait: &Wait, most: usize) -> Markup {
     let left_out = slices.len().saturating_sub(most);
     slices.truncate(most);
     let name = |pid: u32| {
-        let task = trace.tasks.iter().find(|task| task.pid == pid);
-        task.map_or_else(|| format!("task {pid}"), |task| task.comm.clone())
+        let told = explanation.tasks.iter().find(|task| task.pid == pid).map(|task| &task.name);
+        let comm = || Some(&trace.tasks.iter().find(|task| task.pid == pid)?.comm);
+        told.or_else(comm).cloned().unwrap_or_else(|| format!("task {pid}"))
     };
     let height = ROW * (cpus.len() + 2) as f64;
     html! {
         figure class="stretch" {
-            svg viewBox=(format!("0 0 {:.0} {height:.0}", NAMES + TIME)) role="img"
+            div class="scroll" { svg viewBox=(format!("0 0 {:.0} {height:.0}", NAMES + TIME)) role="img"
                 aria-label=(format!("What ran while {} waited", wait.task)) {
                 (words("name", (NAMES - 6.0, ROW - 6.0), "end", &short(&wait.task, 13)))
                 @for (row, cpu) in (1..).zip(&cpus) {
@@ -88,10 +89,11 @@ pub fn figure(trace: &Trace, wait: &Wait, most: usize) -> Markup {
                 }
                 (words("at", (NAMES, height - 6.0), "start", &sentences::moment(window.from_ns)))
                 (words("at", (NAMES + TIME, height - 6.0), "end", &sentences::moment(window.to_ns)))
-            }
+            } }
             figcaption {
-                (sentences::time(wait.to_ns - wait.from_ns)) " in which " (wait.task)
-                " waited, and what the CPUs ran meanwhile."
+                (name(wait.pid)) " " span class="key s-wait" { "waiting" } " and "
+                span class="key s-run" { "running" } "; below, what each CPU ran, a colour for \
+                each of the tasks that ran longest."
                 @if left_out > 0 { " Left out: the " (left_out) " shortest slices." }
             }
         }
@@ -176,13 +178,17 @@ mod tests {
             About { cpus: 2, end_ns: 10_000_000, chosen: Chosen::each(1), ..About::default() };
         let explanation = explain_trace(&trace, &about);
         let wait = explanation.waits.iter().find(|wait| wait.pid == 8).expect("a wait");
-        let drawn = figure(&trace, wait, 100).into_string();
+        let drawn = figure(&trace, &explanation, wait, 100).into_string();
         // 6 ms of 8 in the window, 1 ms before and after them.
         assert!(drawn.contains(r#"class="waited" x="185.0" y="2.0" width="570.0""#), "{drawn}");
-        assert!(drawn.contains("hog&lt;, 8.00 ms from 0.000 ms"), "{drawn}");
+        assert!(drawn.contains("hog&lt;/0, 8.00 ms from 0.000 ms"), "{drawn}");
         // `late` ran before the window; its CPU was idle.
         assert!(drawn.contains(">CPU 1<") && !drawn.contains("late"), "{drawn}");
         assert!(!drawn.contains("Left out"), "{drawn}");
-        assert!(figure(&trace, wait, 1).into_string().contains("Left out: the 2 shortest slices"));
+        assert!(
+            figure(&trace, &explanation, wait, 1)
+                .into_string()
+                .contains("Left out: the 2 shortest slices")
+        );
     }
 }

@@ -185,7 +185,7 @@ fn trial(traced: &ExplainedTrial<'_>) -> Markup {
             } @else {
                 ol class="waits" { @for wait in &explanation.waits { (story(wait)) } }
                 @if let (Some(wait), Some(trace)) = (longest(explanation), &traced.record.trace) {
-                    (stretch::figure(trace, wait, SLICES))
+                    (stretch::figure(trace, explanation, wait, SLICES))
                 }
             }
             h4 { "Idle while work waited" }
