@@ -66,30 +66,33 @@ pub fn figure(trace: &Trace, explanation: &Explanation, wait: &Wait, most: usize
         told.or_else(comm).cloned().unwrap_or_else(|| format!("task {pid}"))
     };
     let height = ROW * (cpus.len() + 2) as f64;
+    let drawing = html! {
+        svg viewBox=(format!("0 0 {:.0} {height:.0}", NAMES + TIME)) role="img"
+            aria-label=(format!("What ran while {} waited", wait.task)) {
+            (words("name", (NAMES - 6.0, ROW - 6.0), "end", &short(&wait.task, 13)))
+            @for (row, cpu) in (1..).zip(&cpus) {
+                (words("name", (NAMES - 6.0, ROW * f64::from(row + 1) - 6.0), "end",
+                    &format!("CPU {cpu}")))
+            }
+            @for slice in &slices {
+                @let row = slice.cpu.and_then(|cpu| cpus.iter().position(|&shown| shown == cpu));
+                @let title = format!("{}, {} from {}", name(slice.pid),
+                    sentences::time(slice.length_ns), sentences::moment(slice.start_ns));
+                @if let Some(row) = row {
+                    (bar(window, slice, row + 1, &colours[&slice.pid], &title, &name(slice.pid)))
+                }
+                @if slice.pid == wait.pid {
+                    @let class = if slice.cpu.is_some() { "ran" } else { "waited" };
+                    (bar(window, slice, 0, class, &title, ""))
+                }
+            }
+            (words("at", (NAMES, height - 6.0), "start", &sentences::moment(window.from_ns)))
+            (words("at", (NAMES + TIME, height - 6.0), "end", &sentences::moment(window.to_ns)))
+        }
+    };
     html! {
         figure class="stretch" {
-            div class="scroll" { svg viewBox=(format!("0 0 {:.0} {height:.0}", NAMES + TIME)) role="img"
-                aria-label=(format!("What ran while {} waited", wait.task)) {
-                (words("name", (NAMES - 6.0, ROW - 6.0), "end", &short(&wait.task, 13)))
-                @for (row, cpu) in (1..).zip(&cpus) {
-                    (words("name", (NAMES - 6.0, ROW * f64::from(row + 1) - 6.0), "end",
-                        &format!("CPU {cpu}")))
-                }
-                @for slice in &slices {
-                    @let row = slice.cpu.and_then(|cpu| cpus.iter().position(|&shown| shown == cpu));
-                    @let title = format!("{}, {} from {}", name(slice.pid),
-                        sentences::time(slice.length_ns), sentences::moment(slice.start_ns));
-                    @if let Some(row) = row {
-                        (bar(window, slice, row + 1, &colours[&slice.pid], &title, &name(slice.pid)))
-                    }
-                    @if slice.pid == wait.pid {
-                        @let class = if slice.cpu.is_some() { "ran" } else { "waited" };
-                        (bar(window, slice, 0, class, &title, ""))
-                    }
-                }
-                (words("at", (NAMES, height - 6.0), "start", &sentences::moment(window.from_ns)))
-                (words("at", (NAMES + TIME, height - 6.0), "end", &sentences::moment(window.to_ns)))
-            } }
+            div class="scroll" { (drawing) }
             figcaption {
                 (name(wait.pid)) " " span class="key s-wait" { "waiting" } " and "
                 span class="key s-run" { "running" } "; below, what each CPU ran, a colour for \
