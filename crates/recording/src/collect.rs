@@ -132,7 +132,7 @@ impl<'a> Collector<'a> {
             }
             Scheduling::Attach(task, path) => {
                 if let Some(task) = self.task(task) {
-                    self.recording.tasks[task.0 as usize].control_group = path.to_owned();
+                    path.clone_into(&mut self.recording.tasks[task.0 as usize].control_group);
                 }
             }
             Scheduling::Exit(task) => self.by_task(moment, task, |task| What::Exit { task }),

@@ -5,16 +5,20 @@ use maud::{Markup, html};
 use model::Trace;
 use stats::explain::{Explanation, Wait};
 
+use super::STYLE;
 use super::frame::document;
 use super::markup::name;
-use super::{STYLE, stretch};
+use super::stretch::Stretches;
 use crate::explain::{self, sentences};
 
-/// Slices of a drawing.
-const SLICES: usize = 1_000;
+/// Slices of all drawings together, and of each one at most.
+const SLICES: usize = 20_000;
+const OF_ONE: usize = 1_000;
 
 /// The page; `untold` is what the trace does not tell.
 pub fn page(title: &str, explanation: &Explanation, trace: &Trace, untold: &[String]) -> String {
+    let stretches = Stretches::new(trace, explanation);
+    let most = (SLICES / explanation.waits.len().max(1)).min(OF_ONE);
     let body = html! {
         header class="masthead" {
             div class="inner" {
@@ -26,7 +30,7 @@ pub fn page(title: &str, explanation: &Explanation, trace: &Trace, untold: &[Str
             section {
                 h2 { "The longest waits" }
                 @if explanation.waits.is_empty() { p { "No task waited." } }
-                @for wait in &explanation.waits { (story(wait, explanation, trace)) }
+                @for wait in &explanation.waits { (story(wait, &stretches.figure(wait, most))) }
             }
             section {
                 h2 { "In words" }
@@ -38,10 +42,10 @@ pub fn page(title: &str, explanation: &Explanation, trace: &Trace, untold: &[Str
     document(title, STYLE, &body)
 }
 
-fn story(wait: &Wait, explanation: &Explanation, trace: &Trace) -> Markup {
+fn story(wait: &Wait, drawing: &Markup) -> Markup {
     html! {
         h3 { (sentences::time(wait.to_ns - wait.from_ns)) ": " (name(&wait.task)) }
         p { (sentences::wait(wait).join(" ")) }
-        (stretch::figure(trace, explanation, wait, SLICES))
+        (drawing)
     }
 }

@@ -49,57 +49,84 @@ impl Window {
     }
 }
 
-/// The drawing, with at most so many slices.
-pub fn figure(trace: &Trace, explanation: &Explanation, wait: &Wait, most: usize) -> Markup {
-    let end_ns = trace.events.last().map_or(0, |event| event.time_ns);
-    let window = Window::around(wait, end_ns);
-    let mut slices = slices_of(trace);
-    let cpus = rows(&slices, wait);
-    slices.retain(|slice| window.has(slice) && (slice.cpu.is_some() || slice.pid == wait.pid));
-    let colours = colours(&slices);
-    slices.sort_by_key(|slice| (std::cmp::Reverse(slice.length_ns), slice.start_ns));
-    let left_out = slices.len().saturating_sub(most);
-    slices.truncate(most);
-    let name = |pid: u32| {
-        let told = explanation.tasks.iter().find(|task| task.pid == pid).map(|task| &task.name);
-        let comm = || Some(&trace.tasks.iter().find(|task| task.pid == pid)?.comm);
-        told.or_else(comm).cloned().unwrap_or_else(|| format!("task {pid}"))
-    };
-    let height = ROW * (cpus.len() + 2) as f64;
-    let drawing = html! {
-        svg viewBox=(format!("0 0 {:.0} {height:.0}", NAMES + TIME)) role="img"
-            aria-label=(format!("What ran while {} waited", wait.task)) {
-            (words("name", (NAMES - 6.0, ROW - 6.0), "end", &short(&wait.task, 13)))
-            @for (row, cpu) in (1..).zip(&cpus) {
-                (words("name", (NAMES - 6.0, ROW * f64::from(row + 1) - 6.0), "end",
-                    &format!("CPU {cpu}")))
-            }
-            @for slice in &slices {
-                @let row = slice.cpu.and_then(|cpu| cpus.iter().position(|&shown| shown == cpu));
-                @let title = format!("{}, {} from {}", name(slice.pid),
-                    sentences::time(slice.length_ns), sentences::moment(slice.start_ns));
-                @if let Some(row) = row {
-                    (bar(window, slice, row + 1, &colours[&slice.pid], &title, &name(slice.pid)))
-                }
-                @if slice.pid == wait.pid {
-                    @let class = if slice.cpu.is_some() { "ran" } else { "waited" };
-                    (bar(window, slice, 0, class, &title, ""))
+/// A trace's slices, from which all its waits are drawn.
+pub struct Stretches<'a> {
+    trace: &'a Trace,
+    explanation: &'a Explanation,
+    slices: Vec<Slice>,
+}
+
+impl<'a> Stretches<'a> {
+    pub fn new(trace: &'a Trace, explanation: &'a Explanation) -> Stretches<'a> {
+        Stretches { trace, explanation, slices: slices_of(trace) }
+    }
+
+    /// The drawing of a wait, with at most so many slices.
+    pub fn figure(&self, wait: &Wait, most: usize) -> Markup {
+        let end_ns = self.trace.events.last().map_or(0, |event| event.time_ns);
+        let window = Window::around(wait, end_ns);
+        let is_drawn =
+            |slice: &&Slice| window.has(slice) && (slice.cpu.is_some() || slice.pid == wait.pid);
+        let mut slices: Vec<&Slice> = self.slices.iter().filter(is_drawn).collect();
+        let colours = colours(&slices);
+        slices.sort_by_key(|slice| (std::cmp::Reverse(slice.length_ns), slice.start_ns));
+        let left_out = slices.len().saturating_sub(most);
+        slices.truncate(most);
+        let drawing = self.drawing(wait, window, &slices, &colours);
+        html! {
+            figure class="stretch" {
+                div class="scroll" { (drawing) }
+                figcaption {
+                    (wait.task) " " span class="key s-wait" { "waiting" } " and "
+                    span class="key s-run" { "running" } "; below, what each CPU ran, a colour for \
+                    each of the tasks that ran longest."
+                    @if left_out > 0 { " Left out: the " (left_out) " shortest slices." }
                 }
             }
-            (words("at", (NAMES, height - 6.0), "start", &sentences::moment(window.from_ns)))
-            (words("at", (NAMES + TIME, height - 6.0), "end", &sentences::moment(window.to_ns)))
         }
-    };
-    html! {
-        figure class="stretch" {
-            div class="scroll" { (drawing) }
-            figcaption {
-                (name(wait.pid)) " " span class="key s-wait" { "waiting" } " and "
-                span class="key s-run" { "running" } "; below, what each CPU ran, a colour for \
-                each of the tasks that ran longest."
-                @if left_out > 0 { " Left out: the " (left_out) " shortest slices." }
+    }
+
+    fn drawing(
+        &self,
+        wait: &Wait,
+        window: Window,
+        slices: &[&Slice],
+        colours: &BTreeMap<u32, String>,
+    ) -> Markup {
+        let cpus = rows(&self.slices, wait);
+        let height = ROW * (cpus.len() + 2) as f64;
+        html! {
+            svg viewBox=(format!("0 0 {:.0} {height:.0}", NAMES + TIME)) role="img"
+                aria-label=(format!("What ran while {} waited", wait.task)) {
+                (words("name", (NAMES - 6.0, ROW - 6.0), "end", &short(&wait.task, 13)))
+                @for (row, cpu) in (1..).zip(&cpus) {
+                    (words("name", (NAMES - 6.0, ROW * f64::from(row + 1) - 6.0), "end",
+                        &format!("CPU {cpu}")))
+                }
+                @for slice in slices {
+                    @let row = slice.cpu.and_then(|cpu| cpus.iter().position(|&one| one == cpu));
+                    @let name = self.name(slice.pid);
+                    @let title = format!("{name}, {} from {}", sentences::time(slice.length_ns),
+                        sentences::moment(slice.start_ns));
+                    @if let Some(row) = row {
+                        (bar(window, slice, row + 1, &colours[&slice.pid], &title, name))
+                    }
+                    @if slice.pid == wait.pid {
+                        @let class = if slice.cpu.is_some() { "ran" } else { "waited" };
+                        (bar(window, slice, 0, class, &title, ""))
+                    }
+                }
+                (words("at", (NAMES, height - 6.0), "start", &sentences::moment(window.from_ns)))
+                (words("at", (NAMES + TIME, height - 6.0), "end", &sentences::moment(window.to_ns)))
             }
         }
+    }
+
+    /// As the explanation calls the task; else as it calls itself.
+    fn name(&self, pid: u32) -> &str {
+        let told = self.explanation.tasks.iter().find(|task| task.pid == pid);
+        let own = || self.trace.tasks.iter().find(|task| task.pid == pid);
+        told.map(|task| &*task.name).or_else(|| own().map(|task| &*task.comm)).unwrap_or("?")
     }
 }
 
@@ -115,7 +142,7 @@ fn rows(slices: &[Slice], wait: &Wait) -> Vec<u32> {
 }
 
 /// The class of each task's colour: those that ran longest have their own.
-fn colours(slices: &[Slice]) -> BTreeMap<u32, String> {
+fn colours(slices: &[&Slice]) -> BTreeMap<u32, String> {
     let mut ran: BTreeMap<u32, u64> = BTreeMap::new();
     for slice in slices {
         *ran.entry(slice.pid).or_default() += slice.cpu.map_or(0, |_| slice.length_ns);
@@ -181,17 +208,14 @@ mod tests {
             About { cpus: 2, end_ns: 10_000_000, chosen: Chosen::each(1), ..About::default() };
         let explanation = explain_trace(&trace, &about);
         let wait = explanation.waits.iter().find(|wait| wait.pid == 8).expect("a wait");
-        let drawn = figure(&trace, &explanation, wait, 100).into_string();
+        let stretches = Stretches::new(&trace, &explanation);
+        let drawn = stretches.figure(wait, 100).into_string();
         // 6 ms of 8 in the window, 1 ms before and after them.
         assert!(drawn.contains(r#"class="waited" x="185.0" y="2.0" width="570.0""#), "{drawn}");
         assert!(drawn.contains("hog&lt;/0, 8.00 ms from 0.000 ms"), "{drawn}");
         // `late` ran before the window; its CPU was idle.
         assert!(drawn.contains(">CPU 1<") && !drawn.contains("late"), "{drawn}");
         assert!(!drawn.contains("Left out"), "{drawn}");
-        assert!(
-            figure(&trace, &explanation, wait, 1)
-                .into_string()
-                .contains("Left out: the 2 shortest slices")
-        );
+        assert!(stretches.figure(wait, 1).into_string().contains("Left out: the 2 shortest"));
     }
 }

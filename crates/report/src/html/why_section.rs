@@ -11,7 +11,8 @@ use stats::explain::{Chosen, Explanation, Spent, Wait, explain};
 
 use super::detail_level::DetailLevel;
 use super::markup::{heads, joined, name};
-use super::{stretch, timeline};
+use super::stretch::Stretches;
+use super::timeline;
 use crate::explain::sentences;
 use crate::{inside, units};
 
@@ -185,7 +186,7 @@ fn trial(traced: &ExplainedTrial<'_>) -> Markup {
             } @else {
                 ol class="waits" { @for wait in &explanation.waits { (story(wait)) } }
                 @if let (Some(wait), Some(trace)) = (longest(explanation), &traced.record.trace) {
-                    (stretch::figure(trace, explanation, wait, SLICES))
+                    (Stretches::new(trace, explanation).figure(wait, SLICES))
                 }
             }
             h4 { "Idle while work waited" }
