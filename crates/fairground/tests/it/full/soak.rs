@@ -41,8 +41,9 @@ fn every_scheduler_survives_on_the_real_kernel() {
     }
 }
 
-/// The longest load on one busy CPU, virtual time; the schedulers of the tree need up to 1.2 s.
-const LONGEST_LOAD_NS: u64 = 4_000_000_000;
+/// The longest load on one busy CPU, virtual time; `bore`, whose groups are verified in nine of its
+/// callbacks, needs 4.5 s, and the schedulers without groups up to 1.2 s.
+const LONGEST_LOAD_NS: u64 = 8_000_000_000;
 
 /// On one CPU, where the time for it does not depend on the host.
 #[test]
