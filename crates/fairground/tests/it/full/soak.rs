@@ -41,7 +41,7 @@ fn every_scheduler_survives_on_the_real_kernel() {
     }
 }
 
-/// The longest load on one busy CPU, virtual time; `bore`, whose groups are verified in nine of its
+/// The longest load on one busy CPU, virtual time; `bore`, whose groups are verified with most of its
 /// callbacks, needs 4.5 s, and the schedulers without groups up to 1.2 s.
 const LONGEST_LOAD_NS: u64 = 8_000_000_000;
 
