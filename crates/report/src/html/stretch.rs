@@ -2,7 +2,7 @@
 //! The stretch of a trace in which a task waited, as a drawing: when the task waited and ran, and
 //! what each CPU ran meanwhile. An empty row is an idle CPU.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 use model::Trace;
@@ -54,14 +54,18 @@ pub struct Stretches<'a> {
     trace: &'a Trace,
     explanation: &'a Explanation,
     slices: Vec<Slice>,
+    /// The CPUs that ran anything.
+    cpus: BTreeSet<u32>,
 }
 
 impl<'a> Stretches<'a> {
     pub fn new(trace: &'a Trace, explanation: &'a Explanation) -> Stretches<'a> {
-        Stretches { trace, explanation, slices: slices_of(trace) }
+        let slices = slices_of(trace);
+        let cpus = slices.iter().filter_map(|slice| slice.cpu).collect();
+        Stretches { trace, explanation, slices, cpus }
     }
 
-    /// The drawing of a wait, with at most so many slices.
+    /// Draws a wait. Of more than `most` slices the longest ones are drawn.
     pub fn figure(&self, wait: &Wait, most: usize) -> Markup {
         let end_ns = self.trace.events.last().map_or(0, |event| event.time_ns);
         let window = Window::around(wait, end_ns);
@@ -93,7 +97,7 @@ impl<'a> Stretches<'a> {
         slices: &[&Slice],
         colours: &BTreeMap<u32, String>,
     ) -> Markup {
-        let cpus = rows(&self.slices, wait);
+        let cpus = rows(&self.cpus, wait);
         let height = ROW * (cpus.len() + 2) as f64;
         html! {
             svg viewBox=(format!("0 0 {:.0} {height:.0}", NAMES + TIME)) role="img"
@@ -131,10 +135,8 @@ impl<'a> Stretches<'a> {
 }
 
 /// The CPUs that have rows: those of the wait, and the first of the others.
-fn rows(slices: &[Slice], wait: &Wait) -> Vec<u32> {
-    let mut cpus: Vec<u32> = slices.iter().filter_map(|slice| slice.cpu).collect();
-    cpus.sort_unstable();
-    cpus.dedup();
+fn rows(cpus: &BTreeSet<u32>, wait: &Wait) -> Vec<u32> {
+    let mut cpus: Vec<u32> = cpus.iter().copied().collect();
     cpus.sort_by_key(|cpu| *cpu != wait.cpu && Some(*cpu) != wait.moved_from);
     cpus.truncate(CPUS);
     cpus.sort_unstable();
