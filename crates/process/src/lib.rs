@@ -60,6 +60,19 @@ pub fn cpu_time(pid: libc::pid_t) -> Option<Duration> {
     is_known.then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
+/// Where a process's first thread is, for a sentence: the kernel's names of its state and of the
+/// function that it waits in.
+pub fn waits_in(pid: libc::pid_t) -> String {
+    let place = std::fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default();
+    match (patient::state(pid), place.trim()) {
+        (Some('R'), _) => "ran".into(),
+        (Some('T' | 't'), _) => "was stopped".into(),
+        (None, _) => "was gone".into(),
+        (Some(state), "" | "0") => format!("waited (state {state})"),
+        (Some(state), place) => format!("waited in {place} (state {state})"),
+    }
+}
+
 #[derive(Debug)]
 pub struct Process {
     pid: libc::pid_t,

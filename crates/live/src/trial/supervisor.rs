@@ -7,13 +7,14 @@ use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use model::{Outcome, Record, Trial};
 use process::{Pipe, Process, silence};
 
 use crate::facts::{Context, active};
+use crate::loader::Alone;
 use crate::player::attributes::{Previous, rise_above, sink_below};
 use crate::player::call_costs::CallCosts;
 use crate::player::{busy, fork_isolation};
@@ -164,7 +165,12 @@ impl Worker {
     fn start(work: Work) -> std::io::Result<Worker> {
         let Pipe { read, write } = process::pipe()?;
         let _ = fork_isolation::offset();
-        let process = Process::fork(move || be_worker(work, File::from(write)))?;
+        silence_panics_of_workers();
+        let nobody_listens = Alone::wait();
+        let process = Process::fork(move || {
+            drop(nobody_listens);
+            be_worker(work, File::from(write))
+        })?;
         // SAFETY: no pointers. The child does the same, because either may run first.
         unsafe { libc::setpgid(process.pid(), process.pid()) };
         // SAFETY: no pointers. Reading must never block: forked tasks may hold the other end open.
@@ -192,7 +198,7 @@ impl Worker {
         let (mut loads_since, mut used) = (forked, Duration::ZERO);
         // When it was told to stop, and when the workload began.
         let (mut stopped_at, mut played_at) = (None, None);
-        let (mut by_user, mut killed) = (false, false);
+        let (mut by_user, mut killed) = (false, None);
         let status = loop {
             if let Some(status) = self.ended() {
                 break status;
@@ -217,13 +223,13 @@ impl Worker {
                 self.process.kill(libc::SIGTERM);
                 continue;
             }
-            if now >= end && !killed {
-                killed = true;
+            if now >= end && killed.is_none() {
+                killed = Some(process::waits_in(self.process.pid()));
                 // The whole process group: only the worker itself handles SIGTERM.
                 self.process.kill_group(libc::SIGKILL);
                 reaping::kill_leftovers();
             }
-            let left = if killed { LOOK } else { end.saturating_duration_since(now) };
+            let left = if killed.is_some() { LOOK } else { end.saturating_duration_since(now) };
             self.wait(look.map_or(left, |look| look.min(left)).max(Duration::from_millis(1)));
         };
         self.read();
@@ -231,7 +237,7 @@ impl Worker {
             return Err(Outcome::Failed { reason: "stopped by the user".into() });
         }
         let answer = serde_json::from_slice(&self.bytes);
-        answer.map_err(|_| died(status, killed, forked.elapsed(), grace))
+        answer.map_err(|_| died(status, killed.as_deref(), forked.elapsed(), grace))
     }
 
     /// The CPU time of the worker and of the programs that it has started.
@@ -261,11 +267,11 @@ impl Worker {
     }
 }
 
-/// The outcome of a trial whose worker ended without a record.
-fn died(status: i32, killed: bool, after: Duration, grace: Duration) -> Outcome {
-    if killed {
+/// The outcome of a trial whose worker ended without a record. `killed`: where it was then.
+fn died(status: i32, killed: Option<&str>, after: Duration, grace: Duration) -> Outcome {
+    if let Some(place) = killed {
         let reason = format!(
-            "nothing answered: killed after {} ms, {} ms after it was told to stop",
+            "nothing answered: killed after {} ms, {} ms after it was told to stop; it {place}",
             after.as_millis(),
             grace.as_millis()
         );
@@ -284,12 +290,29 @@ fn signal_name(signal: i32) -> String {
         .map_or_else(|_| format!("signal {signal}"), |signal| signal.as_str().to_owned())
 }
 
+/// Whether this process is a worker, whose panics are told by its record only.
+static IS_WORKER: AtomicBool = AtomicBool::new(false);
+
+/// Silences the panics of workers that are forked later. A worker must not replace the hook itself:
+/// if another thread panicked when it was forked, the hook stays locked in the worker for ever.
+fn silence_panics_of_workers() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !IS_WORKER.load(SeqCst) {
+                before(panic);
+            }
+        }));
+    });
+}
+
 /// Does the work and sends its record; returns the process's exit code.
 fn be_worker(work: Work, mut answer: File) -> i32 {
     // SAFETY: no pointers.
     unsafe { libc::setpgid(0, 0) };
     let alarm = reaping::stop_on_signals();
-    std::panic::set_hook(Box::new(|_| {}));
+    IS_WORKER.store(true, SeqCst);
     let begins = || drop((&answer).write_all(BEGINS));
     let record = work(&begins);
     let sent = serde_json::to_vec(&record).ok().and_then(|json| answer.write_all(&json).ok());

