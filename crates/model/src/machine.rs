@@ -108,6 +108,9 @@ impl Default for Machine {
 }
 
 const FILL_KIB_NS: u64 = 35;
+const SOCKET_WRITE_NS: u64 = 600;
+const SOCKET_READ_NS: u64 = 500;
+const BUFFER_FREE_NS: u64 = 100;
 const THREAD_NS: u64 = 15_000;
 const THREAD_START_NS: u64 = 10_000;
 const TOUCH_NS: u64 = 500;
@@ -184,6 +187,16 @@ pub struct Costs {
     pub write_ns: u64,
     /// A read from a pipe, besides these.
     pub read_ns: u64,
+    /// A write to a socket of the Unix domain, besides these.
+    #[serde(skip_serializing_if = "is_cost::<SOCKET_WRITE_NS>")]
+    pub socket_write_ns: u64,
+    /// A read from such a socket, besides these.
+    #[serde(skip_serializing_if = "is_cost::<SOCKET_READ_NS>")]
+    pub socket_read_ns: u64,
+    /// Freeing a socket's buffer when the kernel's allocator has enough of them at hand: what it
+    /// takes more.
+    #[serde(skip_serializing_if = "is_cost::<BUFFER_FREE_NS>")]
+    pub buffer_free_ns: u64,
     /// A read from a file or a write to it, besides these.
     pub file_ns: u64,
     /// Allocating and freeing a page for a pipe.
@@ -238,6 +251,9 @@ impl Costs {
         job_ns: 0,
         write_ns: 0,
         read_ns: 0,
+        socket_write_ns: 0,
+        socket_read_ns: 0,
+        buffer_free_ns: 0,
         file_ns: 0,
         page_ns: 0,
         copy_kib_ns: 0,
@@ -285,6 +301,9 @@ impl Default for Costs {
             job_ns: 100,
             write_ns: 250,
             read_ns: 200,
+            socket_write_ns: SOCKET_WRITE_NS,
+            socket_read_ns: SOCKET_READ_NS,
+            buffer_free_ns: BUFFER_FREE_NS,
             file_ns: 400,
             page_ns: 300,
             copy_kib_ns: 100,

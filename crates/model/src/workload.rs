@@ -357,14 +357,17 @@ pub struct Timer {
     pub name: String,
 }
 
-/// A message channel with several members, which are pipes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A message channel with several members, which are pipes or sockets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Channel {
     /// Its name in `send` and `receive`.
     pub name: String,
-    /// How many members (pipes).
+    /// How many members.
     pub count: u32,
+    /// Its members are stream sockets of the Unix domain (`socketpair`) instead of pipes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub socket: bool,
 }
 
 /// Task groups that are also measured together under one name: four networks' servers as `servers`.

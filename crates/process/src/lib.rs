@@ -25,12 +25,13 @@ pub mod stop;
 use std::any::Any;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, Command};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A pipe's two ends. Both are closed on `exec`.
+/// The two ends of a pipe, or of a pair of sockets. Both are closed on `exec`.
 #[derive(Debug)]
 pub struct Pipe {
     pub read: OwnedFd,
@@ -46,6 +47,12 @@ pub fn pipe() -> io::Result<Pipe> {
     // SAFETY: both descriptors are new, and nothing else owns them.
     let [read, write] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
     Ok(Pipe { read, write })
+}
+
+/// A pair of stream sockets of the Unix domain; one is written, the other is read.
+pub fn socket_pair() -> io::Result<Pipe> {
+    let (write, read) = UnixStream::pair()?;
+    Ok(Pipe { read: read.into(), write: write.into() })
 }
 
 /// The CPU time that a process has used until now; `None` once it is gone.

@@ -84,14 +84,15 @@ fn group(name: &'static str) -> impl Strategy<Value = Value> {
 /// Groups that wait for each other, and the channels that they use.
 fn meeting() -> impl Strategy<Value = (Vec<Value>, Vec<Value>)> {
     let nothing = Just((vec![], vec![])).boxed();
-    let messages = (1_u64..4, 1_u64..4, 1_u64..3).prop_map(|(count, repeat, fan)| {
+    let messages = (1_u64..4, 1_u64..4, 1_u64..3, any::<bool>());
+    let messages = messages.prop_map(|(count, repeat, fan, socket)| {
         let send = json!({"send": {"channel": "c", "bytes": 100, "fan": fan}});
         let receive = json!({"receive": {"channel": "c", "bytes": 100}});
         let groups = vec![
             json!({"name": "sender", "count": count, "repeat": repeat, "steps": [send]}),
             json!({"name": "receiver", "repeat": count * repeat * fan, "steps": [receive]}),
         ];
-        (groups, vec![json!({"name": "c", "count": 1})])
+        (groups, vec![json!({"name": "c", "count": 1, "socket": socket})])
     });
     let posts = (1_u64..4, 1_u64..4).prop_map(|(count, repeat)| {
         let (post, wait) = (json!({"semaphore_post": "s"}), json!({"semaphore_wait": "s"}));

@@ -10,8 +10,9 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use model::play::Script;
+use model::play::script::Pipes;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use process::{Pipe, pipe};
+use process::{Pipe, pipe, socket_pair};
 
 use crate::player::attributes::{Errno, errno};
 use crate::player::run_state::{Fault, RunState};
@@ -148,9 +149,15 @@ pub fn mailboxes(script: &Script) -> io::Result<Vec<Option<Pipe>>> {
     wanted.iter().map(|wanted| wanted.then(pipe).transpose()).collect()
 }
 
-pub fn pipes(count: usize) -> io::Result<Vec<Pipe>> {
-    allow_files(2 * count as u64 + 512);
-    (0..count).map(|_| pipe()).collect()
+/// The pipes and pairs of sockets of all channels, by number.
+pub fn pipes(script: &Script) -> io::Result<Vec<Pipe>> {
+    allow_files(2 * script.pipes() as u64 + 512);
+    let make = |channel: &Pipes| if channel.sockets { socket_pair } else { pipe };
+    let all = script
+        .channels
+        .iter()
+        .flat_map(|channel| std::iter::repeat_n(make(channel), channel.count as usize));
+    all.map(|make| make()).collect()
 }
 
 /// Raises the limit of open files to `files` if that is allowed. Opening a file fails if it was not

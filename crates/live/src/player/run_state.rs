@@ -183,7 +183,7 @@ impl RunState {
         made_main: MadeMain,
         group_files: GroupFiles,
     ) -> io::Result<RunState> {
-        let pipes = input_output::pipes(script.pipes())?;
+        let pipes = input_output::pipes(&script)?;
         let directory = std::env::temp_dir();
         let run = RunState {
             busy,

@@ -3,7 +3,7 @@
 //!
 //! Read in this order: `workload_state` is its state, with what tasks share, `objects`; `play_loop`
 //! goes through the operations, starts all tasks and ends the trial; `steps`, `pipes`,
-//! `synchronization` and `group_steps` say what each does, `tapes` what recorded tasks do;
+//! `sockets`, `synchronization` and `group_steps` say what each does, `tapes` what recorded tasks do;
 //! `lifecycle` forks and ends tasks, and asks whether the scheduler has forgotten one; `start_up`
 //! makes the first ones and brings them to the gate; `kernel_threads` are those that take a CPU
 //! from them.
@@ -14,6 +14,7 @@ pub(crate) mod lifecycle;
 pub(crate) mod objects;
 mod pipes;
 pub(crate) mod play_loop;
+mod sockets;
 pub(crate) mod start_up;
 pub(crate) mod steps;
 mod synchronization;

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use model::Protocol;
 use model::play::Script;
 
+use super::sockets::Socket;
 use crate::core::task::TaskId;
 
 /// Waiting tasks in order of arrival. Which one is woken first also depends on real-time
@@ -164,7 +165,11 @@ pub struct Objects {
     pub conditions: Vec<Waiters>,
     pub barriers: Vec<Barrier>,
     pub semaphores: Vec<Semaphore>,
+    /// A channel has either pipes or sockets at its numbers.
     pub pipes: Vec<Pipe>,
+    pub sockets: Vec<Socket>,
+    /// Free buffers of sockets that the kernel's allocator has at hand.
+    pub buffers_at_hand: u64,
     /// The last release of each timer that tasks share.
     pub releases: Vec<Option<u64>>,
     /// When the disk has served all requests so far.
@@ -182,6 +187,8 @@ impl Objects {
             barriers: fresh(script.barriers.len()),
             semaphores: fresh(script.semaphores),
             pipes: fresh(script.pipes()),
+            sockets: fresh(script.pipes()),
+            buffers_at_hand: 0,
             releases: fresh(script.timers),
             disk_free_at: 0,
             forked: vec![0; script.groups.len()],

@@ -164,7 +164,11 @@ impl Core {
         }
     }
 
-    fn copy_ns(&self, bytes: u64) -> u64 {
+    pub(super) fn has_sockets(&self, channel: usize) -> bool {
+        self.workload.script.channels[channel].sockets
+    }
+
+    pub(super) fn copy_ns(&self, bytes: u64) -> u64 {
         self.machine.costs.copy_kib_ns * bytes / KIB
     }
 }

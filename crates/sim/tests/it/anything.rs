@@ -76,8 +76,8 @@ fn workload() -> impl Strategy<Value = Value> {
 fn any_trial() -> impl Strategy<Value = Trial> {
     let shape = prop_oneof![Just((1, 1, 1)), Just((4, 2, 1)), Just((8, 2, 4)), Just((70, 1, 7))];
     let protocol = prop_oneof![Just(Protocol::None), Just(Protocol::Inherit)];
-    let chance = (any::<u64>(), any::<bool>(), protocol);
-    (workload(), shape, chance).prop_map(|(tasks, shape, (seed, free, protocol))| {
+    let chance = (any::<u64>(), any::<bool>(), protocol, any::<bool>());
+    (workload(), shape, chance).prop_map(|(tasks, shape, (seed, free, protocol, socket))| {
         let mut trial = trial(shape.0, 30, tasks);
         (trial.machine.smt, trial.machine.llcs) = (shape.1, shape.2);
         trial.machine.costs = if free { Costs::FREE } else { Costs::default() };
@@ -85,7 +85,7 @@ fn any_trial() -> impl Strategy<Value = Trial> {
         trial.seed = Seed(seed);
         let mutex = |name: &str| Mutex { name: name.into(), protocol, ceiling: 0 };
         trial.workload.mutexes = ["l", "m"].map(mutex).into();
-        trial.workload.channels.push(Channel { name: "p".into(), count: 2 });
+        trial.workload.channels.push(Channel { name: "p".into(), count: 2, socket });
         trial
     })
 }

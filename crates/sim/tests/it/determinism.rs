@@ -24,7 +24,11 @@ fn busy(seed: u64) -> Trial {
         {"name": "make", "steps": [{"fork": {"task": "job", "count": 3}}, "wait_children", {"write_file": {"bytes": 4096, "sync": true}}]},
         {"name": "job", "template": true, "steps": [{"run_us": 300}]}]);
     let mut trial = trial(8, 200, tasks);
-    trial.workload.channels.push(model::Channel { name: "c".into(), count: 4 });
+    trial.workload.channels.push(model::Channel {
+        name: "c".into(),
+        count: 4,
+        ..Default::default()
+    });
     (trial.machine.smt, trial.machine.llcs, trial.machine.nodes) = (2, 2, 1);
     trial.machine.costs = Costs::default();
     trial.seed = Seed(seed);

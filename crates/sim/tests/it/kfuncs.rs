@@ -244,7 +244,11 @@ fn a_waker_that_goes_to_sleep_draws_its_partner_to_its_cpu() {
          "steps": [{"receive": {"channel": "c", "bytes": 10}}, {"run_us": 100}]},
         {"name": "hog", "affinity": [2], "delay_us": 500, "repeat": 1, "steps": [{"run_us": 4_000}]}]);
     let mut trial = trial(4, 5, tasks);
-    trial.workload.channels.push(model::Channel { name: "c".into(), count: 1 });
+    trial.workload.channels.push(model::Channel {
+        name: "c".into(),
+        count: 1,
+        ..Default::default()
+    });
     let tracer = Tracer { direct: true, ..Tracer::default() };
     let log = tracer.log_of(&trial, "select_cpu reader 0x18");
     // Its previous CPU is busy and others are idle, so it waits for the waker's.

@@ -113,15 +113,17 @@ fn spans_that_the_end_finds_unfinished_count_if_they_are_too_old() {
 
 #[test]
 fn large_messages_are_cut_and_joined() {
-    let played = play_tasks(
-        None,
-        json!([{"name": "c", "count": 1}]),
-        json!([
-            {"name": "out", "repeat": 2, "steps": [{"send": {"channel": "c", "bytes": 300000}}]},
-            {"name": "in", "repeat": 3, "steps": [{"receive": {"channel": "c", "bytes": 200000}}]},
-        ]),
-    );
-    assert_eq!(group(&played, "in").rounds, 3);
+    for socket in [false, true] {
+        let send = json!({"channel": "c", "bytes": 300_000});
+        let receive = json!({"channel": "c", "bytes": 200_000});
+        let played = play_tasks(
+            None,
+            json!([{"name": "c", "count": 1, "socket": socket}]),
+            json!([{"name": "out", "repeat": 2, "steps": [{"send": send}]},
+                   {"name": "in", "repeat": 3, "steps": [{"receive": receive}]}]),
+        );
+        assert_eq!(group(&played, "in").rounds, 3);
+    }
 }
 
 #[test]

@@ -63,6 +63,8 @@ pub struct Pipes {
     pub first: usize,
     /// The number of its pipes, at least 1.
     pub count: u32,
+    /// They are pairs of sockets.
+    pub sockets: bool,
 }
 
 impl Pipes {
@@ -330,7 +332,7 @@ fn pipes(channels: &[Channel]) -> Result<Vec<Pipes>, Refusal> {
             let refusal = limits::range("members", 0, 1, u64::from(u32::MAX)).map(|_| ());
             refusal.map_err(|refusal| refusal.inside(format_args!("channel[{index}].count")))?;
         }
-        let pipes = Pipes { first, count: channel.count };
+        let pipes = Pipes { first, count: channel.count, sockets: channel.socket };
         first += channel.count as usize;
         Ok(pipes)
     };
