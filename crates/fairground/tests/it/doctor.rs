@@ -128,6 +128,32 @@ fn people_read_a_table_with_remedies_below() {
     assert!(text.contains("\n     - no kernel is here\n       fairground kernel pull\n"), "{text}");
 }
 
+/// The smallest thing that passes for a bzImage: its version string and where that is.
+fn image() -> Vec<u8> {
+    let mut image = vec![0; 0x400];
+    image[0x202..0x206].copy_from_slice(b"HdrS");
+    image[0x20e..0x210].copy_from_slice(&0x100_u16.to_le_bytes());
+    image[0x300..0x305].copy_from_slice(b"7.3.4");
+    image
+}
+
+#[test]
+fn a_kernel_without_its_configuration_may_have_sched_ext() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("vmlinuz"), image()).expect("written");
+    bench.write("config", "CONFIG_SCHED_CLASS_EXT=y\n");
+    let line = |words: &[&str]| {
+        let mut kernel = bench.fairground(words);
+        let added = kernel.env("FAIRGROUND_HOME", bench.path("home")).assert().success();
+        (stdout(&added), crate::common::stderr(&added))
+    };
+    let (table, said) = line(&["kernel", "use", "./vmlinuz", "--name", "bare"]);
+    assert!(table.contains("sched_ext: unknown, give --config"), "{table}");
+    assert!(said.contains("give it with --config"), "{said}");
+    let (table, said) = line(&["kernel", "use", "./vmlinuz", "--config", "./config"]);
+    assert!(table.contains(" sched_ext ") && !said.contains("--config"), "{table}{said}");
+}
+
 #[test]
 fn without_any_home_it_says_what_to_set() {
     let bench = Bench::new();

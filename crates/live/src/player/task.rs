@@ -38,7 +38,7 @@ impl From<Stopped> for End {
 }
 
 /// Bytes that a task reads or writes at once.
-pub const BUFFER: usize = 16 * 1024;
+pub const BUFFER: usize = model::play::CALL_BYTES as usize;
 
 pub struct Task<'a> {
     pub run: &'a RunState,

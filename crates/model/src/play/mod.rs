@@ -34,3 +34,6 @@ pub use policy::LAB_PRIORITY;
 pub use script::{Group, Script, Setting};
 pub use sums::{ALL, PROGRAM};
 pub use timer::{Tally, TimerPlan, TimerState};
+
+/// How many bytes a task reads or writes in one system call, at most.
+pub const CALL_BYTES: u64 = 16 * 1024;

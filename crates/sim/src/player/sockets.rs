@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Messages through stream sockets of the Unix domain, as `unix_stream_sendmsg` and
-//! `unix_stream_read_generic` move them. Each message is a buffer of its own, which counts with the
-//! memory that it takes. Who finds more of them than the limit sleeps until three quarters have been
+//! `unix_stream_read_generic` move them. What one call writes is a buffer of its own, which counts with
+//! the memory that it takes. Who finds more of them than the limit sleeps until three quarters have been
 //! read; then all that sleep there are woken, the last one first.
 //!
 //! DIVERGES: tasks that read one socket do not wait for its mutex (`iolock`).
 
 use std::collections::VecDeque;
+
+use model::play::CALL_BYTES;
 
 use super::objects::Waiters;
 use super::workload_state::Flow;
@@ -52,13 +54,6 @@ impl Socket {
     /// The data that fit into a page with it (`SKB_MAX_HEAD`).
     const HEAD: u64 = Socket::PAGE - Socket::TRAILER;
     const PAGE: u64 = 4096;
-    /// The pages that a buffer may have besides (`UNIX_SKB_FRAGS_SZ`).
-    const MORE: u64 = 32 << 10;
-
-    /// How many of a message's bytes the next buffer takes.
-    fn piece(bytes: u64) -> u64 {
-        bytes.min(Socket::LIMIT / 2 - 64).min(Socket::HEAD + Socket::MORE)
-    }
 
     /// The memory of a buffer of this size (`truesize`): the data and the trailer are one piece of
     /// the allocator, whose sizes are powers of two; what does not fit into it is in whole pages.
@@ -126,7 +121,7 @@ impl Core {
             (play.phase, play.member, play.left) = (CALL, 0, bytes);
         }
         let member = u64::from(play.number / fan) * u64::from(fan) + u64::from(play.member);
-        let (number, piece) = (channel.pipe_of(member), Socket::piece(play.left));
+        let (number, piece) = (channel.pipe_of(member), play.left.min(CALL_BYTES));
         if play.phase == CALL {
             play.phase = IN_CALL;
             if let Err(flow) = self.spend(cpu, self.machine.costs.syscall_ns) {
@@ -151,7 +146,7 @@ impl Core {
         let socket = &mut self.workload.objects.sockets[number];
         socket.buffers.push_back(Buffer { left: piece, memory: Socket::memory_of(piece) });
         let play = &mut self.workload.progress[task.0 as usize];
-        (play.phase, play.left) = (IN_CALL, play.left - piece);
+        (play.phase, play.left) = (CALL, play.left - piece);
         if play.left == 0 {
             (play.phase, play.member, play.left) = (CALL, play.member + 1, bytes);
         }
@@ -181,8 +176,8 @@ impl Core {
             let enter_ns = if play.phase == CALL { costs.syscall_ns } else { 0 };
             let way_in_ns = enter_ns + costs.socket_read_ns;
             play.phase = COPIED;
-            let left = self.workload.progress[task.0 as usize].left;
-            let (there, free) = self.workload.objects.sockets[number].holds(left);
+            let asked = play.left.min(CALL_BYTES);
+            let (there, free) = self.workload.objects.sockets[number].holds(asked);
             let too_many = free.saturating_sub(self.room_for_buffers());
             let free_ns = self.machine.costs.buffer_free_ns * too_many;
             if let Err(flow) = self.spend(cpu, way_in_ns + free_ns + self.copy_ns(there)) {
@@ -196,7 +191,7 @@ impl Core {
             socket.readers.push_front(task);
             return Flow::Sleep(State::Sleeping);
         }
-        let (moved, free) = socket.read(play.left);
+        let (moved, free) = socket.read(play.left.min(CALL_BYTES));
         (play.phase, play.left) = (CALL, play.left - moved);
         let (is_whole, is_writable) = (play.left == 0, socket.is_writable());
         self.workload.objects.buffers_at_hand += free.min(self.room_for_buffers());
@@ -241,7 +236,6 @@ mod tests {
         for (bytes, messages) in [(4_000, 44), (5_000, 34), (20_000, 11)] {
             assert_eq!(taken(bytes), messages, "{bytes}");
         }
-        assert_eq!(Socket::piece(100_000), 36_544);
     }
 
     fn taken(bytes: u64) -> u64 {
