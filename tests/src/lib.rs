@@ -9,6 +9,7 @@ use std::{env, io, thread};
 
 pub use page_data::page_data;
 
+pub mod alone;
 pub mod chromium;
 pub mod one_cell;
 mod page_data;

@@ -22,25 +22,15 @@ static SAID: Mutex<String> = Mutex::new(String::new());
 /// The number of the verifier's last lines that are kept.
 const VERIFIER_LINES: usize = 25;
 
-/// While it lives, no other thread listens to libbpf. Whoever forks a process that will listen has
-/// it meanwhile, and gives it up in both processes.
-pub struct Alone(#[expect(dead_code, reason = "held")] MutexGuard<'static, ()>);
-
-impl Alone {
-    pub fn wait() -> Alone {
-        Alone(ONE_AT_A_TIME.lock().unwrap_or_else(|poison| poison.into_inner()))
-    }
-}
-
 /// Listens to libbpf as long as it lives.
 pub struct Listener {
     before: Option<(PrintLevel, PrintCallback)>,
-    _alone: Alone,
+    _alone: MutexGuard<'static, ()>,
 }
 
 impl Listener {
     pub fn new() -> Listener {
-        let alone = Alone::wait();
+        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(|poison| poison.into_inner());
         said().clear();
         Listener { before: set_print(Some((PrintLevel::Warn, listen))), _alone: alone }
     }

@@ -30,7 +30,7 @@ use inside::Watch;
 use kernel::KernelBtf;
 pub use kernel::{Obstacle, VERIFIED, obstacles};
 use knobs::is_section;
-pub use log::{Alone, ExitInfo};
+pub use log::ExitInfo;
 use log::{DUMP_BYTES, ExitVariables, KernelLog, Listener};
 
 /// Longest time that enabling or disabling may take.

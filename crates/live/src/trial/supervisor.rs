@@ -14,7 +14,6 @@ use model::{Outcome, Record, Trial};
 use process::{Pipe, Process, silence};
 
 use crate::facts::{Context, active};
-use crate::loader::Alone;
 use crate::player::attributes::{Previous, rise_above, sink_below};
 use crate::player::call_costs::CallCosts;
 use crate::player::{busy, fork_isolation};
@@ -166,11 +165,7 @@ impl Worker {
         let Pipe { read, write } = process::pipe()?;
         let _ = fork_isolation::offset();
         silence_panics_of_workers();
-        let nobody_listens = Alone::wait();
-        let process = Process::fork(move || {
-            drop(nobody_listens);
-            be_worker(work, File::from(write))
-        })?;
+        let process = Process::fork(move || be_worker(work, File::from(write)))?;
         // SAFETY: no pointers. The child does the same, because either may run first.
         unsafe { libc::setpgid(process.pid(), process.pid()) };
         // SAFETY: no pointers. Reading must never block: forked tasks may hold the other end open.

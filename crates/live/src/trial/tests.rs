@@ -34,6 +34,7 @@ fn hogs(duration_us: Option<u64>) -> Value {
 
 #[test]
 fn a_trial_on_the_running_kernel_has_a_whole_record() {
+    testing::alone!();
     let record = answer_to(&kernel(hogs(Some(300_000))));
     assert_eq!(record.outcome, Outcome::Ok, "{:?}", record.provenance);
     let value = |name, group| record.measured.value(name, group);
@@ -54,6 +55,7 @@ fn a_trial_on_the_running_kernel_has_a_whole_record() {
 
 #[test]
 fn interrupts_come_or_the_record_says_why_not() {
+    testing::alone!();
     let mut workload = hogs(Some(100_000));
     workload["interrupt"] = json!([{"every_us": 1000, "length_us": 200, "cpus": [0]}]);
     let record = answer_to(&kernel(workload.clone()));
@@ -77,6 +79,7 @@ fn interrupts_come_or_the_record_says_why_not() {
 
 #[test]
 fn a_start_that_was_not_common_is_noted() {
+    testing::alone!();
     let trial = kernel(hogs(Some(1)));
     let notes = |start_took_ns| {
         let played = Played { above_load: true, start_took_ns, ..Played::default() };
@@ -93,6 +96,7 @@ fn a_start_that_was_not_common_is_noted() {
 
 #[test]
 fn policies_are_given_to_every_task() {
+    testing::alone!();
     let policy = json!({"kind": "policy", "policy": {"class": "batch"}});
     assert_eq!(answer_to(&trial(policy, hogs(Some(20_000)))).outcome, Outcome::Ok);
     let highest = json!({"kind": "policy", "policy": {"class": "fifo", "priority": 99}});
@@ -102,6 +106,7 @@ fn policies_are_given_to_every_task() {
 
 #[test]
 fn an_endless_workload_is_stopped_and_says_what_ran() {
+    testing::alone!();
     let stuck = json!({"name": "stuck", "task": [
         {"name": "taker", "repeat": 1, "steps": [{"semaphore_wait": "never"}]}]});
     let trial = Trial { timeout_ms: 200, ..kernel(stuck) };
@@ -119,6 +124,7 @@ fn supervised(work: Work) -> Outcome {
 
 #[test]
 fn a_worker_that_dies_spins_or_panics_leaves_a_record() {
+    testing::alone!();
     let segfault = supervised(&|_| {
         let nowhere = 8 as *const u8;
         // SAFETY: none; it ends this process only, as a defect would.
@@ -149,6 +155,7 @@ impl std::fmt::Display for Slow {
 
 #[test]
 fn another_thread_that_panics_stops_no_worker() {
+    testing::alone!();
     let panics = || supervised(&|_| panic!("a defect")).reason().to_owned();
     assert!(panics().contains("a defect"));
     let (ends, end) = mpsc::channel();
@@ -162,6 +169,7 @@ fn another_thread_that_panics_stops_no_worker() {
 
 #[test]
 fn what_comes_before_the_workload_does_not_take_from_its_time() {
+    testing::alone!();
     let trial = Trial { timeout_ms: 400, ..kernel(hogs(Some(1))) };
     let ended = |begins: bool| {
         let work = |begin: &dyn Fn()| {
@@ -181,6 +189,7 @@ fn what_comes_before_the_workload_does_not_take_from_its_time() {
 
 #[test]
 fn the_user_can_stop_a_trial() {
+    testing::alone!();
     let trial = kernel(hogs(Some(30_000_000)));
     let record = supervise(&trial, &Context::default(), &AtomicBool::new(true));
     assert!(record.outcome.reason().contains("stopped by the user"), "{:?}", record.outcome);
@@ -190,6 +199,7 @@ fn the_user_can_stop_a_trial() {
 
 #[test]
 fn what_cannot_run_here_says_why() {
+    testing::alone!();
     let missing = json!({"name": "w", "program": {
         "command": ["no-such-benchmark"], "parser": "hackbench", "package": "rt-tests"}});
     let wide = json!({"name": "w", "duration_us": 1, "task": [
@@ -214,6 +224,7 @@ fn what_cannot_run_here_says_why() {
 
 #[test]
 fn a_program_that_fails_fails_the_trial() {
+    testing::alone!();
     let program = |script: &str, parser: &str| {
         let command = ["sh", "-c", script];
         json!({"name": "w", "program": {"command": command, "parser": parser}})
@@ -232,6 +243,7 @@ fn answer_with(program: Value) -> Record {
 
 #[test]
 fn a_program_is_prepared_in_a_folder_that_goes() {
+    testing::alone!();
     let note = tempfile::NamedTempFile::new().expect("a file");
     let make = format!("echo Time: 3 >made; pwd >{}", note.path().display());
     let prepared = answer_with(json!({
@@ -244,6 +256,7 @@ fn a_program_is_prepared_in_a_folder_that_goes() {
 
 #[test]
 fn what_cannot_be_prepared_says_why() {
+    testing::alone!();
     let prepare = |script: &str| {
         let sh = ["sh", "-c", script];
         json!({"command": ["true"], "parser": "none", "scratch": true, "prepare": [sh]})
@@ -266,6 +279,7 @@ fn what_cannot_be_prepared_says_why() {
 
 #[test]
 fn a_programs_children_inherit_the_policy() {
+    testing::alone!();
     let policy = json!({"kind": "policy", "policy": {"class": "batch"}});
     let script = "sh -c 'chrt -p $$' | grep -q SCHED_BATCH && echo Time: 1";
     let program = json!({"command": ["sh", "-c", script], "parser": "hackbench"});

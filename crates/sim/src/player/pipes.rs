@@ -14,7 +14,7 @@ use crate::flags::WAKE_SYNC;
 /// How far a task is with a message. A new one:
 const NEW: u8 = 0;
 /// It is about to make the system call.
-const CALL: u8 = 1;
+pub(super) const CALL: u8 = 1;
 /// It has slept in the call until there were bytes, or room.
 const SLEPT: u8 = 2;
 /// It has spent the time of the call, or of what is left of it after a sleep.
@@ -31,14 +31,12 @@ impl Core {
         bytes: u64,
         fan: u32,
     ) -> Flow {
-        let channel = self.workload.script.channels[channel];
-        let play = &mut self.workload.progress[task.0 as usize];
-        if play.phase == NEW {
-            (play.phase, play.member, play.left) = (CALL, 0, bytes);
+        if self.has_sockets(channel) {
+            return self.send_by_socket(cpu, task, channel, bytes, fan);
         }
-        let member = u64::from(play.number / fan) * u64::from(fan) + u64::from(play.member);
-        let pipe = channel.pipe_of(member);
-        let (moved, pages) = self.workload.objects.pipes[pipe].room_for(play.left);
+        let pipe = self.written_member(task, channel, bytes, fan);
+        let left = self.workload.progress[task.0 as usize].left;
+        let (moved, pages) = self.workload.objects.pipes[pipe].room_for(left);
         let copy_ns = self.copy_ns(moved) + self.machine.costs.page_ns * pages;
         if let Err(flow) = self.enter_pipe(cpu, task, pipe, self.machine.costs.write_ns, copy_ns) {
             return flow;
@@ -75,13 +73,12 @@ impl Core {
     /// Reads until the message is whole. The kernel gives what there is, and a call sleeps only
     /// while there is nothing.
     pub(super) fn receive(&mut self, cpu: u32, task: TaskId, channel: usize, bytes: u64) -> Flow {
-        let channel = self.workload.script.channels[channel];
-        let play = &mut self.workload.progress[task.0 as usize];
-        if play.phase == NEW {
-            (play.phase, play.left) = (CALL, bytes);
+        if self.has_sockets(channel) {
+            return self.receive_by_socket(cpu, task, channel, bytes);
         }
-        let pipe = channel.pipe_of(u64::from(play.number));
-        let holds = self.workload.objects.pipes[pipe].holds(play.left);
+        let pipe = self.read_member(task, channel, bytes);
+        let left = self.workload.progress[task.0 as usize].left;
+        let holds = self.workload.objects.pipes[pipe].holds(left);
         let copy_ns = self.copy_ns(holds);
         if let Err(flow) = self.enter_pipe(cpu, task, pipe, self.machine.costs.read_ns, copy_ns) {
             return flow;
@@ -164,7 +161,32 @@ impl Core {
         }
     }
 
-    pub(super) fn has_sockets(&self, channel: usize) -> bool {
+    /// The number of the pipe or socket that a task writes its message to, or the next of `fan`.
+    pub(super) fn written_member(
+        &mut self,
+        task: TaskId,
+        channel: usize,
+        bytes: u64,
+        fan: u32,
+    ) -> usize {
+        let play = &mut self.workload.progress[task.0 as usize];
+        if play.phase == NEW {
+            (play.phase, play.member, play.left) = (CALL, 0, bytes);
+        }
+        let member = u64::from(play.number / fan) * u64::from(fan) + u64::from(play.member);
+        self.workload.script.channels[channel].pipe_of(member)
+    }
+
+    /// The number of the pipe or socket that a task reads its message from.
+    pub(super) fn read_member(&mut self, task: TaskId, channel: usize, bytes: u64) -> usize {
+        let play = &mut self.workload.progress[task.0 as usize];
+        if play.phase == NEW {
+            (play.phase, play.left) = (CALL, bytes);
+        }
+        self.workload.script.channels[channel].pipe_of(u64::from(play.number))
+    }
+
+    fn has_sockets(&self, channel: usize) -> bool {
         self.workload.script.channels[channel].sockets
     }
 

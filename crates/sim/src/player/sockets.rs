@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Messages through stream sockets of the Unix domain, as `unix_stream_sendmsg` and
-//! `unix_stream_read_generic` move them. What one call writes is a buffer of its own, which counts with
-//! the memory that it takes. Who finds more of them than the limit sleeps until three quarters have been
-//! read; then all that sleep there are woken, the last one first.
+//! `unix_stream_read_generic` move them. What one call writes is a buffer of its own, which counts
+//! with the memory that it takes. Who finds more of them than the limit sleeps until three quarters
+//! have been read; then all that sleep there are woken, the last one first.
 //!
 //! DIVERGES: tasks that read one socket do not wait for its mutex (`iolock`).
 
@@ -11,16 +11,13 @@ use std::collections::VecDeque;
 use model::play::CALL_BYTES;
 
 use super::objects::Waiters;
+use super::pipes::CALL;
 use super::workload_state::Flow;
 use crate::core::task::State;
 use crate::core::{Core, TaskId};
 use crate::flags::WAKE_SYNC;
 
-/// How far a task is with a message. A new one:
-const NEW: u8 = 0;
-/// It is about to make the system call.
-const CALL: u8 = 1;
-/// It is in the call, and has spent the time of the way in.
+/// How far a task is with a message after [`CALL`]. It has spent the time of the way in.
 const IN_CALL: u8 = 2;
 /// It has memory for its message, and has spent the time of copying.
 const COPIED: u8 = 3;
@@ -115,13 +112,9 @@ impl Core {
         bytes: u64,
         fan: u32,
     ) -> Flow {
-        let channel = self.workload.script.channels[channel];
+        let number = self.written_member(task, channel, bytes, fan);
         let play = &mut self.workload.progress[task.0 as usize];
-        if play.phase == NEW {
-            (play.phase, play.member, play.left) = (CALL, 0, bytes);
-        }
-        let member = u64::from(play.number / fan) * u64::from(fan) + u64::from(play.member);
-        let (number, piece) = (channel.pipe_of(member), play.left.min(CALL_BYTES));
+        let piece = play.left.min(CALL_BYTES);
         if play.phase == CALL {
             play.phase = IN_CALL;
             if let Err(flow) = self.spend(cpu, self.machine.costs.syscall_ns) {
@@ -164,12 +157,8 @@ impl Core {
         channel: usize,
         bytes: u64,
     ) -> Flow {
-        let channel = self.workload.script.channels[channel];
+        let number = self.read_member(task, channel, bytes);
         let play = &mut self.workload.progress[task.0 as usize];
-        if play.phase == NEW {
-            (play.phase, play.left) = (CALL, bytes);
-        }
-        let number = channel.pipe_of(u64::from(play.number));
         if play.phase != COPIED {
             let costs = &self.machine.costs;
             // Whoever has slept goes through all of the read again.
@@ -202,7 +191,7 @@ impl Core {
     }
 
     /// How many more free buffers the allocator keeps at hand: two sheaves of each CPU and ten of
-    /// their barn (`MAX_FULL_SHEAVES`). Buffers beyond that go back to their slabs, which is dearer.
+    /// their barn (`MAX_FULL_SHEAVES`). Others go back to their slabs, which is dearer.
     fn room_for_buffers(&self) -> u64 {
         const SHEAF: u64 = 28;
         let sheaves = 10 + 2 * u64::from(self.nr_cpu_ids());

@@ -42,13 +42,7 @@ impl Core {
             Op::LoopEnd { start } => self.loop_end(task, start),
             Op::SpanStart { limit_ns, .. } => self.span_start(cpu, task, limit_ns),
             Op::SpanEnd => self.span_end(cpu, task),
-            Op::Send { channel, bytes, fan } if self.has_sockets(channel) => {
-                self.send_by_socket(cpu, task, channel, bytes, fan)
-            }
             Op::Send { channel, bytes, fan } => self.send(cpu, task, channel, bytes, fan),
-            Op::Receive { channel, bytes } if self.has_sockets(channel) => {
-                self.receive_by_socket(cpu, task, channel, bytes)
-            }
             Op::Receive { channel, bytes } => self.receive(cpu, task, channel, bytes),
             Op::Write { bytes, sync } => self.write(cpu, task, bytes, sync),
             Op::Read(bytes) => {

@@ -14,6 +14,7 @@ mod interface;
 mod kfuncs;
 mod lent_priorities;
 mod linux_examples;
+mod messages;
 mod native;
 mod order;
 mod rarer_members;

@@ -21,6 +21,7 @@ fn played(duration_us: Option<u64>, rest: Value) -> Played {
 
 #[test]
 fn tasks_of_several_sessions_talk_and_end() {
+    testing::alone!();
     let played = played(
         None,
         json!({"channel": [{"name": "c", "count": 1}], "task": [
@@ -37,6 +38,7 @@ fn tasks_of_several_sessions_talk_and_end() {
 
 #[test]
 fn the_cpu_times_of_their_tasks_are_known() {
+    testing::alone!();
     let hogs =
         |name: &str| json!({"name": name, "session": name, "count": 2, "steps": [{"run_us": 100}]});
     let played = played(Some(400_000), json!({"task": [hogs("a"), hogs("b")]}));
@@ -50,6 +52,7 @@ fn the_cpu_times_of_their_tasks_are_known() {
 
 #[test]
 fn their_tasks_fork_and_what_they_fork_ends_with_the_trial() {
+    testing::alone!();
     let fork = |name: &str, more: Value| {
         json!({"name": name, "session": "a", "repeat": 1,
                "steps": [{"fork": {"task": name.to_owned() + "_child", "count": 3}}, more]})
@@ -67,6 +70,7 @@ fn their_tasks_fork_and_what_they_fork_ends_with_the_trial() {
 
 #[test]
 fn a_fault_of_a_task_in_a_session_ends_the_trial() {
+    testing::alone!();
     let steps = json!([{"policy": {"class": "deadline", "runtime_us": 900_000,
         "deadline_us": 1_000_000, "period_us": 1_000_000}}]);
     let task = json!({"name": "t", "session": "a", "count": 100, "steps": steps});
@@ -76,6 +80,7 @@ fn a_fault_of_a_task_in_a_session_ends_the_trial() {
 
 #[test]
 fn a_program_is_in_its_session() {
+    testing::alone!();
     let command = json!(["cat", "/proc/self/stat"]);
     let program = json!({"command": command, "parser": "none", "session": "b"});
     let sleeper = json!({"name": "t", "session": "b", "steps": [{"sleep_us": 100}]});
@@ -108,6 +113,7 @@ fn play_tapes(duration_us: Option<u64>, made: u32, text: &str, options: Options)
 
 #[test]
 fn made_threads_play_and_make_others() {
+    testing::alone!();
     let text = "task 1 maker\nr300000 f1 r100000 f2 w2 r100000\n\
                 task 2 made\nw0 r200000\n\
                 task 3 made\nw0 r300000 f3 w3 p0\n\
@@ -122,6 +128,7 @@ fn made_threads_play_and_make_others() {
 
 #[test]
 fn many_threads_are_made_and_leave() {
+    testing::alone!();
     let forks: String = (1..=300).map(|tape| format!("f{tape} ")).collect();
     let children = "task 2 made\nw0 r1000\n".repeat(300);
     let played = tapes(None, 300, &format!("task 1 maker\n{forks}\n{children}"));
@@ -130,6 +137,7 @@ fn many_threads_are_made_and_leave() {
 
 #[test]
 fn what_is_not_made_in_time_is_no_task() {
+    testing::alone!();
     let text = "task 1 maker\nu10000000000 f1\ntask 2 made\nw0 r1\n";
     let played = tapes(Some(20_000), 1, text);
     let made = group(&played, "made");
@@ -139,6 +147,7 @@ fn what_is_not_made_in_time_is_no_task() {
 
 #[test]
 fn messages_of_many_senders_are_handled_as_they_come() {
+    testing::alone!();
     const SENDERS: usize = 4;
     const MESSAGES: usize = 200;
     // The reader's tape has the senders one after the other, and a wait in the midst of them.
@@ -154,6 +163,7 @@ fn messages_of_many_senders_are_handled_as_they_come() {
 
 #[test]
 fn a_sender_waits_for_room() {
+    testing::alone!();
     let text = "task 1 maker\nf1 p1.1 b1.1 p1.1 r1000\n\
                 task 2 made\nw0 u60000000 m0.1 p0.1 m0.1\n";
     let played = tapes(None, 1, text);
@@ -163,6 +173,7 @@ fn a_sender_waits_for_room() {
 
 #[test]
 fn a_task_yields_until_another_one_is_ready() {
+    testing::alone!();
     let text = "task 1 maker\nf1 l1.1000 r1000\ntask 2 made\nw0 u60000000 p0\n";
     let played = tapes(None, 1, text);
     let took = &group(&played, "maker").turnaround;
@@ -171,6 +182,7 @@ fn a_task_yields_until_another_one_is_ready() {
 
 #[test]
 fn a_tape_begins_again_until_the_time_is_over() {
+    testing::alone!();
     // Its second wait has no post, because the maker does not begin again. A busy host leaves time
     // for a few rounds of more than a hundred.
     let text = "task 1 maker\nf1 p1\ntask 2 made\nw0 w0 r1000 u3000000 r1000 a\n";
@@ -190,6 +202,7 @@ fn nice_values() -> Vec<i32> {
 
 #[test]
 fn a_tape_changes_its_tasks_nice_value() {
+    testing::alone!();
     let seen =
         (0..10).map(|_| nice_values_of_a_tape()).find(|seen| has_both(seen)).unwrap_or_default();
     assert!(has_both(&seen), "in none of ten tries");
