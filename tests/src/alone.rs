@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Tests that fork. A forked process inherits every lock that another thread holds at that moment,
 //! those of the standard library for new threads and for panics among them, and waits for them for
-//! ever. The harness starts threads and reports panics at any time, so such a test runs in a process
-//! of its own, with one thread.
+//! ever. The harness starts threads and reports panics at any time, so such a test runs alone in a
+//! process with one thread.
 
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Messages by pipes and sockets: whom they wake, who sleeps when there is no room, and for a mutex.
+//! Messages by pipes and sockets: whom they wake, and who sleeps because there is no room.
 
 use serde_json::json;
 
