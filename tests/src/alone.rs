@@ -18,8 +18,8 @@ macro_rules! alone {
     };
 }
 
-/// Set in the process that is alone.
-const ALONE: &str = "FAIRGROUND_TEST_ALONE";
+/// In the process that is alone: the test's name.
+pub const ALONE: &str = "FAIRGROUND_TEST_ALONE";
 
 /// Whether the calling test is alone in its process. If not, it has run in another one and has
 /// passed there; one at a time, because such tests measure times.
@@ -35,7 +35,7 @@ pub fn is_alone() -> bool {
     let test = env::current_exe().expect("the test's program");
     let alone = Command::new(test)
         .args([name, "--exact", "--nocapture", "--test-threads=1"])
-        .env(ALONE, "1")
+        .env(ALONE, name)
         // A skipped test says so there.
         .stderr(Stdio::inherit())
         .output()

@@ -42,8 +42,10 @@ pub fn or_skip<T>(found: Result<T, impl Display>) -> Option<T> {
 /// Says that a test ends here although nothing is missing that CI must have.
 pub fn skip(why: impl Display) {
     let thread = thread::current();
+    let alone = env::var(alone::ALONE).ok();
+    let name = alone.as_deref().or(thread.name()).unwrap_or("a test");
     // The harness shows what a passed test prints to nobody; `scripts/test.sh` counts these lines.
-    let _ = writeln!(io::stderr(), "skipped: {}: {why}", thread.name().unwrap_or("a test"));
+    let _ = writeln!(io::stderr(), "skipped: {name}: {why}");
 }
 
 /// The first line of a test that takes more than a processor: `cargo test` alone skips it, and says
