@@ -69,7 +69,7 @@ impl Socket {
         4 * self.memory <= Socket::LIMIT
     }
 
-    /// How many of these bytes are there to be read, and how many buffers are free then.
+    /// The number of bytes that a read of `bytes` returns now, and of buffers that it frees.
     fn holds(&self, bytes: u64) -> (u64, u64) {
         // What is asked for ends in one of the first buffers, however long the queue is.
         let (mut missing, mut free) = (bytes, 0);
@@ -83,7 +83,7 @@ impl Socket {
         (bytes - missing, free)
     }
 
-    /// Reads up to so many bytes; returns how many, and how many buffers are free now.
+    /// Removes up to `bytes` bytes. Returns the number of bytes removed and of buffers freed.
     fn read(&mut self, bytes: u64) -> (u64, u64) {
         let (mut missing, mut free) = (bytes, 0);
         while missing > 0
@@ -161,7 +161,7 @@ impl Core {
         let play = &mut self.workload.progress[task.0 as usize];
         if play.phase != COPIED {
             let costs = &self.machine.costs;
-            // Whoever has slept goes through all of the read again.
+            // A reader that has slept repeats the whole read, except for entering the system call.
             let enter_ns = if play.phase == CALL { costs.syscall_ns } else { 0 };
             let way_in_ns = enter_ns + costs.socket_read_ns;
             play.phase = COPIED;
@@ -191,7 +191,7 @@ impl Core {
     }
 
     /// How many more free buffers the allocator keeps at hand: two sheaves of each CPU and ten of
-    /// their barn (`MAX_FULL_SHEAVES`). Others go back to their slabs, which is dearer.
+    /// their barn (`MAX_FULL_SHEAVES`). Returning others to their slabs is more expensive.
     fn room_for_buffers(&self) -> u64 {
         const SHEAF: u64 = 28;
         let sheaves = 10 + 2 * u64::from(self.nr_cpu_ids());
@@ -207,8 +207,9 @@ impl Core {
     }
 
     fn wake_all(&mut self, number: usize, queue: impl Fn(&mut Socket) -> &mut Waiters) {
-        let waiters = std::mem::take(queue(&mut self.workload.objects.sockets[number]));
-        waiters.into_iter().for_each(|waiter| self.wake(waiter, WAKE_SYNC));
+        while let Some(waiter) = queue(&mut self.workload.objects.sockets[number]).pop_front() {
+            self.wake(waiter, WAKE_SYNC);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Messages by pipes and sockets: whom they wake, and who sleeps because there is no room.
+//! Messages through pipes and sockets: a message wakes its reader; a full socket or the mutex of a
+//! pipe blocks a sender.
 
 use serde_json::json;
 
@@ -59,7 +60,7 @@ fn a_sender_that_is_preempted_while_it_copies_keeps_the_mutex_of_its_pipe() {
     assert_eq!(same, other);
 }
 
-/// How often a task sleeps that sends so many messages before anybody reads them.
+/// How often a task sleeps while it sends `messages` messages that nobody reads yet.
 fn sleeps_of_a_sender(messages: u32, socket: bool) -> f64 {
     let tasks = json!([
         {"name": "writer", "repeat": messages, "steps": [{"send": {"channel": "c", "bytes": 100}}]},
