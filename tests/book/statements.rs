@@ -197,3 +197,30 @@ fn sentences_name_options_that_exist() {
     }
     expect_none(complaints);
 }
+
+/// The simulator's error that a care names is the one that was found.
+#[test]
+fn cares_name_the_errors_of_the_page_on_advice() {
+    let page = std::fs::read_to_string(root().join("docs/src/method/advice.md")).expect("a page");
+    let rows: Vec<Vec<&str>> =
+        page.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
+    let mut complaints = Vec::new();
+    for name in spec::assets::builtin_names(spec::assets::Kind::Care) {
+        let care = spec::care::read(&name, root(), 1).expect("a care");
+        for criterion in std::iter::once(&care.decides).chain(&care.keeps) {
+            let unit = criterion.measure.unit_and_direction().0;
+            let own = criterion.model_error.map(|error| report::units::model_error(error, unit));
+            let mut found = rows.iter().filter_map(|row| match row[..] {
+                ["", care, words, _, error, ""] if care == name && words == criterion.words => {
+                    Some(error)
+                }
+                _ => None,
+            });
+            if own.is_none() || found.next() != own.as_deref() {
+                let words = &criterion.words;
+                complaints.push(format!("cares/{name}.toml: {words}: the page has another error"));
+            }
+        }
+    }
+    expect_none(&complaints);
+}

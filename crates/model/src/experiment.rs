@@ -218,6 +218,20 @@ pub struct Watched {
     /// only this margin applies.
     #[serde(default, skip_serializing_if = "is_default")]
     pub least: f64,
+    /// How far the simulator's differences are from a kernel's, if the simulator has measured: no
+    /// smaller difference of it says anything.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub model_error: Option<ModelError>,
+}
+
+/// How far four of five differences of the simulator are from a kernel's at most.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelError {
+    /// In percent of the current scheduler.
+    Percent(f64),
+    /// In the measure's unit.
+    Value(f64),
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub use check::{LARGEST_NUMBER, SMALLEST_NUMBER};
 pub use claim::{Claim, Expectation};
 pub use contestant::{Contestant, Policy, PolicyClass, SchedulerChoice};
 pub use cpu_facts::CpuFacts;
-pub use experiment::{Aim, Design, Experiment, Progress, Scatter, Watched};
+pub use experiment::{Aim, Design, Experiment, ModelError, Progress, Scatter, Watched};
 pub use histogram::{Buckets, Histogram};
 pub use knob::{Call, ForEach, Knob, KnobValue, Knobs, Start, When};
 pub use machine::{Clock, Costs, Machine};

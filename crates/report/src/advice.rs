@@ -2,7 +2,7 @@
 //! A recommendation in words, the same in a terminal and on a page: the scheduler to use, the gain,
 //! the certainty and the costs, then the numbers of every candidate.
 
-use model::metric::Direction;
+use model::metric::{Direction, Unit};
 use stats::decide::recommend::{
     Advice, Candidate, Effect, Judged, Reason, Silence, Standing, Width,
 };
@@ -28,6 +28,10 @@ pub fn headline(advised: &Recommendation) -> String {
         Advice::Keep(Reason::TooLittle) => {
             format!("Keep {now}: others are better, but by less than matters.")
         }
+        Advice::Keep(Reason::Doubtful) => format!(
+            "Keep {now}, or ask a kernel: others may be better, but by less than the simulator's \
+             error."
+        ),
         Advice::Keep(Reason::TooCostly) => {
             format!("Keep {now}: others are better, but worse in what must not get worse.")
         }
@@ -53,8 +57,10 @@ pub(crate) fn reasons(advised: &Recommendation) -> Vec<Labelled> {
     match &advised.advice {
         Advice::Switch(names) => {
             let Some(best) = advised.candidate(&names[0]) else { return Vec::new() };
+            let knows_error = advised.aims.iter().any(|aim| aim.decides.model_error.is_some());
+            let or_error = if knows_error { " or exceeds the simulator's error" } else { "" };
             let equals = labelled_if("as good", &names[1..], |names| {
-                format!("{names}: no difference from {} that matters", best.name)
+                format!("{names}: no difference from {} that matters{or_error}", best.name)
             });
             let certainty = [sure(advised, best)];
             let gains = gains(advised, best).into_iter().chain(equals).chain(certainty);
@@ -64,7 +70,8 @@ pub(crate) fn reasons(advised: &Recommendation) -> Vec<Labelled> {
             .filter(with(Standing::Costly))
             .flat_map(|it| [gains(advised, it), prices(advised, it)].concat())
             .collect(),
-        Advice::Keep(Reason::TooLittle) => slight(advised),
+        Advice::Keep(Reason::Doubtful) => first_of(advised, Standing::Doubtful),
+        Advice::Keep(Reason::TooLittle) => first_of(advised, Standing::Slight),
         Advice::Keep(_) => resolution(advised),
         Advice::Silent(Silence::NothingMeasured) => holes(advised),
         Advice::Silent(Silence::TooFewTrials(..)) => Vec::new(),
@@ -93,6 +100,7 @@ fn word(judged: &Judged) -> &'static str {
     match judged.finding {
         Effect::Better => "better",
         Effect::Worse => "worse",
+        Effect::Doubtful => "within error",
         Effect::Slight if gains => "a bit better",
         Effect::Slight => "a bit worse",
         Effect::Alike => "equivalent",
@@ -167,6 +175,10 @@ fn price(name: &str, watched: &Watched, judged: &Judged) -> String {
         Effect::Open => {
             format!("{words}, perhaps: {change}. These trials do not exclude more than {allowed}")
         }
+        Effect::Doubtful => {
+            let error = model_error(watched, judged.unit).unwrap_or_default();
+            format!("{words}, perhaps: {change}. The simulator's error is {error}")
+        }
         Effect::Unknown => format!("{words}: not known"),
         _ => unpaid(watched, judged),
     }
@@ -193,13 +205,11 @@ fn holes(advised: &Recommendation) -> Vec<Labelled> {
     advised.aims.iter().enumerate().filter_map(why).collect()
 }
 
-/// The first candidate whose gain is smaller than what matters; the evidence has the numbers of the
-/// others.
-fn slight(advised: &Recommendation) -> Vec<Labelled> {
-    let mut slight_candidates =
-        advised.candidates.iter().filter(|candidate| candidate.standing == Standing::Slight);
-    let first = slight_candidates.next().map(|candidate| gains(advised, candidate));
-    let others: Vec<String> = slight_candidates.map(|candidate| candidate.name.clone()).collect();
+/// The first candidate with this overall result; the evidence has the numbers of the others.
+fn first_of(advised: &Recommendation, standing: Standing) -> Vec<Labelled> {
+    let mut such = advised.candidates.iter().filter(|candidate| candidate.standing == standing);
+    let first = such.next().map(|candidate| gains(advised, candidate));
+    let others: Vec<String> = such.map(|candidate| candidate.name.clone()).collect();
     let others =
         labelled_if("so are", &others, |names| format!("{names}: see their numbers below"));
     first.into_iter().flatten().chain(others).collect()
@@ -287,12 +297,19 @@ fn of_measure(
     Some(Evidence {
         title: units::title(&title, first.direction),
         about: format!(
-            "in {}; what matters is more than {}",
+            "in {}; what matters is more than {}{}",
             watched.cell,
-            allowed(watched, first)
+            allowed(watched, first),
+            model_error(watched, first.unit)
+                .map_or_else(String::new, |error| format!("; the simulator's error is {error}")),
         ),
         rows: std::iter::once(now).chain(rows).collect(),
     })
+}
+
+/// What a simulated difference must exceed, too.
+fn model_error(watched: &Watched, unit: Unit) -> Option<String> {
+    watched.model_error.map(|error| units::model_error(error, unit))
 }
 
 fn row(candidate: &Candidate, judged: &Judged) -> [String; 5] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Numbers for readers: three significant digits, and a unit that keeps them short.
 
+use model::ModelError;
 use model::metric::{Direction, Unit};
 use stats::compare::evidence::Noise;
 use stats::{Interval, MeasureKey, PValue, Shift};
@@ -15,6 +16,14 @@ pub fn number(value: f64, unit: Unit) -> String {
 /// The number, or a dash where there is none.
 pub fn number_or_dash(value: Option<f64>, unit: Unit) -> String {
     value.map_or_else(|| "–".into(), |value| number(value, unit))
+}
+
+/// An error in percent, or in the measure's unit: `11 %`, `98.0 µs`.
+pub fn model_error(error: ModelError, unit: Unit) -> String {
+    match error {
+        ModelError::Percent(percent) => format!("{percent} %"),
+        ModelError::Value(value) => number(value, unit),
+    }
 }
 
 /// An interval without its unit, scaled like the number that it belongs to: `[3.97, 4.10]`.

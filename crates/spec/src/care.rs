@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use model::MeasureKey;
+use model::{MeasureKey, ModelError};
 use serde::Deserialize;
 
 use super::cells::{self, Choice};
@@ -52,6 +52,8 @@ pub struct Criterion {
     pub percent: f64,
     /// Smaller differences do not matter, in the measure's unit.
     pub least: f64,
+    /// How far the simulator's differences are from a kernel's; `None`: not known.
+    pub model_error: Option<ModelError>,
 }
 
 #[derive(Deserialize)]
@@ -81,6 +83,7 @@ struct Written {
     percent: f64,
     #[serde(default)]
     least: f64,
+    model_error: Option<ModelError>,
 }
 
 /// The key of a `[[workload]]` table with the name that criteria use for it.
@@ -176,7 +179,13 @@ impl Reader<'_> {
         let load = workload::resolve(&asset, &choice.first(), self.cpus)?.workload;
         check::measure(&place, &load, &written.measure, self.places)?;
         let measure = written.measure.parse();
-        for (name, number) in [("percent", written.percent), ("least", written.least)] {
+        let error = match written.model_error {
+            Some(ModelError::Percent(number) | ModelError::Value(number)) => number,
+            None => 0.0,
+        };
+        let numbers =
+            [("percent", written.percent), ("least", written.least), ("model_error", error)];
+        for (name, number) in numbers {
             if !(number >= 0.0 && number.is_finite()) {
                 let error = self.places.error(&format!("{path}.{name}"), "not 0 or more");
                 return Err(error.hint("write 0 or a positive number"));
@@ -188,6 +197,7 @@ impl Reader<'_> {
             words: written.words.clone(),
             percent: written.percent,
             least: written.least,
+            model_error: written.model_error,
         })
     }
 }

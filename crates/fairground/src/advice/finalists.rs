@@ -107,8 +107,9 @@ fn as_good(predicted: &Recommendation) -> Vec<&str> {
         return names.iter().map(String::as_str).collect();
     }
     let rank = |candidate: &&Candidate| match candidate.standing {
-        Standing::Slight => Some(0),
-        Standing::Alike => Some(1),
+        Standing::Doubtful => Some(0),
+        Standing::Slight => Some(1),
+        Standing::Alike => Some(2),
         _ => None,
     };
     let mut near: Vec<&Candidate> =

@@ -75,7 +75,7 @@ impl Wish {
             own.stands_for_kernel = self.backend.is_model();
         }
         let planned = planned.replanned();
-        let aims = aims(&cares, &planned.experiment, &workloads)?;
+        let aims = self.aims(&cares, &planned.experiment, &workloads)?;
         let contestants = &planned.experiment.contestants;
         let names = contestants.iter().map(|contestant| contestant.name.clone());
         let in_use: Vec<String> = names.take(self.in_use.options.len()).collect();
@@ -137,6 +137,38 @@ impl Wish {
             names.extend(others.map(|name| format!("program:{name}")));
         }
         Ok(names)
+    }
+
+    /// What is watched. `workloads` are those of the cares, which come first in the experiment.
+    fn aims(
+        &self,
+        cares: &[Care],
+        experiment: &Experiment,
+        workloads: &[String],
+    ) -> Result<Vec<Aim>> {
+        let cell = |care: &Care, at: usize| {
+            let place = workloads.iter().position(|workload| *workload == care.workloads[at]);
+            place.map_or_else(String::new, |place| experiment.workloads[place].cell())
+        };
+        let is_model = self.backend.is_model();
+        let watched = |care: &Care, criterion: &Criterion| Watched {
+            cell: cell(care, criterion.workload),
+            measure: criterion.measure.clone(),
+            words: criterion.words.clone(),
+            percent: criterion.percent,
+            least: criterion.least,
+            model_error: criterion.model_error.filter(|_| is_model),
+        };
+        let aim = |care: &Care| Aim {
+            name: care.name.clone(),
+            decides: watched(care, &care.decides),
+            keeps: care.keeps.iter().map(|criterion| watched(care, criterion)).collect(),
+        };
+        let mut aims: Vec<Aim> = cares.iter().map(aim).collect();
+        for own in &experiment.workloads[workloads.len()..] {
+            aims.push(of_workload(own)?);
+        }
+        Ok(aims)
     }
 
     /// The candidates of today that run on this backend, but not in the simulator.
@@ -213,31 +245,6 @@ fn care_workloads(cares: &[Care]) -> Vec<String> {
     workloads
 }
 
-/// What is watched. `workloads` are those of the cares, which come first in the experiment.
-fn aims(cares: &[Care], experiment: &Experiment, workloads: &[String]) -> Result<Vec<Aim>> {
-    let cell = |care: &Care, at: usize| {
-        let place = workloads.iter().position(|workload| *workload == care.workloads[at]);
-        place.map_or_else(String::new, |place| experiment.workloads[place].cell())
-    };
-    let watched = |care: &Care, criterion: &Criterion| Watched {
-        cell: cell(care, criterion.workload),
-        measure: criterion.measure.clone(),
-        words: criterion.words.clone(),
-        percent: criterion.percent,
-        least: criterion.least,
-    };
-    let aim = |care: &Care| Aim {
-        name: care.name.clone(),
-        decides: watched(care, &care.decides),
-        keeps: care.keeps.iter().map(|criterion| watched(care, criterion)).collect(),
-    };
-    let mut aims: Vec<Aim> = cares.iter().map(aim).collect();
-    for own in &experiment.workloads[workloads.len()..] {
-        aims.push(of_workload(own)?);
-    }
-    Ok(aims)
-}
-
 /// The aim of a workload without a care: its first headline measure decides, the others must not
 /// get worse.
 fn of_workload(workload: &Workload) -> Result<Aim> {
@@ -249,6 +256,7 @@ fn of_workload(workload: &Workload) -> Result<Aim> {
         measure,
         percent,
         least: 0.0,
+        model_error: None,
     };
     let mut keys = keys.filter(judges);
     let first = keys.next().ok_or_else(|| {

@@ -55,9 +55,9 @@ impl Place {
         let machine = &race.planned.experiment.machines[0];
         match self.backend {
             on if on.is_model() => Some(
-                "These are predictions by a model of such a machine. METHOD.md says how far they \
-                 are from kernels. Intervals say how much the answer depends on arrivals, not how \
-                 wrong the model is."
+                "These are predictions by a model of such a machine. Differences below the \
+                 simulator's error, where the evidence names it, count for nothing. Intervals say \
+                 how much the answer depends on arrivals, not how wrong the model is."
                     .into(),
             ),
             on if on.clock(machine) == Clock::Virtual => Some(

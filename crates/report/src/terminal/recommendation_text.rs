@@ -62,7 +62,7 @@ fn evidence(advised: &Recommendation) -> String {
     let mut text = String::from("\nEvidence\n");
     for of_measure in advice::evidence(advised) {
         text += &format!("  {}\n", fit(&of_measure.title, COLUMNS - 2));
-        text += &format!("    {}\n", fit(&of_measure.about, COLUMNS - 4));
+        text += &hanging(&of_measure.about, "    ", "    ");
         of_measure.rows.iter().for_each(|fields| text += &line(fields));
     }
     text

@@ -4,18 +4,20 @@
 use std::collections::BTreeMap;
 
 use expect_test::expect;
+use model::ModelError;
 use model::metric::{Direction, Unit};
 use report::advice_markdown::{AdviceCell, tables};
 use report::html::{self, About, page};
 use report::terminal::recommendation_text::{RecommendationContext, recommendation};
 use stats::compare::evidence::Evidence;
 use stats::decide::recommend::{Advice, Candidate, Effect, Judged, Reason, Silence, Standing};
-use stats::decide::recommend::{Against, Confirmation, Lost};
+use stats::decide::recommend::{Against, Confirmation, Distance, Lost, MeasureDistances};
 use stats::{Aim, Interval, Options, PValue, Recommendation, Shift, Watched, compare};
 
 fn watched(cell: &str, measure: &str, words: &str, least: f64) -> Watched {
     let measure = measure.parse().expect("a measure");
-    Watched { cell: cell.into(), measure, words: words.into(), percent: 5.0, least }
+    let (cell, words) = (cell.into(), words.into());
+    Watched { cell, measure, words, percent: 5.0, least, model_error: None }
 }
 
 fn aim() -> Aim {
@@ -186,6 +188,33 @@ fn who_stays_is_told_why() {
         Keep eevdf: others are better, but by less than matters.
           a bit better  how late a program gets the CPU: 7.76 ms with cfs, 8.00 ms now (−3.0 % [−3.4, −2.7])
     "#]].assert_eq(&first_part(Advice::Keep(Reason::TooLittle), slight));
+    let doubtful = [(Effect::Doubtful, 7.0), (Effect::Doubtful, -6.0), (Effect::Alike, 0.0)];
+    let doubtful = ["cfs", "tt"].map(|name| candidate(name, Standing::Doubtful, doubtful));
+    expect![[r#"
+        Keep eevdf, or ask a kernel: others may be better, but by less than the simulator's error.
+          within error  how late a program gets the CPU: 7.44 ms with cfs, 8.00 ms now (−7.0 % [−7.8, −6.3])
+          so are        tt: see their numbers below
+    "#]].assert_eq(&first_part(Advice::Keep(Reason::Doubtful), doubtful.into()));
+}
+
+#[test]
+fn evidence_names_the_simulators_error() {
+    let mut aim = aim();
+    aim.decides.model_error = Some(ModelError::Value(900_000.0));
+    aim.keeps[0].model_error = Some(ModelError::Percent(11.0));
+    let findings = [(Effect::Better, 50.0), (Effect::Doubtful, -6.0), (Effect::Alike, 0.0)];
+    let cfs = vec![candidate("cfs", Standing::Good, findings)];
+    let switch = Advice::Switch(vec!["cfs".into()]);
+    let advised = Recommendation { aims: vec![aim], ..advised(switch, cfs) };
+    let text = recommendation(&advised, &RecommendationContext::default());
+    let about = text.lines().filter(|line| line.contains("error")).map(str::trim);
+    let about: Vec<&str> = about.collect();
+    expect![[r#"
+        simulator's error is 11 %
+        in hogs; what matters is more than 5 % and 500 µs; the simulator's error is 900 µs
+        in build jobs=4; what matters is more than 5 %; the simulator's error is 11 %
+        cfs                    2.12 s  +6.0 % [+5.4, +6.5]                    within error"#]]
+    .assert_eq(&about.join("\n"));
 }
 
 #[test]
@@ -220,10 +249,21 @@ fn what_a_kernel_confirms_is_a_table_with_sums() {
     let verdicts = vec![
         ("bmq".to_owned(), Against::Better, Against::Worse),
         ("tt".into(), Against::AsGood, Against::AsGood),
+        ("cfs".into(), Against::Doubtful, Against::AsGood),
     ];
     let lost = Lost { choice: Some(0.11), best: Some(0.0), unit: Unit::Ratio };
     let (choice, best) = ("bmq".to_owned(), vec!["tt".to_owned(), "cfs".into()]);
-    let games = Confirmation { verdicts, choice, best, distinguishes: true, lost };
+    let distance = |percent: f64| Distance { percent: Some(percent), value: percent * 1e6 };
+    let of = |measure, least, candidates: &[f64]| MeasureDistances {
+        watched: watched("game", measure, "its frames", least),
+        unit: Unit::Nanoseconds,
+        candidates: candidates.iter().map(|percent| distance(*percent)).collect(),
+    };
+    let distances = vec![
+        of("completion_ns all", 0.0, &[3.0, 12.34, 1.0]),
+        of("run_delay_ns.p99 all", 1e6, &[]),
+    ];
+    let games = Confirmation { verdicts, choice, best, distinguishes: true, lost, distances };
     let cells = [("games", Some(games)), ("audio", None)];
     let cells =
         cells.map(|(care, confirmation)| AdviceCell { care: care.into(), cpus: 4, confirmation });
@@ -233,13 +273,20 @@ fn what_a_kernel_confirms_is_a_table_with_sums() {
         | games | 4 | 1 of 2 | bmq | tt, cfs | no | 0.110 | 0 |
         | audio | 4 | not measured | | | | | |
 
-        1 of 2 cells were measured. 1 of 2 verdicts agree (50.0 %). Where the kernel distinguishes any candidate, the simulator's choice is among the kernel's best in 0 of 1 cells.
+        1 of 2 cells were measured. 1 of 2 verdicts agree (50.0 %). In 1 more the simulator gives none, because the difference is within its error. Where the kernel distinguishes any candidate, the simulator's choice is among the kernel's best in 0 of 1 cells.
 
         Verdicts that differ:
 
         | care | CPUs | candidate | simulator | kernel |
         |---|---:|---|---|---|
         | games | 4 | bmq | better | worse |
+
+        How far the simulator's differences are:
+
+        | care | measure | differences | four of five are within |
+        |---|---|---:|---:|
+        | games | its frames | 3 | 13 % |
+        | games | its frames | 0 | – |
     "#]].assert_eq(&tables(&cells));
 }
 

@@ -3,7 +3,7 @@
 
 use crate::common::{record, with};
 use crate::experiments::normal;
-use model::{Outcome, Record};
+use model::{ModelError, Outcome, Record};
 use stats::decide::recommend::{
     Advice, Against, Confirmation, Effect, Lost, Reason, Recommendation, Silence, Standing,
     recommend,
@@ -27,7 +27,8 @@ fn trials(name: &str, times: &[f64], shares: &[f64]) -> Vec<Record> {
 
 fn watched(measure: &str, percent: f64, least: f64) -> Watched {
     let (cell, words) = (record("now", 0).trial.workload.cell(), "it".into());
-    Watched { cell, measure: measure.parse().expect("a measure"), words, percent, least }
+    let measure = measure.parse().expect("a measure");
+    Watched { cell, measure, words, percent, least, model_error: None }
 }
 
 /// A time that must differ by more than 2 %, and a share of which at most 5 % may be lost.
@@ -163,6 +164,70 @@ fn where_all_others_are_worse_or_hardly_better_it_stays() {
     let said = advised(&[now(), hardly].concat(), &[aim()]);
     assert_eq!(said.advice, Advice::Keep(Reason::TooLittle));
     assert_eq!(said.candidates[0].decides[0].finding, Effect::Slight);
+}
+
+#[test]
+fn a_difference_below_the_simulators_error_says_nothing() {
+    let with_error = |percent| {
+        let error = |watched: Watched| Watched {
+            model_error: Some(ModelError::Percent(percent)),
+            ..watched
+        };
+        let aim = aim();
+        Aim {
+            decides: error(aim.decides),
+            keeps: aim.keeps.into_iter().map(error).collect(),
+            ..aim
+        }
+    };
+    let records = [
+        now(),
+        trials("fast", &about(92.0), &about(0.9)),
+        trials("slow", &about(108.0), &about(0.9)),
+    ]
+    .concat();
+    assert_eq!(advised(&records, &[aim()]).advice, switch(&["fast"]));
+    assert_eq!(advised(&records, &[with_error(5.0)]).advice, switch(&["fast"]));
+    let said = advised(&records, &[with_error(11.0)]);
+    assert_eq!(said.advice, Advice::Keep(Reason::Doubtful));
+    let both = ["fast", "slow"].map(|name| standing(&said, name));
+    assert_eq!(both, [Standing::Doubtful, Standing::Alike]);
+    assert!(said.candidates.iter().all(|it| it.decides[0].finding == Effect::Doubtful));
+    // Nobody knows whether a loss below the error is one, so it does not rule a candidate out.
+    let dear = [now(), trials("dear", &about(50.0), &about(0.82))].concat();
+    assert_eq!(advised(&dear, &[aim()]).advice, Advice::Keep(Reason::TooCostly));
+    let said = advised(&dear, &[with_error(11.0)]);
+    assert_eq!(said.advice, switch(&["dear"]));
+    assert_eq!(said.candidates[0].keeps[0][0].finding, Effect::Doubtful);
+    // Those within the error of the best are as good.
+    let near = [trials("one", &about(50.0), &about(0.9)), trials("two", &about(58.0), &about(0.9))];
+    let said = advised(&[now(), near.concat()].concat(), &[with_error(11.0)]);
+    assert_eq!(said.advice, switch(&["one", "two"]));
+}
+
+#[test]
+fn the_error_is_what_four_of_five_differences_are_within() {
+    let race = |times: [f64; 5]| {
+        let others = times.iter().enumerate();
+        let others = others.map(|(at, time)| trials(&at.to_string(), &about(*time), &about(0.9)));
+        advised(&[now(), others.collect::<Vec<_>>().concat()].concat(), &[aim()])
+    };
+    let predicted = race([50.0, 80.0, 90.0, 150.0, 100.0]);
+    let found = Confirmation::of(&predicted, &race([50.5, 84.1, 94.7, 160.0, 200.0]));
+    let [time, share] = found.distances.as_slice() else { panic!("{found:?}") };
+    assert_eq!(time.candidates.len(), 5);
+    // 1.0, 5.1, 5.2, 6.7 and 100 % apart.
+    assert_eq!(time.error(), Some(ModelError::Percent(6.7)));
+    assert_eq!(share.error(), Some(ModelError::Percent(0.0)));
+    // In the measure's unit where a threshold is, and where there are no ratios.
+    let mut in_unit = time.clone();
+    in_unit.watched.least = 1.0;
+    assert_eq!(in_unit.error(), Some(ModelError::Value(11.0)));
+    in_unit.watched.least = 0.0;
+    in_unit.candidates[0].percent = None;
+    assert_eq!(in_unit.error(), Some(ModelError::Value(11.0)));
+    in_unit.candidates.clear();
+    assert_eq!(in_unit.error(), None);
 }
 
 #[test]

@@ -40,6 +40,7 @@ fn advised(records: &[Record]) -> Recommendation {
         words: "it".into(),
         percent: MARGIN_PERCENT,
         least: 0.0,
+        model_error: None,
     };
     let aim = Aim { name: "soon".into(), decides: watched.clone(), keeps: vec![watched] };
     recommend(records, &compared(records, &[]), &[aim], &[])

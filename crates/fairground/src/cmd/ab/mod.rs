@@ -254,6 +254,7 @@ fn aim(cell: &str) -> Aim {
         words: words.to_owned(),
         percent,
         least,
+        model_error: None,
     };
     Aim {
         name: "frames".into(),

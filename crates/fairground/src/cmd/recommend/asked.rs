@@ -237,7 +237,10 @@ impl Asked<'_> {
         let race = wish.race(self.host)?;
         let Some(selection) = measured(campaign(&self.args.execution, &race, budget))? else {
             if self.args.cares.is_empty() && !wish.cares.is_empty() {
-                output::tell(format_args!("or without questions: {} --resume", self.repeat(wish)));
+                output::tell(format_args!(
+                    "or without questions: {} --resume",
+                    self.repeat(wish, self.args.on)
+                ));
             }
             return Ok(None);
         };
@@ -313,11 +316,18 @@ impl Asked<'_> {
     fn next_commands(&self, wish: &Wish) -> Vec<(String, String)> {
         let store = command_line::quoted(&self.args.execution.store.display().to_string());
         let report = format!("fairground report {} --store {store} -o recommend.html", race::NAME);
-        vec![("The full report".into(), report), ("The same again".into(), self.repeat(wish))]
+        let mut commands = vec![
+            ("The full report".into(), report),
+            ("The same again".into(), self.repeat(wish, self.args.on)),
+        ];
+        if self.args.on.is_some_and(Backend::is_model) {
+            commands.push(("A kernel's answer".into(), self.repeat(wish, None)));
+        }
+        commands
     }
 
-    /// The command that runs the same and asks nothing.
-    fn repeat(&self, wish: &Wish) -> String {
+    /// The command that runs the same on this backend, or in both steps, and asks nothing.
+    fn repeat(&self, wish: &Wish, on: Option<Backend>) -> String {
         let args = self.args;
         let mut words = vec!["fairground".to_owned(), race::NAME.into()];
         let mut add = |option: &str, value: String| {
@@ -325,8 +335,8 @@ impl Asked<'_> {
         };
         self.cares.iter().for_each(|care| add("--care", care.clone()));
         args.workloads.iter().for_each(|workload| add("--workload", workload.clone()));
-        args.on.iter().for_each(|on| add("--on", on.word().into()));
-        let raced_on = Some(&wish.machine.name).filter(|name| args.on.is_some() && *name != HERE);
+        on.iter().for_each(|on| add("--on", on.word().into()));
+        let raced_on = Some(&wish.machine.name).filter(|name| on.is_some() && *name != HERE);
         let machine = args.machine.as_ref().or(raced_on);
         machine.into_iter().for_each(|machine| add("--machine", machine.clone()));
         args.schedulers.iter().for_each(|scheduler| add("--scheduler", scheduler.clone()));

@@ -2,7 +2,7 @@
 //! The effect of each candidate in each measure that an aim names.
 
 use model::metric::Direction;
-use model::{Aim, Watched};
+use model::{Aim, ModelError, Watched};
 
 use super::{Candidate, Effect, Judged, Silence, Standing};
 use crate::compare::comparison::{Comparison, Entry, Row};
@@ -113,12 +113,13 @@ fn correct(candidates: &mut [Candidate]) {
 fn decided(judged: &Judged, watched: &Watched) -> Effect {
     let p = judged.p.map(|p| p.adjusted);
     let Some(gain) = &judged.gain else { return Effect::Unknown };
-    let matters = matters(gain.value, gain.percent, watched) || all_pairs_matter(gain, watched);
+    let size = size(gain, watched);
     // As tables judge it, with the sign that the shift has there.
     let shift = self::gain(*gain, judged.direction);
     match judge(Some(&shift), p, None, judged.trials, judged.direction) {
-        Verdict::Better if matters => Effect::Better,
-        Verdict::Worse if matters => Effect::Worse,
+        Verdict::Better if size == Size::Clear => Effect::Better,
+        Verdict::Worse if size == Size::Clear => Effect::Worse,
+        Verdict::Better | Verdict::Worse if size == Size::WithinError => Effect::Doubtful,
         Verdict::Better | Verdict::Worse => Effect::Slight,
         Verdict::Equivalent | Verdict::Equal => Effect::Alike,
         Verdict::TooFewTrials | Verdict::NotMeasured => Effect::Unknown,
@@ -135,12 +136,14 @@ fn kept(judged: &Judged, watched: &Watched) -> Effect {
         return Effect::Unknown;
     }
     let Some(interval) = gain.interval else { return Effect::Open };
-    let lost = gain.value < 0.0 && matters(gain.value, gain.percent, watched)
-        || gain.least_pair.is_some_and(|pair| pair.value < 0.0) && all_pairs_matter(&gain, watched);
+    let is_less = gain.value < 0.0 || gain.least_pair.is_some_and(|pair| pair.value < 0.0);
     let far = gain.percent_interval.map(|percents| percents.low);
-    let may_be_lost = interval.low < 0.0 && matters(interval.low, far, watched);
-    if lost && judged.is_loss() {
+    let may_be_lost = interval.low < 0.0 && size_of(interval.low, far, watched) != Size::Irrelevant;
+    let lost = if is_less && judged.is_loss() { size(&gain, watched) } else { Size::Irrelevant };
+    if lost == Size::Clear {
         Effect::Worse
+    } else if lost == Size::WithinError {
+        Effect::Doubtful
     } else if may_be_lost {
         Effect::Open
     } else {
@@ -148,18 +151,41 @@ fn kept(judged: &Judged, watched: &Watched) -> Effect {
     }
 }
 
-/// Whether a difference is large enough to matter.
-pub(super) fn matters(value: f64, percent: Option<f64>, watched: &Watched) -> bool {
-    value.abs() > watched.least && percent.is_none_or(|percent| percent.abs() > watched.percent)
+/// How large a difference is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Size {
+    /// Too small to matter.
+    Irrelevant,
+    /// Large enough to matter, but not larger than the simulator's error.
+    WithinError,
+    Clear,
 }
 
-/// Whether every matched pair differs by enough to matter, all in one direction.
-fn all_pairs_matter(gain: &Shift, watched: &Watched) -> bool {
-    gain.least_pair.is_some_and(|pair| matters(pair.value, pair.percent, watched))
+pub(super) fn size_of(value: f64, percent: Option<f64>, watched: &Watched) -> Size {
+    let exceeds = |margin: f64| percent.is_none_or(|percent| percent.abs() > margin);
+    if value.abs() <= watched.least || !exceeds(watched.percent) {
+        return Size::Irrelevant;
+    }
+    let is_clear = match watched.model_error {
+        None => true,
+        Some(ModelError::Percent(error)) => exceeds(error),
+        Some(ModelError::Value(error)) => value.abs() > error,
+    };
+    if is_clear { Size::Clear } else { Size::WithinError }
+}
+
+/// The size of a gain, or that by which every matched pair differs, all in one direction.
+fn size(gain: &Shift, watched: &Watched) -> Size {
+    let of_pairs = gain.least_pair.map(|pair| size_of(pair.value, pair.percent, watched));
+    size_of(gain.value, gain.percent, watched).max(of_pairs.unwrap_or(Size::Irrelevant))
 }
 
 fn standing(candidate: &Candidate) -> Standing {
     let decides = |finding| candidate.decides.iter().any(|judged| judged.finding == finding);
+    let is_gain = |judged: &Judged| judged.gain.is_some_and(|gain| gain.value > 0.0);
+    let gains = |finding| {
+        candidate.decides.iter().any(|judged| judged.finding == finding && is_gain(judged))
+    };
     let keeps = |finding| candidate.keeps.iter().flatten().any(|judged| judged.finding == finding);
     if !candidate.failures.is_empty() {
         return Standing::Failed;
@@ -177,15 +203,13 @@ fn standing(candidate: &Candidate) -> Standing {
         Standing::Good
     } else if decides(Effect::Worse) {
         Standing::Worse
-    } else if candidate.decides.iter().any(is_slight_gain) {
+    } else if gains(Effect::Doubtful) {
+        Standing::Doubtful
+    } else if gains(Effect::Slight) {
         Standing::Slight
     } else {
         Standing::Alike
     }
-}
-
-fn is_slight_gain(judged: &Judged) -> bool {
-    judged.finding == Effect::Slight && judged.gain.is_some_and(|gain| gain.value > 0.0)
 }
 
 /// Why no candidate could be judged.
