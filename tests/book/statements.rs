@@ -206,7 +206,7 @@ fn cares_name_the_errors_of_the_page_on_advice() {
         page.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
     let mut complaints = Vec::new();
     for name in spec::assets::builtin_names(spec::assets::Kind::Care) {
-        let care = spec::care::read(&name, root(), 1).expect("a care");
+        let care = spec::care::read(&name, &root(), 1).expect("a care");
         for criterion in std::iter::once(&care.decides).chain(&care.keeps) {
             let unit = criterion.measure.unit_and_direction().0;
             let own = criterion.model_error.map(|error| report::units::model_error(error, unit));
@@ -222,5 +222,5 @@ fn cares_name_the_errors_of_the_page_on_advice() {
             }
         }
     }
-    expect_none(&complaints);
+    expect_none(complaints);
 }
