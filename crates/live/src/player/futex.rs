@@ -29,9 +29,9 @@ pub fn wait_until(word: &AtomicU32, value: u32, until_ns: u64) {
     wait_bits(word, value, ANY, &timespec(until_ns));
 }
 
-/// Wakes up to `count` sleepers.
-pub fn wake(word: &AtomicU32, count: i32) {
-    wake_bits(word, count, ANY);
+/// Wakes up to `count` sleepers; whether there was one.
+pub fn wake(word: &AtomicU32, count: i32) -> bool {
+    wake_bits(word, count, ANY)
 }
 
 fn wait_bits(word: &AtomicU32, value: u32, bits: u32, until: *const libc::timespec) {
@@ -43,13 +43,14 @@ fn wait_bits(word: &AtomicU32, value: u32, bits: u32, until: *const libc::timesp
     };
 }
 
-fn wake_bits(word: &AtomicU32, count: i32, bits: u32) {
+fn wake_bits(word: &AtomicU32, count: i32, bits: u32) -> bool {
     let none: *const u32 = ptr::null();
     // SAFETY: as above.
-    unsafe {
+    let woken = unsafe {
         let operation = libc::FUTEX_WAKE_BITSET;
         libc::syscall(libc::SYS_futex, word.as_ptr(), operation, count, none, none, bits)
     };
+    woken > 0
 }
 
 fn over(stop: &AtomicU32) -> Result<(), Stopped> {
@@ -222,25 +223,22 @@ pub struct Semaphore {
 }
 
 impl Semaphore {
-    pub fn post(&self) -> u32 {
-        let before = self.value.fetch_add(1, SeqCst);
-        if self.waiting.load(SeqCst) > 0 {
-            wake(&self.value, 1);
-        }
-        before
+    pub fn post(&self) {
+        self.post_to(None);
     }
 
     /// Increments it; its waiter may sleep in this mailbox. The post that made it more than zero
     /// has woken it there. Whether it woke somebody.
     pub fn post_to(&self, mailbox: Option<&Pipe>) -> bool {
-        let waits = self.waiting.load(SeqCst) > 0;
-        let before = self.post();
+        let before = self.value.fetch_add(1, SeqCst);
+        // A sleeper that has been woken counts as waiting until it runs.
+        let woke = self.waiting.load(SeqCst) > 0 && wake(&self.value, 1);
         let sleeper = mailbox.filter(|_| before == 0 && self.receiving.load(SeqCst) > 0);
         if let Some(mailbox) = sleeper {
             // SAFETY: one byte. A pipe that is full wakes its reader anyway.
             unsafe { libc::write(mailbox.write.as_raw_fd(), [0_u8].as_ptr().cast(), 1) };
         }
-        waits || sleeper.is_some()
+        woke || sleeper.is_some()
     }
 
     /// As [`Semaphore::wait`], but asleep in a mailbox. A byte there may be one of an earlier

@@ -41,8 +41,8 @@ pub struct Barrier {
 #[derive(Default)]
 pub struct Semaphore {
     pub value: u64,
-    /// How many tasks have gone to sleep and have not run since: while there are some, every post
-    /// is a system call, also after they have been woken.
+    /// How many tasks have gone to sleep on a futex and have not run since: while there are some,
+    /// every post is a system call, also after they have been woken.
     pub announced: u32,
     /// Whether its waiter sleeps in a pipe.
     pub receives: bool,

@@ -7,6 +7,9 @@ use model::play::Op;
 use super::workload_state::{Flow, Gate};
 use crate::core::{Core, TaskId};
 
+/// The phase of a task that sleeps in a pipe, or has been woken there.
+const RECEIVING: u8 = 2;
+
 /// Where a task is in its tape.
 #[derive(Clone, Debug, Default)]
 pub struct TapeProgress {
@@ -142,7 +145,13 @@ impl Core {
     fn wait_owed(&mut self, cpu: u32, task: TaskId, semaphore: usize, receives: bool) -> Flow {
         let flow = self.take(cpu, task, semaphore);
         if matches!(flow, Flow::Sleep(_)) {
-            self.workload.objects.semaphores[semaphore].receives = receives;
+            let here = &mut self.workload.objects.semaphores[semaphore];
+            here.receives = receives;
+            if receives {
+                // Only the post that finds it asleep is a system call.
+                here.announced -= 1;
+                *self.phase(task) = RECEIVING;
+            }
             let read_ns = if receives { self.machine.costs.read_ns } else { 0 };
             self.machine.charge(cpu, read_ns);
             self.owe(task, self.machine.kernels_own.sleep_ns + read_ns);
@@ -153,7 +162,7 @@ impl Core {
     /// A post; one that wakes a task is owed.
     fn post_owed(&mut self, cpu: u32, task: TaskId, semaphore: usize) -> Flow {
         let here = &self.workload.objects.semaphores[semaphore];
-        if here.receives || here.announced > 0 {
+        if here.receives || !here.waiters.is_empty() {
             let write_ns = if here.receives { self.machine.costs.write_ns } else { 0 };
             self.owe(task, self.machine.kernels_own.wake_ns + write_ns);
         }
