@@ -154,7 +154,7 @@ pub fn of(tapes: &[Tape], groups: &[(String, u32)]) -> Graph {
         for op in &tape.ops {
             match *op {
                 TapeOp::Run(ns) => group.cpu_ns = group.cpu_ns.saturating_add(ns),
-                TapeOp::Wait(from, _) | TapeOp::Receive(from, _) => {
+                TapeOp::Wait(from, _) | TapeOp::Receive(from, ..) => {
                     group.waits += 1;
                     *wakes.entry((group_of[from as usize], *to)).or_default() += 1;
                 }

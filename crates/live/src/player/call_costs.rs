@@ -6,10 +6,12 @@
 //! the scheduler under test is loaded: whatever that one costs more comes on top, as it does for
 //! the program.
 
+use std::os::fd::AsRawFd;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
+use model::tape::Reader;
 use process::Pipe;
 
 use crate::player::clock::{now_ns, own_cpu_ns, sleep_until};
@@ -22,6 +24,8 @@ pub struct CallCosts {
     pub futex_ns: u64,
     /// The same with a sleeper in a pipe.
     pub pipe_ns: u64,
+    /// A write to a pipe, or a read, while nobody sleeps there.
+    pub awake_pipe_ns: u64,
     /// A sleep that a timer ends.
     pub sleep_ns: u64,
 }
@@ -38,9 +42,39 @@ impl CallCosts {
         *COSTS.get_or_init(|| CallCosts {
             futex_ns: best(&|| to_and_fro(false)),
             pipe_ns: best(&|| to_and_fro(true)),
+            awake_pipe_ns: best(&write_and_read),
             sleep_ns: best(&short_sleep),
         })
     }
+}
+
+impl CallCosts {
+    /// What a message has cost the player and would have cost the program: `reader` says whether its
+    /// reader slept in the recording, `slept` whether it did now. Where nobody sleeps, the player
+    /// makes no call.
+    pub fn message_ns(&self, reader: Reader, slept: bool) -> u64 {
+        match (reader, slept) {
+            (Reader::Asleep, true) => self.pipe_ns,
+            (Reader::Asleep, false) => self.pipe_ns.saturating_sub(self.awake_pipe_ns),
+            (Reader::Awake, true) => self.awake_pipe_ns,
+            (Reader::Awake, false) => 0,
+        }
+    }
+}
+
+/// One thread writes a byte and reads it.
+fn write_and_read() -> u64 {
+    let Ok(pipe) = process::pipe() else { return 0 };
+    let mut byte = [0_u8];
+    let before_ns = own_cpu_ns();
+    for _ in 0..ROUNDS {
+        // SAFETY: one byte each.
+        unsafe {
+            libc::write(pipe.write.as_raw_fd(), byte.as_ptr().cast(), 1);
+            libc::read(pipe.read.as_raw_fd(), byte.as_mut_ptr().cast(), 1);
+        }
+    }
+    (own_cpu_ns() - before_ns) / ROUNDS / 2
 }
 
 /// Two threads on one CPU wake each other in turn.
@@ -104,7 +138,9 @@ mod tests {
     #[test]
     fn every_call_costs_something_and_all_of_them_end() {
         let costs = CallCosts::measured();
-        assert!([costs.futex_ns, costs.pipe_ns, costs.sleep_ns].iter().all(|ns| *ns > 100));
+        let all = [costs.futex_ns, costs.pipe_ns, costs.sleep_ns, costs.awake_pipe_ns];
+        assert!(all.iter().all(|ns| *ns > 50), "{costs:?}");
+        assert!(costs.awake_pipe_ns < costs.pipe_ns, "{costs:?}");
         assert_eq!(CallCosts::measured(), costs, "they are measured once");
     }
 }

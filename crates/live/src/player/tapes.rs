@@ -2,15 +2,18 @@
 //! Plays what one task of a recording did.
 //!
 //! A recorded time on a CPU contains the calls with which the task slept and woke others. The
-//! player makes such calls itself. So it computes each recorded time less what its own calls cost
-//! under the machine's own scheduler ([`CallCosts`]), and never looks at the clock: what the
-//! scheduler under test costs more is not made up for.
+//! player makes such calls itself. So it computes each recorded time less what the recorded calls
+//! cost under the machine's own scheduler ([`CallCosts`]), and never looks at the clock: what the
+//! scheduler under test costs more is not made up for. A message for which its reader slept in the
+//! recording but does not in the replay, or the other way round, costs what it would have cost the
+//! program.
 //!
 //! [`CallCosts`]: crate::player::call_costs::CallCosts
 
 use std::sync::atomic::Ordering::SeqCst;
 
 use model::TapeOp;
+use model::tape::Reader;
 
 use crate::player::clock::{now_ns, own_cpu_ns};
 use crate::player::run_state::Fault;
@@ -60,17 +63,16 @@ pub fn play(task: &Task) -> Flow {
 /// Plays an operation that computes nothing; what it has cost.
 fn play_op(task: &Task, op: TapeOp, start_ns: u64) -> Result<u64, End> {
     let (run, stop, calls) = (task.run, &task.run.control().stop, task.run.busy.calls);
-    let if_so = |is_so: bool, ns: u64| if is_so { ns } else { 0 };
     Ok(match op {
         TapeOp::Run(_) | TapeOp::Again(_) => 0,
         TapeOp::Wait(semaphore, _) => {
-            if_so(run.semaphores[semaphore as usize].wait(stop)?, calls.futex_ns)
+            run.semaphores[semaphore as usize].wait(stop)?;
+            calls.futex_ns
         }
-        TapeOp::Receive(semaphore, _) | TapeOp::Room(semaphore, _) => {
-            let mailbox = run.mailbox(semaphore as usize);
-            let slept = run.semaphores[semaphore as usize].receive(mailbox, stop)?;
-            if_so(slept, calls.pipe_ns)
+        TapeOp::Receive(semaphore, _, reader) => {
+            calls.message_ns(reader, receive(task, semaphore)?)
         }
+        TapeOp::Room(semaphore, _) => calls.message_ns(Reader::Awake, receive(task, semaphore)?),
         TapeOp::Spin(semaphore, look_ns) => {
             while !run.semaphores[semaphore as usize].take() {
                 yield_now();
@@ -79,10 +81,14 @@ fn play_op(task: &Task, op: TapeOp, start_ns: u64) -> Result<u64, End> {
             }
             0
         }
-        TapeOp::Post(semaphore, _) => {
+        TapeOp::Post(semaphore, _, reader) => {
             let mailbox = run.mailbox(semaphore as usize);
             let woke = run.semaphores[semaphore as usize].post_to(mailbox);
-            if_so(woke, if mailbox.is_some() { calls.pipe_ns } else { calls.futex_ns })
+            match (mailbox, reader) {
+                (Some(_), _) => calls.message_ns(reader, woke),
+                (None, Reader::Asleep) => calls.futex_ns,
+                (None, Reader::Awake) => 0,
+            }
         }
         TapeOp::Fork(tape) => {
             let before_ns = own_cpu_ns();
@@ -102,6 +108,13 @@ fn play_op(task: &Task, op: TapeOp, start_ns: u64) -> Result<u64, End> {
             calls.futex_ns
         }
     })
+}
+
+/// Whether it slept for that.
+fn receive(task: &Task, semaphore: u32) -> Result<bool, End> {
+    let run = task.run;
+    let mailbox = run.mailbox(semaphore as usize);
+    Ok(run.semaphores[semaphore as usize].receive(mailbox, &run.control().stop)?)
 }
 
 fn yield_now() {

@@ -284,7 +284,7 @@ mod tests {
         let (b, c) = (TapeOp::Wait(0, Stream::NONE), TapeOp::Wait(1, Stream::NONE));
         let (run, fork, again) = (TapeOp::Run, TapeOp::Fork(1), TapeOp::Again);
         assert_eq!(tapes.ops[0], [run(5), fork, b, c, again(5), run(5), b, again(5)]);
-        let post = TapeOp::Post(0, Stream::NONE);
+        let post = TapeOp::Post(0, Stream::NONE, tape::Reader::Asleep);
         assert_eq!(tapes.ops[1], [run(7), post, again(3), run(7), post, again(3)]);
         assert!(refusal("task 1 a\nr5 a r5", 1).contains("its operation 2, which is not its last"));
         assert!(refusal("task 1 a\ns5 a", 1).contains("begins again and uses no CPU time"));

@@ -130,8 +130,8 @@ fn begin(head: &str, line: usize) -> Result<Tape, TapeFault> {
 fn op(word: &str) -> Result<TapeOp, String> {
     let unknown = || {
         format!(
-            "'{word}' is no operation; write r, w, m, b, p, f, u, s or n and a number, l and \
-             two as in l5.700, or y or a alone; w, m, b and p may have a stream, as in p5.1"
+            "'{word}' is no operation; write r, w, m, t, b, p, d, f, u, s or n and a number, l and \
+             two as in l5.700, or y or a alone; w, m, t, b, p and d may have a stream, as in p5.1"
         )
     };
     match word {
@@ -144,7 +144,7 @@ fn op(word: &str) -> Result<TapeOp, String> {
     }
     let (kind, rest) = word.split_at_checked(1).ok_or_else(unknown)?;
     let (number, stream) = match rest.split_once('.') {
-        Some((number, stream)) if "wmbpl".contains(kind) => (number, stream_of(stream, unknown)?),
+        Some((number, stream)) if "wmtbpdl".contains(kind) => (number, stream_of(stream, unknown)?),
         None if kind == "l" => return Err(unknown()),
         _ => (rest, Stream::NONE),
     };
@@ -157,10 +157,12 @@ fn op(word: &str) -> Result<TapeOp, String> {
     Ok(match kind {
         "r" => TapeOp::Run(time()?),
         "w" => TapeOp::Wait(tape()?, stream),
-        "m" => TapeOp::Receive(tape()?, stream),
+        "m" => TapeOp::Receive(tape()?, stream, Reader::Asleep),
+        "t" => TapeOp::Receive(tape()?, stream, Reader::Awake),
         "b" => TapeOp::Room(tape()?, stream),
         "l" => TapeOp::Spin(tape()?, stream.0),
-        "p" => TapeOp::Post(tape()?, stream),
+        "p" => TapeOp::Post(tape()?, stream, Reader::Asleep),
+        "d" => TapeOp::Post(tape()?, stream, Reader::Awake),
         "f" => TapeOp::Fork(tape()?),
         "u" => TapeOp::Until(time()?),
         "s" => TapeOp::Sleep(time()?),
@@ -208,10 +210,14 @@ pub fn write(tapes: &[Tape]) -> String {
             let _ = match *op {
                 TapeOp::Run(ns) => write!(text, "r{ns}"),
                 TapeOp::Wait(tape, stream) => write!(text, "w{tape}{stream}"),
-                TapeOp::Receive(tape, stream) => write!(text, "m{tape}{stream}"),
+                TapeOp::Receive(tape, stream, reader) => {
+                    write!(text, "{}{tape}{stream}", reader.letter("m", "t"))
+                }
                 TapeOp::Room(tape, stream) => write!(text, "b{tape}{stream}"),
                 TapeOp::Spin(tape, look_ns) => write!(text, "l{tape}.{look_ns}"),
-                TapeOp::Post(tape, stream) => write!(text, "p{tape}{stream}"),
+                TapeOp::Post(tape, stream, reader) => {
+                    write!(text, "{}{tape}{stream}", reader.letter("p", "d"))
+                }
                 TapeOp::Fork(tape) => write!(text, "f{tape}"),
                 TapeOp::Until(ns) => write!(text, "u{ns}"),
                 TapeOp::Sleep(ns) => write!(text, "s{ns}"),
@@ -248,16 +254,17 @@ pub enum TapeOp {
     Wait(u32, Stream),
     /// `m`: the same, but asleep in a pipe, a socket or for a child's end. The task that wakes it
     /// there tells the scheduler that it may soon sleep itself (`WF_SYNC`), other than with a
-    /// futex.
-    Receive(u32, Stream),
+    /// futex. `t`: it was there already in the recording.
+    Receive(u32, Stream, Reader),
     /// `b`: go on if the stream has room, which its reader, the task of this tape, has made once
     /// more. The stream's number is among those of the task that waits.
     Room(u32, Stream),
     /// `l`: look for what the task of this tape does, and yield (`sched_yield`), computing for so
     /// long between two yields, until that task has posted once more.
     Spin(u32, u32),
-    /// `p`: wake the task of this tape, or send it a message.
-    Post(u32, Stream),
+    /// `p`: wake the task of this tape, also by a message. `d`: send it a message for which it did
+    /// not sleep in the recording.
+    Post(u32, Stream, Reader),
     /// `f`: make the task of this tape, whose first operation waits for that.
     Fork(u32),
     /// `n`: have this nice value from now on.
@@ -268,6 +275,23 @@ pub enum TapeOp {
     /// once: it makes no tasks, and waits for none that does not begin again. While it is played,
     /// the operation to go on with; see [`crate::play::tapes`].
     Again(u32),
+}
+
+/// What the reader of a message did in the recording before it took it. If it slept, the recorded
+/// times contain that: the sender's a wake-up, the reader's a sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    Asleep,
+    Awake,
+}
+
+impl Reader {
+    fn letter(self, asleep: &'static str, awake: &'static str) -> &'static str {
+        match self {
+            Reader::Asleep => asleep,
+            Reader::Awake => awake,
+        }
+    }
 }
 
 /// A pipe or socket that one task reads, by its number among those of this task; written behind
@@ -306,7 +330,7 @@ impl SemaphoreKey {
 impl TapeOp {
     pub fn other(self) -> Option<u32> {
         match self {
-            TapeOp::Post(other, _) | TapeOp::Fork(other) => Some(other),
+            TapeOp::Post(other, ..) | TapeOp::Fork(other) => Some(other),
             _ => self.waker(),
         }
     }
@@ -315,7 +339,7 @@ impl TapeOp {
     pub fn waker(self) -> Option<u32> {
         match self {
             TapeOp::Wait(other, _)
-            | TapeOp::Receive(other, _)
+            | TapeOp::Receive(other, ..)
             | TapeOp::Room(other, _)
             | TapeOp::Spin(other, _) => Some(other),
             _ => None,
@@ -326,7 +350,7 @@ impl TapeOp {
     pub fn waits_for(self, own: u32) -> Option<SemaphoreKey> {
         match self {
             TapeOp::Wait(from, stream)
-            | TapeOp::Receive(from, stream)
+            | TapeOp::Receive(from, stream, _)
             | TapeOp::Room(from, stream) => Some(SemaphoreKey::new(from, own, stream)),
             TapeOp::Spin(from, _) => Some(SemaphoreKey::new(from, own, Stream::NONE)),
             _ => None,
@@ -336,7 +360,7 @@ impl TapeOp {
     /// What this operation of the tape `own` lets go on.
     pub fn posts_to(self, own: u32) -> Option<SemaphoreKey> {
         match self {
-            TapeOp::Post(to, stream) => Some(SemaphoreKey::new(own, to, stream)),
+            TapeOp::Post(to, stream, _) => Some(SemaphoreKey::new(own, to, stream)),
             TapeOp::Fork(to) => Some(SemaphoreKey::new(own, to, Stream::NONE)),
             _ => None,
         }
@@ -363,10 +387,10 @@ impl TapeOp {
     pub fn with_other(self, name: impl FnOnce(u32) -> u32) -> TapeOp {
         match self {
             TapeOp::Wait(other, stream) => TapeOp::Wait(name(other), stream),
-            TapeOp::Receive(other, stream) => TapeOp::Receive(name(other), stream),
+            TapeOp::Receive(other, stream, reader) => TapeOp::Receive(name(other), stream, reader),
             TapeOp::Room(other, stream) => TapeOp::Room(name(other), stream),
             TapeOp::Spin(other, look_ns) => TapeOp::Spin(name(other), look_ns),
-            TapeOp::Post(other, stream) => TapeOp::Post(name(other), stream),
+            TapeOp::Post(other, stream, reader) => TapeOp::Post(name(other), stream, reader),
             TapeOp::Fork(other) => TapeOp::Fork(name(other)),
             op => op,
         }

@@ -9,13 +9,15 @@ fn fault(text: &str) -> String {
 fn what_is_written_is_read() {
     let ops = vec![
         TapeOp::Run(1200),
-        TapeOp::Post(1, Stream::NONE),
+        TapeOp::Post(1, Stream::NONE, Reader::Asleep),
         TapeOp::Wait(1, Stream::NONE),
         TapeOp::Wait(1, Stream(3)),
-        TapeOp::Receive(1, Stream(2)),
+        TapeOp::Receive(1, Stream(2), Reader::Asleep),
+        TapeOp::Receive(1, Stream(2), Reader::Awake),
         TapeOp::Room(1, Stream(4)),
         TapeOp::Spin(1, 5),
-        TapeOp::Post(1, Stream(7)),
+        TapeOp::Post(1, Stream(7), Reader::Asleep),
+        TapeOp::Post(1, Stream(7), Reader::Awake),
         TapeOp::Fork(1),
         TapeOp::Until(TIME_NS_MAX),
         TapeOp::Sleep(0),

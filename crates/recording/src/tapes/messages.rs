@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use model::TapeOp;
-use model::tape::Stream;
+use model::tape::{Reader, Stream};
 
 use super::Writer;
 use super::room::by_sender;
@@ -18,7 +18,7 @@ use crate::event::{SleepsFor, TaskIndex};
 /// Placeholder receiver; the post is dropped if nobody reads the message.
 pub const NOBODY: TaskIndex = TaskIndex(u32::MAX);
 /// An operation that is dropped.
-pub const NOTHING: TapeOp = TapeOp::Post(NOBODY.0, Stream::NONE);
+pub const NOTHING: TapeOp = TapeOp::Post(NOBODY.0, Stream::NONE, Reader::Awake);
 
 /// What was put into a stream at once.
 #[derive(Clone, Copy)]
@@ -125,9 +125,9 @@ impl Writer {
             if let Some(woken) = self.task(task).woken.take_if(has_woken) {
                 self.delivered(stream, Delivery { size, ..woken });
             } else if self.task(by).keeps && self.task(task).keeps {
-                self.task(by).ops[post] = TapeOp::Post(task.0, Stream::NONE);
+                self.task(by).ops[post] = TapeOp::Post(task.0, Stream::NONE, Reader::Awake);
                 self.pause(task, at_ns);
-                self.keep(task, TapeOp::Receive(by.0, Stream::NONE));
+                self.keep(task, TapeOp::Receive(by.0, Stream::NONE, Reader::Awake));
                 let wait = self.task(task).ops.len() - 1;
                 let reason = SleepsFor::Pipe;
                 self.delivered(stream, Delivery { by, post, to: task, wait, reason, size });
@@ -174,7 +174,8 @@ impl Writer {
                 let number = last.entry(by).or_default();
                 *number = (*number).max(u32::from(polls.contains(&by))) + 1;
                 let stream = Stream(*number);
-                let ops = (TapeOp::Room(reader.0, stream), TapeOp::Post(by.0, stream));
+                let taken = TapeOp::Post(by.0, stream, Reader::Awake);
+                let ops = (TapeOp::Room(reader.0, stream), taken);
                 self.bound(&sent, room, ops);
             }
         }
@@ -182,12 +183,12 @@ impl Writer {
 
     fn put_into(&mut self, stream: Stream, delivery: &Delivery) {
         match &mut self.task(delivery.to).ops[delivery.wait] {
-            TapeOp::Receive(_, its) => *its = stream,
+            TapeOp::Receive(_, its, _) => *its = stream,
             TapeOp::Wait(_, its) if polls(delivery.reason) => *its = stream,
             // It slept for something else.
             _ => return,
         }
-        if let TapeOp::Post(_, its) = &mut self.task(delivery.by).ops[delivery.post] {
+        if let TapeOp::Post(_, its, _) = &mut self.task(delivery.by).ops[delivery.post] {
             *its = stream;
         }
     }

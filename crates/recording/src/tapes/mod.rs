@@ -16,7 +16,7 @@ mod task;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::TapeOp;
-use model::tape::Stream;
+use model::tape::{Reader, Stream};
 
 use crate::event::{Event, Leaves, Recording, SleepsFor, TaskIndex, Waker, What};
 use messages::{Delivery, Queue, Size};
@@ -355,7 +355,7 @@ impl Writer {
     /// Puts a post where `by` is in its computing, and returns its place.
     fn post(&mut self, by: TaskIndex, woken: TaskIndex, at_ns: u64) -> usize {
         self.pause(by, at_ns);
-        self.push(by, TapeOp::Post(woken.0, Stream::NONE));
+        self.push(by, TapeOp::Post(woken.0, Stream::NONE, Reader::Asleep));
         self.task(by).ops.len() - 1
     }
 

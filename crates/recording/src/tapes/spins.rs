@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use model::TapeOp;
-use model::tape::Stream;
+use model::tape::{Reader, Stream};
 
 use super::Writer;
 use super::messages::{NOBODY, NOTHING};
@@ -158,7 +158,7 @@ impl Writer {
             let first = *places.start();
             ops[places].iter_mut().filter(|op| is_look(**op)).for_each(|op| *op = NOTHING);
             ops[first] = TapeOp::Spin(by.0, look_ns);
-            self.task(by).ops[place] = TapeOp::Post(task.0, Stream::NONE);
+            self.task(by).ops[place] = TapeOp::Post(task.0, Stream::NONE, Reader::Awake);
         }
     }
 }
@@ -221,7 +221,7 @@ pub fn wait(by: TaskIndex, reason: SleepsFor) -> TapeOp {
         | SleepsFor::Room
         | SleepsFor::Network
         | SleepsFor::Child
-        | SleepsFor::Any => TapeOp::Receive(by.0, Stream::NONE),
+        | SleepsFor::Any => TapeOp::Receive(by.0, Stream::NONE, Reader::Asleep),
         _ => TapeOp::Wait(by.0, Stream::NONE),
     }
 }

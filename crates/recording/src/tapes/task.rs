@@ -94,7 +94,7 @@ impl TaskWriter {
         for place in 0..ops.len() {
             let op = ops[place];
             match (ops[..kept].last_mut(), op) {
-                (_, TapeOp::Post(woken, _) | TapeOp::Fork(woken)) if !is_heard(woken) => {}
+                (_, TapeOp::Post(woken, ..) | TapeOp::Fork(woken)) if !is_heard(woken) => {}
                 (Some(TapeOp::Run(sum)), TapeOp::Run(ns)) => *sum += ns,
                 _ => {
                     ops[kept] = op;

@@ -3,6 +3,7 @@
 
 use model::TapeOp;
 use model::play::Op;
+use model::tape::Reader;
 
 use super::workload_state::{Flow, Gate};
 use crate::core::{Core, TaskId};
@@ -69,12 +70,17 @@ impl Core {
         match op {
             TapeOp::Again(_) => Flow::Next,
             TapeOp::Run(ns) => self.compute(task, ns),
-            TapeOp::Wait(semaphore, _) => self.wait_owed(cpu, task, semaphore as usize, false),
-            TapeOp::Receive(semaphore, _) | TapeOp::Room(semaphore, _) => {
-                self.wait_owed(cpu, task, semaphore as usize, true)
+            TapeOp::Wait(semaphore, _) => self.wait_owed(cpu, task, semaphore as usize),
+            TapeOp::Receive(semaphore, _, reader) => {
+                self.receive_owed(cpu, task, semaphore as usize, reader)
+            }
+            TapeOp::Room(semaphore, _) => {
+                self.receive_owed(cpu, task, semaphore as usize, Reader::Awake)
             }
             TapeOp::Spin(semaphore, look_ns) => self.spin(cpu, task, semaphore as usize, look_ns),
-            TapeOp::Post(semaphore, _) => self.post_owed(cpu, task, semaphore as usize),
+            TapeOp::Post(semaphore, _, reader) => {
+                self.post_owed(cpu, task, semaphore as usize, reader)
+            }
             TapeOp::Fork(tape) => self.make_player(cpu, task, tape),
             TapeOp::Sleep(_) if *self.phase(task) == 1 => Flow::Next,
             TapeOp::Sleep(ns) => self.sleep_owed(cpu, task, self.machine.clock(cpu) + ns),
@@ -95,9 +101,9 @@ impl Core {
         }
     }
 
-    /// The recorded time contains the calls with which the task slept and woke others. The player's
-    /// own ones count with what they cost under the kernel's scheduler, as in the live player: the
-    /// one under test may cost more.
+    /// The recorded time contains the calls with which the task slept and woke others. They count
+    /// with what they cost under the kernel's scheduler, as in the live player: the one under test
+    /// may cost more.
     fn compute(&mut self, task: TaskId, ns: u64) -> Flow {
         let owed_ns = &mut self.workload.progress[task.0 as usize].tape.owed_ns;
         let work_ns = ns.saturating_sub(*owed_ns);
@@ -141,32 +147,64 @@ impl Core {
         self.workload.progress[task.0 as usize].tape.owed_ns += ns;
     }
 
-    /// A wait, asleep in a pipe or on a futex. What is owed for it is owed when it sleeps.
-    fn wait_owed(&mut self, cpu: u32, task: TaskId, semaphore: usize, receives: bool) -> Flow {
+    /// A wait on a futex. In the recording the task slept there.
+    fn wait_owed(&mut self, cpu: u32, task: TaskId, semaphore: usize) -> Flow {
+        if *self.phase(task) == 0 {
+            self.owe(task, self.machine.kernels_own.sleep_ns);
+        }
+        self.take(cpu, task, semaphore)
+    }
+
+    /// A wait in a pipe.
+    fn receive_owed(&mut self, cpu: u32, task: TaskId, semaphore: usize, reader: Reader) -> Flow {
+        let is_first = *self.phase(task) == 0;
         let flow = self.take(cpu, task, semaphore);
-        if matches!(flow, Flow::Sleep(_)) {
+        let sleeps = matches!(flow, Flow::Sleep(_));
+        let read_ns = self.machine.costs.read_ns;
+        if sleeps {
             let here = &mut self.workload.objects.semaphores[semaphore];
-            here.receives = receives;
-            if receives {
-                // Only the post that finds it asleep is a system call.
-                here.announced -= 1;
-                *self.phase(task) = RECEIVING;
-            }
-            let read_ns = if receives { self.machine.costs.read_ns } else { 0 };
+            // Only the post that finds it asleep is a system call.
+            here.announced -= 1;
+            here.receives = true;
+            *self.phase(task) = RECEIVING;
             self.machine.charge(cpu, read_ns);
-            self.owe(task, self.machine.kernels_own.sleep_ns + read_ns);
+        }
+        if is_first {
+            let sleep_ns = self.machine.kernels_own.sleep_ns;
+            self.owe_for_message(task, sleep_ns, read_ns, (reader, sleeps));
         }
         flow
     }
 
-    /// A post; one that wakes a task is owed.
-    fn post_owed(&mut self, cpu: u32, task: TaskId, semaphore: usize) -> Flow {
-        let here = &self.workload.objects.semaphores[semaphore];
-        if here.receives || !here.waiters.is_empty() {
-            let write_ns = if here.receives { self.machine.costs.write_ns } else { 0 };
-            self.owe(task, self.machine.kernels_own.wake_ns + write_ns);
+    fn post_owed(&mut self, cpu: u32, task: TaskId, semaphore: usize, reader: Reader) -> Flow {
+        let wake_ns = self.machine.kernels_own.wake_ns;
+        if self.workload.script.mailboxes[semaphore].is_some() {
+            let wakes = self.workload.objects.semaphores[semaphore].receives;
+            self.owe_for_message(task, wake_ns, self.machine.costs.write_ns, (reader, wakes));
+        } else if reader == Reader::Asleep {
+            self.owe(task, wake_ns);
         }
         self.post(cpu, semaphore)
+    }
+
+    /// What a message has cost the player and would have cost the program: `reader` says whether
+    /// its reader slept in the recording, `sleeps` whether it does now. Where nobody sleeps, the
+    /// player makes no call.
+    fn owe_for_message(
+        &mut self,
+        task: TaskId,
+        scheduling_ns: u64,
+        copying_ns: u64,
+        (reader, sleeps): (Reader, bool),
+    ) {
+        let call_ns = self.machine.costs.syscall_ns;
+        let owed_ns = match (reader, sleeps) {
+            (Reader::Asleep, true) => scheduling_ns + copying_ns,
+            (Reader::Asleep, false) => scheduling_ns - call_ns,
+            (Reader::Awake, true) => call_ns + copying_ns,
+            (Reader::Awake, false) => 0,
+        };
+        self.owe(task, owed_ns);
     }
 
     fn sleep_owed(&mut self, cpu: u32, task: TaskId, until_ns: u64) -> Flow {
