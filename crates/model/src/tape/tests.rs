@@ -31,12 +31,12 @@ fn what_is_written_is_read() {
         Tape { tid: 8, name: String::new(), ops: long, line: 3 },
     ];
     let text = write(&tapes);
-    let first = "r1200 p1 w1 w1.3 m1.2 b1.4 l1.5 p1.7 f1 u86400000000000 s0 n-20 y a";
+    let first = "r1200 p1 w1 w1.3 m1.2 t1.2 b1.4 l1.5 p1.7 d1.7 f1 u86400000000000 s0 n-20 y a";
     assert!(text.starts_with(&format!("task 7 a game\n{first}\ntask 8 \n")), "{text}");
     assert!(text.lines().all(|line| line.len() <= LINE_BYTES + 20), "{text}");
     assert_eq!(read(&text).unwrap(), tapes);
     let counted: usize = tapes.iter().flat_map(|tape| &tape.ops).map(|op| op.text_bytes()).sum();
-    let streams = ".3.2.4.5.7".len();
+    let streams = ".3.2.2.4.5.7.7".len();
     assert_eq!(counted + streams + "-".len() + "task 7 a game\ntask 8 \n".len(), text.len());
 }
 
@@ -58,10 +58,10 @@ fn a_name_stays_in_its_line() {
 fn what_is_no_tape_is_refused_with_its_line() {
     assert_eq!(fault("\nr5"), "line 2: no tape has begun; write 'task TID NAME'");
     assert_eq!(fault("task x y"), "line 1: 'x' is no thread's number; write 'task TID NAME'");
-    let op = "is no operation; write r, w, m, b, p, f, u, s or n and a number, l and two as in \
-              l5.700, or y or a alone; w, m, b and p may have a stream, as in p5.1";
+    let op = "is no operation; write r, w, m, t, b, p, d, f, u, s or n and a number, l and two as \
+              in l5.700, or y or a alone; w, m, t, b, p and d may have a stream, as in p5.1";
     let broken = [
-        "r", "5", "t1", "x5", "r-1", "é5", "r5p1", "y1", "u1.1", "p0.0", "p0.x", "f0.1", "l0",
+        "r", "5", "v1", "x5", "r-1", "é5", "r5p1", "y1", "u1.1", "p0.0", "p0.x", "f0.1", "l0",
         "l0.0",
     ];
     for word in broken.into_iter().chain(["r99999999999999999999"]) {

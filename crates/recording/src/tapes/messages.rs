@@ -229,7 +229,7 @@ pub mod tests {
         ];
         let found = tapes(events.clone(), &[true, true]);
         // Nobody takes the third one.
-        assert_eq!(found, ["r10 p1.1 r20 p1.1 r50", "r10 m0.1 r10 m0.1 r10"]);
+        assert_eq!(found, ["r10 d1.1 r20 d1.1 r50", "r10 t0.1 r10 t0.1 r10"]);
         let alone = tapes(events, &[false, true]);
         assert_eq!(alone[1], "r30");
     }
@@ -249,7 +249,7 @@ pub mod tests {
             switch(60, 1, Some((1, Leaves::Ended)), None),
         ];
         let found = tapes(events, &[true, true]);
-        assert_eq!(found, ["r20 p1.1 r5 p1.1 r975", "r10 m0.1 r20 m0.1 r10"]);
+        assert_eq!(found, ["r20 p1.1 r5 d1.1 r975", "r10 m0.1 r20 t0.1 r10"]);
     }
 
     #[test]
@@ -263,7 +263,7 @@ pub mod tests {
             taken(40, 1, 8),
         ];
         let found = tapes(events, &[true, true]);
-        assert_eq!(found, ["r30 p1.1 r970", "r40 m0.1 r960"]);
+        assert_eq!(found, ["r30 d1.1 r970", "r40 t0.1 r960"]);
     }
 
     #[test]
@@ -292,6 +292,6 @@ pub mod tests {
             taken(60, 2, 5),
         ];
         let found = tapes(events, &[true, true, true]);
-        assert_eq!(found, ["r10 p1 r10 p2 r980", "r10 m0 r10", "r10 m0 r940"]);
+        assert_eq!(found, ["r10 d1 r10 d2 r980", "r10 t0 r10", "r10 t0 r940"]);
     }
 }

@@ -78,12 +78,12 @@ mod tests {
             ]
         };
         let found = tapes(events(SleepsFor::Room), &[true, true]);
-        let writer = "r10 p1.1 r10 p1.1 r20 b1.1 p1.1 r10 b1.1 p1.1 r10";
-        let reader = "r11 m0.1 p0.1 r9 m0.1 p0.1 r10 m0.1 r20 m0.1 r10";
+        let writer = "r10 d1.1 r10 d1.1 r20 b1.1 p1.1 r10 b1.1 d1.1 r10";
+        let reader = "r11 t0.1 d0.1 r9 t0.1 d0.1 r10 m0.1 r20 t0.1 r10";
         assert_eq!(found, [writer, reader]);
         // Asleep for something else, it waits only there.
         let found = tapes(events(SleepsFor::Futex), &[true, true]);
-        assert_eq!(found[0], "r10 p1.1 r10 p1.1 r10 w1 r10 p1.1 r10 p1.1 r10");
+        assert_eq!(found[0], "r10 d1.1 r10 d1.1 r10 w1 r10 p1.1 r10 d1.1 r10");
     }
 
     #[test]
@@ -103,8 +103,8 @@ mod tests {
             taken(60, 1, 4),
         ];
         let found = tapes(events, &[true; 2]);
-        assert_eq!(found[0], "r10 p1.1 r20 p1.1 r20 b1.1 p1.1 r950");
-        assert_eq!(found[1], "r20 m0.1 p0.1 r20 m0.1 r20 m0.1 r940");
+        assert_eq!(found[0], "r10 d1.1 r20 d1.1 r20 b1.1 d1.1 r950");
+        assert_eq!(found[1], "r20 t0.1 d0.1 r20 t0.1 r20 t0.1 r940");
     }
 
     #[test]
@@ -126,8 +126,8 @@ mod tests {
             taken(120, 1, 8),
         ];
         let found = tapes(events, &[true; 3]);
-        assert_eq!(found[0], "r10 p1.1 r10 p1.1 r20 b1.1 b1.1 p1.1 r10");
-        assert_eq!(found[2], "r10 p1.1 r15 p1 r5");
-        assert_eq!(found[1], "r20 m0.1 p0.1 m0.1 p0.1 m2.1 r10 w2 r10 m0.1 r880");
+        assert_eq!(found[0], "r10 d1.1 r10 d1.1 r20 b1.1 b1.1 d1.1 r10");
+        assert_eq!(found[2], "r10 d1.1 r15 p1 r5");
+        assert_eq!(found[1], "r20 t0.1 d0.1 t0.1 d0.1 t2.1 r10 w2 r10 t0.1 r880");
     }
 }

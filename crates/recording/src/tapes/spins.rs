@@ -276,7 +276,7 @@ mod tests {
         let two = "y r10000 y r900000";
         let expected = format!("r900000 l1.10000 r900000 l1.10000 r900000 {two} l1.10000 r900000");
         assert_eq!(found[0], expected);
-        assert_eq!(found[1], "r300000 p0 r500000 p0 r600000 p0 r10000");
+        assert_eq!(found[1], "r300000 d0 r500000 d0 r600000 d0 r10000");
     }
 
     #[test]

@@ -281,8 +281,8 @@ fn a_task_that_polls_goes_on_for_whatever_comes_first() {
         switch(80, 1, Some((1, Leaves::Ended)), None),
     ];
     let written = tapes(events, &[true, true, true]);
-    let expected = "w0.1 r10 m2.1 r20 m2.1 r10";
+    let expected = "w0.1 r10 m2.1 r20 t2.1 r10";
     assert_eq!(written[1], expected);
-    let posts = |tape: &str| tape.split(' ').filter(|op| *op == "p1.1").count();
+    let posts = |tape: &str| tape.split(' ').filter(|op| ["p1.1", "d1.1"].contains(op)).count();
     assert_eq!((posts(&written[0]), posts(&written[2])), (1, 2));
 }

@@ -172,3 +172,23 @@ fn a_reader_goes_on_with_whatever_message_comes_first() {
     assert_eq!(play(0, 6_000), [(100, 3_100), (6_100, 11_100)]);
     assert_eq!(play(6_000, 0), play(0, 6_000));
 }
+
+#[test]
+fn a_message_costs_what_it_would_have_cost_the_program() {
+    let costs =
+        Costs { syscall_ns: 100, write_ns: 20, read_ns: 10, wakeup_ns: 1_000, ..Costs::FREE };
+    let used = |tapes: &str, group| {
+        let record = play(20, costs, plain(), tapes);
+        record.measured.value("cpu_time_ns", group).expect("a time") as u64
+    };
+    let writer = |letter| format!("r100000 {letter}.1 r100000 {letter}.1 r100000");
+    let reads = |waits| format!("r1000 {waits}.1 r1000 {waits}.1 r1000");
+    // The writer has ended before the reader runs: of two recorded wake-ups there is none.
+    let early = |post, wait| format!("task 1 a\n{}\ntask 2 b\n{}\n", writer(post), reads(wait));
+    let quiet = used(&early("d1", "t0"), "a");
+    assert_eq!(used(&early("p1", "m0"), "a") + 2_000, quiet);
+    // The reader sleeps for the first message, and has been woken at the second one.
+    let late = |post, wait| format!("task 1 a\n{}\ntask 2 b\n{}\n", reads(wait), writer(post));
+    assert_eq!(used(&late("p0", "m1"), "b") + 1_000, quiet);
+    assert_eq!(used(&late("d0", "t1"), "b"), quiet + 1_000);
+}
