@@ -38,15 +38,24 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     let tapes = Tapes::new(args.tapes.as_deref())?;
     tapes.refuse_old_files(&planned.experiment.workloads, &planned.experiment.backends)?;
     let under = planned.experiment.baseline.clone();
-    let Some(programs) = measure(&args, planned)? else { return Ok(exit::interrupted()) };
-    let recorded = tapes.write(&args.execution.store, &programs.traced, &under)?;
+    let Some(traced) = records(&args, planned.clone().with_traces())? else {
+        return Ok(exit::interrupted());
+    };
+    // Without a recording nothing else is worth a run.
+    let recorded = tapes.write(&args.execution.store, &traced, &under)?;
+    let Some(untraced) = records(&args, planned)? else { return Ok(exit::interrupted()) };
+    let programs = Measured { untraced, traced };
     let mut all = programs.clone();
     let mut proofs = Proofs::default();
     for backend in kernel_backends(&asked) {
         let of_backend: Vec<&Recorded> =
             recorded.iter().filter(|program| program.backend == backend).collect();
         let Some(planned) = replays(&args, &asked, backend, &of_backend)? else { continue };
-        let Some(replays) = measure(&args, planned)? else { return Ok(exit::interrupted()) };
+        let Some(traced) = records(&args, planned.clone().with_traces())? else {
+            return Ok(exit::interrupted());
+        };
+        let Some(untraced) = records(&args, planned)? else { return Ok(exit::interrupted()) };
+        let replays = Measured { untraced, traced };
         let prove = |programs, replays| {
             let store = &args.execution.store;
             let counterparts = &asked.relations.counterparts;
@@ -118,15 +127,10 @@ fn replays(
     Ok(Some(planned))
 }
 
-/// Runs a plan, with traces and without; `None` when the user has interrupted it.
-fn measure(args: &Args, planned: PlannedExperiment) -> Result<Option<Measured>> {
-    let run = |planned| -> Result<Option<Vec<Record>>> {
-        let selection = measured(Campaign::with_own_rules(planned, &args.execution))?;
-        selection.map(|selection| Ok(selection.open()?.records)).transpose()
-    };
-    let Some(traced) = run(planned.clone().with_traces())? else { return Ok(None) };
-    let untraced = run(planned)?;
-    Ok(untraced.map(|untraced| Measured { untraced, traced }))
+/// Runs a plan; `None` when the user has interrupted it.
+fn records(args: &Args, planned: PlannedExperiment) -> Result<Option<Vec<Record>>> {
+    let selection = measured(Campaign::with_own_rules(planned, &args.execution))?;
+    selection.map(|selection| Ok(selection.open()?.records)).transpose()
 }
 
 fn prove(sides: &Sides<'_>, recorded: &[&Recorded], under: &str) -> Result<Vec<Proof>> {
