@@ -49,9 +49,9 @@ impl CallCosts {
 }
 
 impl CallCosts {
-    /// What a message has cost the player and would have cost the program: `reader` says whether its
-    /// reader slept in the recording, `slept` whether it did now. Where nobody sleeps, the player
-    /// makes no call.
+    /// What a message has cost the player and would have cost the program: `reader` says whether
+    /// its reader slept in the recording, `slept` whether it did now. Where nobody sleeps, the
+    /// player makes no call.
     pub fn message_ns(&self, reader: Reader, slept: bool) -> u64 {
         match (reader, slept) {
             (Reader::Asleep, true) => self.pipe_ns,
