@@ -58,7 +58,7 @@ pub(crate) fn reasons(advised: &Recommendation) -> Vec<Labelled> {
         Advice::Switch(names) => {
             let Some(best) = advised.candidate(&names[0]) else { return Vec::new() };
             let knows_error = advised.aims.iter().any(|aim| aim.decides.model_error.is_some());
-            let or_error = if knows_error { " or exceeds the simulator's error" } else { "" };
+            let or_error = if knows_error { " and exceeds the simulator's error" } else { "" };
             let equals = labelled_if("as good", &names[1..], |names| {
                 format!("{names}: no difference from {} that matters{or_error}", best.name)
             });
