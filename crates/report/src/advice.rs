@@ -58,9 +58,9 @@ pub(crate) fn reasons(advised: &Recommendation) -> Vec<Labelled> {
         Advice::Switch(names) => {
             let Some(best) = advised.candidate(&names[0]) else { return Vec::new() };
             let knows_error = advised.aims.iter().any(|aim| aim.decides.model_error.is_some());
-            let or_error = if knows_error { " and exceeds the simulator's error" } else { "" };
+            let and_error = if knows_error { " and exceeds the simulator's error" } else { "" };
             let equals = labelled_if("as good", &names[1..], |names| {
-                format!("{names}: no difference from {} that matters{or_error}", best.name)
+                format!("{names}: no difference from {} that matters{and_error}", best.name)
             });
             let certainty = [sure(advised, best)];
             let gains = gains(advised, best).into_iter().chain(equals).chain(certainty);
