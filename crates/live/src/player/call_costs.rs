@@ -46,9 +46,7 @@ impl CallCosts {
             sleep_ns: best(&short_sleep),
         })
     }
-}
 
-impl CallCosts {
     /// What a message has cost the player and would have cost the program: `reader` says whether
     /// its reader slept in the recording, `slept` whether it did now. Where nobody sleeps, the
     /// player makes no call.

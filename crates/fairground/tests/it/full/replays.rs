@@ -55,7 +55,7 @@ fn share(cell: &str) -> f64 {
 /// In virtual time it is the same whenever it runs, so the shares can fall only by a change of the
 /// player, the simulator or the kernel. When this was written, without traces 4 of 5 figures were
 /// within and 3 of 3 differences pointed the same way; with traces 6 of 9, and 5 of 5: the writer
-/// computes 4 % too little and the reader 5 % too much, because a message costs both the same.
+/// computes 4 % too little and the reader 5 % too much.
 #[test]
 fn a_replay_of_a_real_program_is_near_it() {
     testing::beyond_cargo_test!("boots a kernel");
