@@ -114,6 +114,7 @@ const BUFFER_FREE_NS: u64 = 100;
 const THREAD_NS: u64 = 15_000;
 const THREAD_START_NS: u64 = 10_000;
 const TOUCH_NS: u64 = 500;
+const SCAN_NS: u64 = 40;
 
 /// Trials from before there was this cost keep their identity.
 fn is_cost<const USUAL: u64>(ns: &u64) -> bool {
@@ -148,9 +149,12 @@ pub struct Costs {
     pub callback_ns: u64,
     /// Entering and leaving a system call.
     pub syscall_ns: u64,
-    /// Each call of a kernel function by a callback, and each look at a task in a queue: what makes
-    /// long scans expensive.
+    /// Each call of a kernel function by a callback.
     pub look_ns: u64,
+    /// Each look at a task while a callback goes through a queue, with what it reads of the task:
+    /// what makes long scans expensive.
+    #[serde(skip_serializing_if = "is_cost::<SCAN_NS>")]
+    pub scan_ns: u64,
     /// Holding the lock of a shared dispatch queue once; others wait that long.
     pub queue_lock_ns: u64,
     /// Fetching a lock (or a queue's first line) that another last-level cache held last.
@@ -233,6 +237,7 @@ impl Costs {
         tick_ns: 0,
         callback_ns: 0,
         look_ns: 0,
+        scan_ns: 0,
         syscall_ns: 0,
         queue_lock_ns: 0,
         queue_remote_ns: 0,
@@ -283,6 +288,7 @@ impl Default for Costs {
             tick_ns: 1_000,
             callback_ns: 60,
             look_ns: 10,
+            scan_ns: SCAN_NS,
             syscall_ns: 200,
             queue_lock_ns: 50,
             queue_remote_ns: 60,

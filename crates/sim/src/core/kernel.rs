@@ -284,7 +284,7 @@ fn costs(trial: &Trial) -> Costs {
         return costs;
     }
     let callback_ns = costs.callback_ns * FAIR_CLASS_PERCENT / 100;
-    Costs { callback_ns, look_ns: 0, queue_lock_ns: 0, kick_ns: 0, ..costs }
+    Costs { callback_ns, look_ns: 0, scan_ns: 0, queue_lock_ns: 0, kick_ns: 0, ..costs }
 }
 
 /// What a call of a task costs where the kernel's own scheduler is at work, ns.

@@ -155,7 +155,7 @@ impl Core {
 
     /// `bpf_iter_scx_dsq_next()`.
     pub fn dsq_iter_next(&mut self, iterator: u32) -> Option<TaskId> {
-        self.charge_look();
+        self.machine.charge(self.machine.this_cpu, self.machine.costs.scan_ns);
         let next = self.ext.queues.advance(iterator);
         (next != NONE).then_some(TaskId(next))
     }

@@ -158,7 +158,7 @@ impl Arms<'_> {
             in_use: InUse::of(backend, release, fair, data_folder().ok().as_deref(), true)?,
         };
         let mut race = wish.race(self.host)?;
-        let blocks = options.overrides.blocks.unwrap_or(race.limits().0);
+        let blocks = options.overrides.blocks.unwrap_or(race.limits().1);
         race.planned.experiment.name = NAME.into();
         race.planned = race.planned.with_blocks(blocks);
         Ok(race)
