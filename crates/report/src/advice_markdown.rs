@@ -11,6 +11,8 @@ use crate::units;
 pub struct AdviceCell {
     pub care: String,
     pub cpus: u32,
+    /// Of each side.
+    pub blocks: u32,
     /// `None`: not measured.
     pub confirmation: Option<Confirmation>,
 }
@@ -33,6 +35,7 @@ fn cell_rows(cells: &[AdviceCell]) -> Table {
     let mut table = Table::new(&[
         ("care", Left),
         ("CPUs", Right),
+        ("blocks", Right),
         ("verdicts that agree", Right),
         ("the simulator's choice", Left),
         ("the kernel's best", Left),
@@ -40,12 +43,13 @@ fn cell_rows(cells: &[AdviceCell]) -> Table {
         ("with the choice", Right),
         ("with the best", Right),
     ]);
-    for AdviceCell { care, cpus, confirmation } in cells {
+    for AdviceCell { care, cpus, blocks, confirmation } in cells {
         let fields = match confirmation {
-            None => ["not measured", "", "", "", "", ""].map(str::to_owned),
+            None => ["–", "not measured", "", "", "", "", ""].map(str::to_owned),
             Some(found) => {
                 let Lost { choice, best, unit } = found.lost;
                 [
+                    blocks.to_string(),
                     format!("{} of {}", found.agreeing(), found.verdicts.len() - found.doubtful()),
                     found.choice.clone(),
                     if found.distinguishes {
@@ -93,7 +97,7 @@ fn difference_rows(cells: &[AdviceCell]) -> Table {
     let columns = ["care", "CPUs", "candidate", "simulator", "kernel"];
     let mut table =
         Table::new(&columns.map(|heading| (heading, if heading == "CPUs" { Right } else { Left })));
-    for AdviceCell { care, cpus, confirmation } in cells {
+    for AdviceCell { care, cpus, confirmation, .. } in cells {
         let verdicts = confirmation.iter().flat_map(|it| &it.verdicts);
         let differ = |(_, predicted, measured): &&(String, Against, Against)| {
             *predicted != Against::Doubtful && predicted != measured

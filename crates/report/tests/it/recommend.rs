@@ -265,13 +265,17 @@ fn what_a_kernel_confirms_is_a_table_with_sums() {
     ];
     let games = Confirmation { verdicts, choice, best, distinguishes: true, lost, distances };
     let cells = [("games", Some(games)), ("audio", None)];
-    let cells =
-        cells.map(|(care, confirmation)| AdviceCell { care: care.into(), cpus: 4, confirmation });
+    let cells = cells.map(|(care, confirmation)| AdviceCell {
+        care: care.into(),
+        cpus: 4,
+        blocks: 12,
+        confirmation,
+    });
     expect![[r#"
-        | care | CPUs | verdicts that agree | the simulator's choice | the kernel's best | among them | with the choice | with the best |
-        |---|---:|---:|---|---|---|---:|---:|
-        | games | 4 | 1 of 2 | bmq | tt, cfs | no | 0.110 | 0 |
-        | audio | 4 | not measured | | | | | |
+        | care | CPUs | blocks | verdicts that agree | the simulator's choice | the kernel's best | among them | with the choice | with the best |
+        |---|---:|---:|---:|---|---|---|---:|---:|
+        | games | 4 | 12 | 1 of 2 | bmq | tt, cfs | no | 0.110 | 0 |
+        | audio | 4 | – | not measured | | | | | |
 
         1 of 2 cells were measured. 1 of 2 verdicts agree (50.0 %). In 1 more the simulator gives none, because the difference is within its error. Where the kernel distinguishes any candidate, the simulator's choice is among the kernel's best in 0 of 1 cells.
 

@@ -27,6 +27,7 @@ use crate::advice::race::{Race, VM_KERNEL, Wish};
 use crate::execution::locations::data_folder;
 use crate::exit::{self, bad_input};
 use crate::measure::{Campaign, RunOptions, in_own_store};
+use crate::planned_experiment::PlannedExperiment;
 use crate::selected::Selected;
 use crate::{output, records};
 
@@ -53,11 +54,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             let is_chosen = (args.cares.is_empty() || args.cares.contains(&care))
                 && (args.cpus.is_empty() || args.cpus.contains(&cpus));
             let arms = Arms { args, host: &host, care: &care, cpus, is_chosen };
-            let Some((confirmation, of_cell)) = arms.confirmation(&mut kept)? else {
+            let Some(Told { blocks, confirmation, records: own }) = arms.told(&mut kept)? else {
                 return Ok(exit::interrupted());
             };
-            records.extend(of_cell);
-            cells.push(AdviceCell { care: care.clone(), cpus, confirmation });
+            records.extend(own);
+            cells.push(AdviceCell { care: care.clone(), cpus, blocks, confirmation });
         }
     }
     let kernel = format!("Kernel: {}.\n\n", host.release);
@@ -107,37 +108,60 @@ struct Arms<'a> {
     is_chosen: bool,
 }
 
-/// What a cell says, if it was measured; and its records.
-type Told = (Option<Confirmation>, Vec<Record>);
+/// What a cell says.
+struct Told {
+    /// The blocks of each side.
+    blocks: u32,
+    /// `None`: it was not measured.
+    confirmation: Option<Confirmation>,
+    records: Vec<Record>,
+}
 
 impl Arms<'_> {
     /// `None` when the user has interrupted it. The kernel's records of the store count whatever
     /// the simulator was then; its own side takes seconds, and is run anew.
-    fn confirmation(&self, kept: &mut Kept) -> Result<Option<Told>> {
-        let race = self.race(Backend::Vm)?;
-        let mut missing = race.planned.clone();
-        if self.args.execution.resume || !self.is_chosen {
-            missing.trials.retain(|trial| !kept.records.contains_key(&on_kernel(trial)));
-        }
-        if !missing.trials.is_empty() {
-            if !self.is_chosen {
-                return Ok(Some((None, Vec::new())));
+    fn told(&self, kept: &mut Kept) -> Result<Option<Told>> {
+        let mut race = self.race(Backend::Vm)?;
+        if self.is_chosen {
+            if !self.measure(race.planned.clone(), kept)? {
+                return Ok(None);
             }
-            let execution = RunOptions { resume: false, ..self.args.execution.clone() };
-            let campaign = Campaign::with_own_rules(missing, &execution);
-            let Some(selection) = measured(campaign)? else { return Ok(None) };
-            kept.add(selection.open()?.records);
+        } else {
+            race.planned = race.planned.clone().with_blocks(kept.whole_blocks(&race.planned));
+        }
+        let blocks = race.planned.experiment.blocks;
+        if !self.is_chosen && blocks < self.blocks(race.limits().0) {
+            return Ok(Some(Told { blocks, confirmation: None, records: Vec::new() }));
         }
         let own = |trial: &Trial| kept.records.get(&on_kernel(trial)).cloned();
         let mut records: Vec<Record> = race.planned.trials.iter().filter_map(own).collect();
         let kernels = advise(&race, records.clone())?;
-        let race = self.race(Backend::MODEL)?;
+        let mut race = self.race(Backend::MODEL)?;
+        race.planned = race.planned.with_blocks(blocks);
         let Some(simulated) = in_own_store(race.planned.clone(), self.args.execution.jobs)? else {
             return Ok(None);
         };
         records.extend(simulated.records.clone());
         let simulators = advise(&race, simulated.records)?;
-        Ok(Some((Some(Confirmation::of(&simulators, &kernels)), records)))
+        let confirmation = Some(Confirmation::of(&simulators, &kernels));
+        Ok(Some(Told { blocks, confirmation, records }))
+    }
+
+    /// Asks the kernel for the trials of a chosen cell, with `--resume` for those that the store
+    /// lacks. False when the user has interrupted it.
+    fn measure(&self, mut planned: PlannedExperiment, kept: &mut Kept) -> Result<bool> {
+        if self.args.execution.resume {
+            planned.trials.retain(|trial| !kept.records.contains_key(&on_kernel(trial)));
+        }
+        if planned.trials.is_empty() {
+            return Ok(true);
+        }
+        let execution = RunOptions { resume: false, ..self.args.execution.clone() };
+        let Some(selection) = measured(Campaign::with_own_rules(planned, &execution))? else {
+            return Ok(false);
+        };
+        kept.add(selection.open()?.records);
+        Ok(true)
     }
 
     fn race(&self, backend: Backend) -> Result<Race> {
@@ -158,10 +182,14 @@ impl Arms<'_> {
             in_use: InUse::of(backend, release, fair, data_folder().ok().as_deref(), true)?,
         };
         let mut race = wish.race(self.host)?;
-        let blocks = options.overrides.blocks.unwrap_or(race.limits().1);
         race.planned.experiment.name = NAME.into();
-        race.planned = race.planned.with_blocks(blocks);
+        race.planned = race.planned.clone().with_blocks(self.blocks(race.limits().1));
         Ok(race)
+    }
+
+    /// The number that the user wants, or the usual one.
+    fn blocks(&self, usual: u32) -> u32 {
+        self.args.experiment.overrides.blocks.unwrap_or(usual)
     }
 }
 
@@ -192,6 +220,13 @@ impl Kept {
             }
         }
         Ok(kept)
+    }
+
+    /// How many of a plan's first blocks are here with all their trials.
+    fn whole_blocks(&self, planned: &PlannedExperiment) -> u32 {
+        let is_missing = |trial: &&Trial| !self.records.contains_key(&on_kernel(trial));
+        let missing = planned.trials.iter().filter(is_missing).map(|trial| trial.block);
+        missing.min().unwrap_or(planned.experiment.blocks)
     }
 
     fn add(&mut self, records: Vec<Record>) {
