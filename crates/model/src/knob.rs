@@ -12,6 +12,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::Words;
+use crate::usual::is_default;
 use crate::value_type::{ValueKind, ValueType};
 
 /// Values of knobs, by name.
@@ -102,7 +103,7 @@ pub struct Start {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub map: String,
     /// The index in the array.
-    #[serde(default, skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub key: u32,
     /// The members of the structure that the program takes, or that the array holds.
     #[serde(default)]
@@ -117,16 +118,8 @@ pub struct Start {
     pub on: Option<KnobValue>,
     /// Whether the scheduler goes on if the program fails, because it was written for another
     /// version.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub may_fail: bool,
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
-fn is_first(key: &u32) -> bool {
-    *key == 0
 }
 
 /// When user space calls a program.
@@ -223,7 +216,6 @@ impl Start {
         }
     }
 
-    /// Its knob's name.
     pub fn knob(&self) -> String {
         if self.is_value() {
             format!("{VALUE}{}", self.map)

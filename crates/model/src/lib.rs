@@ -45,7 +45,6 @@ pub mod tape_text;
 pub mod text;
 pub mod trace;
 pub mod trial;
-mod usual;
 pub mod value_type;
 pub mod values;
 pub mod words;
@@ -74,3 +73,26 @@ pub use trial::Trial;
 pub use value_type::{Member, ValueKind, ValueType};
 pub use words::Words;
 pub use workload::{Channel, Step, TaskGroup, Total, Workload};
+
+/// Values that JSON leaves out because they are usual, for `serde`'s attributes.
+mod usual {
+    pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+        *value == T::default()
+    }
+
+    pub(crate) fn yes() -> bool {
+        true
+    }
+
+    pub(crate) fn is_true(value: &bool) -> bool {
+        *value
+    }
+
+    pub(crate) fn usual<const USUAL: u32>() -> u32 {
+        USUAL
+    }
+
+    pub(crate) fn is_usual<const USUAL: u32>(value: &u32) -> bool {
+        *value == USUAL
+    }
+}

@@ -36,7 +36,6 @@ impl Metric {
     }
 }
 
-/// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -62,7 +61,6 @@ pub enum Unit {
 pub struct Measure {
     pub name: &'static str,
     pub unit: Unit,
-    /// Which way is better.
     pub direction: Direction,
     /// Whether it is a distribution ([`crate::Histogram`]) or one number ([`Metric`]).
     pub distribution: bool,

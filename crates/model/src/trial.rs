@@ -15,7 +15,6 @@ pub const SCHEMA: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
-    /// [`SCHEMA`].
     pub schema: u32,
     pub experiment: String,
     pub backend: Backend,

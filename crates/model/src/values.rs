@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Values of C types: their bytes as people read them, and the numbers inside.
 
+use crate::inside::spread;
 use crate::value_type::{ValueKind, ValueType};
 
 /// A longer array of numbers is shown by its least, median and greatest.
@@ -36,15 +37,11 @@ impl ValueType {
                     return format!("[{}]", words.collect::<Vec<_>>().join(", "));
                 }
                 let words = elements.into_iter().map(|element| of.words(element));
-                let Ok(mut numbers) =
-                    words.map(|one| one.parse()).collect::<Result<Vec<i128>, _>>()
-                else {
+                let numbers = words.map(|one| one.parse().ok()).collect::<Option<Vec<i128>>>();
+                let nonzero = numbers.iter().flatten().filter(|number| **number != 0).count();
+                let Some([least, median, greatest]) = numbers.and_then(spread) else {
                     return self.words(bytes);
                 };
-                numbers.sort_unstable();
-                let nonzero = numbers.iter().filter(|number| **number != 0).count();
-                let (least, median) = (numbers[0], numbers[numbers.len() / 2]);
-                let greatest = numbers[numbers.len() - 1];
                 format!("{length} values: {least} … {median} … {greatest}, not 0: {nonzero}")
             }
             ValueKind::Members(members) => {

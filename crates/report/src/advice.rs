@@ -195,7 +195,6 @@ fn allowed(watched: &Watched, judged: &Judged) -> String {
     }
 }
 
-/// Why there are no numbers.
 fn holes(advised: &Recommendation) -> Vec<Labelled> {
     let why = |(at, aim): (usize, &Aim)| {
         let mut judged = advised.candidates.iter().filter_map(|it| it.decides.get(at));

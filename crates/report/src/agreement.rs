@@ -6,7 +6,7 @@ use model::{Backend, Clock, Record};
 use stats::view::agreement::{Agreement, Aspect, Figure, Tally, Within, agreement};
 use stats::{Cell, Comparison, Row};
 
-use crate::cells::takes_part;
+use crate::reading::takes_part;
 use crate::sentence::Sentence;
 use crate::table::Align::{Left, Right};
 use crate::table::Table;
@@ -28,7 +28,6 @@ pub fn agreed(comparison: &Comparison, records: &[Record]) -> Option<Agreement> 
     has(Backend::MODEL).then(|| agreement(records, comparison, real, Backend::MODEL))
 }
 
-/// The figure of one entry.
 pub fn figure<'a>(
     agreement: &'a Agreement,
     cell: &Cell,

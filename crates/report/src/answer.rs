@@ -7,9 +7,9 @@
 use stats::compare::verdict::log_ratio;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
-use crate::cells::{counted, is_elsewhere};
 use crate::leaders::{by_ratio, by_size, most_often, shift_words, undecided};
 use crate::reading::Reading;
+use crate::reading::{counted, is_elsewhere};
 use crate::sentence::Sentence;
 use crate::units;
 
@@ -28,7 +28,6 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// All headline measures.
     pub fn total(&self) -> usize {
         self.better + self.worse + self.alike + self.silent
     }
@@ -159,7 +158,6 @@ fn largest(
     sentence.text(format!("{ours} instead of {theirs})"))
 }
 
-/// A contestant's median in words.
 fn median_of(row: &Row, entry: Option<&Entry>) -> String {
     let median = entry.and_then(|entry| entry.median);
     median.map_or_else(|| "nothing".into(), |value| units::number(value, row.unit))

@@ -11,7 +11,7 @@ use crate::table::Align::{Left, Right};
 use crate::table::{Field, Table};
 use crate::terminal::bad_outcomes;
 use crate::terminal::layout::{COLUMNS, Paint, fit};
-use crate::{agreement, cells, units};
+use crate::{agreement, reading, units};
 
 /// Characters of a contestant's name that fit next to two backends on a terminal.
 const NAME: usize = 17;
@@ -54,9 +54,9 @@ pub fn markup(comparison: &Comparison, cells: &[&Cell], agreement: &Agreement) -
             p {
                 b { (units::measure(&row.measure)) } " "
                 small { (units::direction(row.direction).unwrap_or("neither is better")) }
-                @if !cells::is_measured(cells, row) { ": no trial has enough samples." }
+                @if !reading::is_measured(cells, row) { ": no trial has enough samples." }
             }
-            @if cells::is_measured(cells, row) { (table(comparison, cells, row, agreement)) }
+            @if reading::is_measured(cells, row) { (table(comparison, cells, row, agreement)) }
         }
         p class="aside small" { (LEGEND) "." }
     }
@@ -71,7 +71,7 @@ fn row_text(
 ) -> String {
     let title = units::title(&row.measure.to_string(), row.direction);
     let text = format!("  {}\n", fit(&title, COLUMNS - 2));
-    if !cells::is_measured(cells, row) {
+    if !reading::is_measured(cells, row) {
         return text + "    no trial has enough samples\n";
     }
     let any = usize::MAX;
@@ -87,14 +87,14 @@ fn table(comparison: &Comparison, cells: &[&Cell], row: &Row, agreement: &Agreem
     let sides = cells.iter().flat_map(|cell| [(cell.backend.word(), Right), (&against, Left)]);
     let columns = [("contestant", Left)].into_iter().chain(sides).chain([(error.as_str(), Right)]);
     let mut table = Table::new(&columns.collect::<Vec<_>>());
-    let takes_part = |name: &&String| cells.iter().any(|cell| cells::takes_part(cell, name));
+    let takes_part = |name: &&String| cells.iter().any(|cell| reading::takes_part(cell, name));
     for name in comparison.contestants.iter().filter(takes_part) {
         let sides = cells.iter().flat_map(|cell| {
-            if cells::is_elsewhere(comparison, cell, name) {
-                let words = Field::judged(cells::not_here(cell), Verdict::NotMeasured);
+            if reading::is_elsewhere(comparison, cell, name) {
+                let words = Field::judged(reading::not_here(cell), Verdict::NotMeasured);
                 return [String::new().into(), words];
             }
-            side(row, cells::twin_entry(cell, row, name))
+            side(row, reading::twin_entry(cell, row, name))
         });
         let figure = agreement::figure(agreement, cells[0], row, name);
         let error = figure.map_or(String::new(), |figure| {

@@ -3,11 +3,10 @@
 //! only.
 //!
 //! What several forms of a report share:
-//! [`units`] formats numbers, [`sentence`] marks the names in a sentence, `cells` finds the cells
-//! that differ only in the backend, `backends` sets two of
-//! these side by side, `leaders` names the best contestants under each workload,
-//! `reading` has what all forms read from a
-//! comparison, `table` writes one table in each form, [`answer`] states the result in sentences,
+//! [`units`] formats numbers, [`sentence`] marks the names in a sentence, `reading` has what all
+//! forms read from a comparison, `backends` sets the cells of two backends side by side, `leaders`
+//! names the best contestants under each workload, `table` writes one table in each form,
+//! [`answer`] states the result in sentences,
 //! `advice` states a recommendation, [`agreement`] states how near the simulator is to a kernel,
 //! [`explain`] states why tasks waited, [`inside`] shows what a scheduler did and held,
 //! [`replication`] states which published findings hold, [`stall`] states where a stalled task was
@@ -24,7 +23,6 @@ pub mod advice_markdown;
 pub mod agreement;
 pub mod answer;
 mod backends;
-mod cells;
 pub mod effects_markdown;
 pub mod explain;
 pub mod html;

@@ -7,7 +7,7 @@ use crate::answer::answer;
 use crate::reading::Reading;
 use crate::table::Align::{Left, Right};
 use crate::table::{Field, Table};
-use crate::{cells, units};
+use crate::{reading, units};
 
 /// One table per cell, contestants as rows and headline measures as columns, below the answer.
 pub fn tables(comparison: &Comparison) -> String {
@@ -37,7 +37,7 @@ pub fn tables(comparison: &Comparison) -> String {
 fn value(row: &Row, entry: &Entry, baseline: &str) -> String {
     let Some(median) = entry.median else { return entry.verdict.words().into() };
     let median = units::number(median, row.unit);
-    let verdict = cells::verdict_words(entry, baseline);
+    let verdict = reading::verdict_words(entry, baseline);
     let Some(shift) = &entry.shift else {
         return if entry.contestant == baseline { median } else { format!("{median}, {verdict}") };
     };

@@ -121,7 +121,7 @@ fn signed(value: f64) -> String {
 }
 
 /// The steps of a unit, the largest first: what to divide by, and what to append.
-type Steps = &'static [(f64, &'static str)];
+pub(crate) type Steps = &'static [(f64, &'static str)];
 
 /// The steps of every unit. The page's scripts get the same table.
 pub(crate) const SCALES: [(Unit, Steps); 5] = [

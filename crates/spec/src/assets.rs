@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::{fs, io};
 
+use toml::de::DeTable;
+
 use crate::SpecError;
-use crate::source::{near, quoted};
+use crate::source::{near, quoted, walk_table};
 
 /// Every embedded file: `folder/file` and its text.
 pub(crate) const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
@@ -21,17 +23,11 @@ pub(crate) const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "
 /// What a file describes; each kind has its folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// `workloads/`
     Workload,
-    /// `machines/`
     Machine,
-    /// `experiments/`
     Experiment,
-    /// `claims/`
     Claim,
-    /// `cares/`
     Care,
-    /// `kernels/`
     Kernel,
 }
 
@@ -50,16 +46,9 @@ impl Kind {
         }
     }
 
-    /// The kind's name in messages.
+    /// The kind's name in messages: its folder is named after several.
     pub fn noun(self) -> &'static str {
-        match self {
-            Kind::Workload => "workload",
-            Kind::Machine => "machine",
-            Kind::Experiment => "experiment",
-            Kind::Claim => "claim",
-            Kind::Care => "care",
-            Kind::Kernel => "kernel",
-        }
+        self.folder().trim_end_matches('s')
     }
 
     /// The option that takes a path of this kind; empty where a verb takes it.
@@ -316,9 +305,31 @@ fn known_places(kind: Kind) -> String {
     )
 }
 
+/// Whether a built-in file has this text as a key or a value: a description, a script, a path.
+pub fn is_builtin_text(text: &str) -> bool {
+    static TEXTS: OnceLock<BTreeSet<String>> = OnceLock::new();
+    let all = || {
+        let mut texts = BTreeSet::new();
+        for mut table in EMBEDDED.iter().filter_map(|(_, text)| DeTable::parse(text).ok()) {
+            walk_table("", table.get_mut(), &mut |_, key, _, value| {
+                texts.extend(key.map(str::to_owned));
+                texts.extend(value.get_ref().as_str().map(str::to_owned));
+            });
+        }
+        texts
+    };
+    TEXTS.get_or_init(all).contains(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn descriptions_and_paths_of_workloads_are_published() {
+        assert!(is_builtin_text("/usr/share/dbench/client.txt") && is_builtin_text("/bin/sh"));
+        assert!(!is_builtin_text("/home/ada/client.txt"));
+    }
 
     #[test]
     fn endings_may_be_capitals_and_texts_begin_with_a_mark() {

@@ -15,7 +15,7 @@ const NEWEST: &str = "7";
 pub const OPTION: &str = "--scheduler";
 
 /// How the name of a scheduler's file ends.
-const ENDING: &str = ".bpf.c";
+pub const ENDING: &str = ".bpf.c";
 
 /// A `[[scheduler]]` table.
 #[derive(Debug, Deserialize)]

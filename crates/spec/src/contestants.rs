@@ -10,14 +10,11 @@ use std::path::{Component, Path, PathBuf};
 
 use model::{Contestant, SchedulerChoice};
 
-use super::contestant::{self, Entry, OPTION};
+use super::contestant::{self, ENDING, Entry, OPTION};
 use super::source::Places;
 use super::{Host, Overrides, SpecError, knobs, today};
 use crate::assets;
 use crate::source::unknown_name;
-
-/// How the name of a scheduler's file ends.
-const ENDING: &str = ".bpf.c";
 
 /// A contestant, and how the user wrote it.
 #[derive(Clone, Debug, PartialEq)]

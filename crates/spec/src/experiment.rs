@@ -284,7 +284,13 @@ fn machines(
         only_on.extend(only.map(|only| (machine.name.clone(), only)));
         machines.push(machine);
     }
-    unique(machines.iter().map(|machine| &machine.name), "machine", "machines", places)?;
+    for (index, machine) in machines.iter().enumerate() {
+        if machines[..index].iter().any(|other| other.name == machine.name) {
+            let message = format!("a second machine '{}'", machine.name);
+            let error = places.error(&format!("machines[{index}]"), message);
+            return Err(error.hint("give each its own name"));
+        }
+    }
     Ok((machines, only_on))
 }
 
@@ -295,23 +301,6 @@ pub fn placed(error: SpecError, name: &str, places: &Places, path: &str) -> Spec
     }
     let hint = error.hint.map(|hint| format!("{hint}; {}", mentions::HINT));
     places.error(path, assets::naming(&error.message, name)).maybe_hint(hint)
-}
-
-fn unique<'a>(
-    names: impl Iterator<Item = &'a String>,
-    what: &str,
-    path: &str,
-    places: &Places,
-) -> Result<(), SpecError> {
-    let mut seen = BTreeSet::new();
-    for (index, name) in names.enumerate() {
-        if !seen.insert(name) {
-            let error =
-                places.error(&format!("{path}[{index}]"), format!("a second {what} '{name}'"));
-            return Err(error.hint("give each its own name"));
-        }
-    }
-    Ok(())
 }
 
 fn choices(

@@ -11,14 +11,12 @@
 //! runs), [`workload`], [`source`] (text, positions and expressions), [`check`] (what a workload
 //! must obey), [`rtapp`], [`machine`],
 //! [`care`]; [`capability`] says what each backend can do, [`plan`] lays out the trials. [`files`]
-//! is the one reader of files. [`mentions`] finds names of what was deleted, [`builtin_texts`]
-//! texts of Fairground's own files.
+//! is the one reader of files. [`mentions`] finds names of what was deleted.
 //!
 //! Every error is a [`SpecError`]: file, line, column, what is wrong, and what to write instead.
 //! What is not here: compiling schedulers (the caller passes a [`Resolve`] function), backends.
 
 pub mod assets;
-pub mod builtin_texts;
 pub mod capability;
 pub mod care;
 pub mod cells;

@@ -25,7 +25,6 @@ impl Places {
         Places { file: file.into(), text: text.into(), at: BTreeMap::new() }
     }
 
-    /// Notes where a value is.
     pub fn insert(&mut self, path: String, at: usize) {
         self.at.insert(path, at);
     }

@@ -24,13 +24,42 @@ pub mod compare;
 pub mod decide;
 pub mod explain;
 pub mod number;
-pub mod rank;
-pub mod records;
 pub mod replay;
 pub mod resample;
 pub mod sample_size;
 pub mod series;
-pub mod view;
+
+/// Statistics by ranks: tests of two samples, estimates of the shift between them, and the
+/// correction for many tests.
+///
+/// Two independent samples: [`rank_sum`](rank::rank_sum) (test and interval),
+/// [`hodges_lehmann`](rank::hodges_lehmann) (estimate). Matched pairs: the signed-rank test beside
+/// the latter, and Walsh averages (estimate and interval) in [`selection`](rank::selection), which
+/// also has samples with too many differences for a list.
+pub mod rank {
+    pub mod hodges_lehmann;
+    pub mod rank_sum;
+    pub mod selection;
+}
+
+/// From records to numbers: the numbers of a record, and the samples of a cell by measure and
+/// contestant, matched pairs, and records of several processors and stores as one set.
+pub mod records {
+    pub mod columns;
+    pub mod merge;
+    pub(crate) mod pairing;
+}
+
+/// Views of records and of comparisons. None of them makes a claim of its own about a contestant.
+pub mod view {
+    pub mod agreement;
+    pub mod consensus;
+    pub mod effect;
+    pub mod history;
+    pub mod identical;
+    pub mod survival;
+    pub mod trade_off;
+}
 
 pub use compare::comparison::{Cell, Comparison, Entry, OutcomeCount, Row};
 pub use compare::evidence::PValue;

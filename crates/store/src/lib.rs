@@ -27,8 +27,6 @@ pub mod exchange;
 mod lock;
 mod read;
 mod schema;
-#[cfg(test)]
-mod tests;
 mod write;
 
 use std::os::unix::fs::MetadataExt;
@@ -362,4 +360,11 @@ fn writing_failed(code: i32) -> bool {
 /// it has met; a full disk has a code of its own.
 fn has_file_limit() -> bool {
     getrlimit(Resource::RLIMIT_FSIZE).is_ok_and(|(most, _)| most != RLIM_INFINITY)
+}
+
+#[cfg(test)]
+mod tests {
+    mod damage;
+    mod promises;
+    mod sample;
 }

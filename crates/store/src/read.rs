@@ -84,11 +84,13 @@ impl Store {
         self.all(&sql, parameters!(filter), |row| row.get(0))
     }
 
-    fn row(&self, id: i64) -> rusqlite::Result<RecordRow> {
+    /// A row of `records`, not yet decoded, so that an error can name its trial.
+    fn row(&self, id: i64) -> rusqlite::Result<[String; 5]> {
         let columns = "trial_id, trial, outcome_json, provenance, measured_hash";
         let sql = format!("SELECT {columns} FROM records WHERE record = ?1");
-        let row = self.all(&sql, [id], RecordRow::read)?.pop();
-        row.ok_or(rusqlite::Error::QueryReturnedNoRows)
+        let read =
+            |row: &Row<'_>| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]);
+        self.all(&sql, [id], read)?.pop().ok_or(rusqlite::Error::QueryReturnedNoRows)
     }
 
     pub(crate) fn record(&self, id: i64, with_trace: bool) -> Result<Record, Unread> {
@@ -103,12 +105,18 @@ impl Store {
             }
         };
         let row = self.row(id).map_err(|error| unread_of("", error))?;
-        let unread = |error| unread_of(&row.trial_id, error);
-        let mut record = row.decode().map_err(|error| damaged(&row.trial_id, error.to_string()))?;
+        let [trial_id, trial, outcome, provenance, measured_hash] = &row;
+        let unread = |error| unread_of(trial_id, error);
+        let decode = || {
+            let (trial, outcome) = (serde_json::from_str(trial)?, serde_json::from_str(outcome)?);
+            let provenance = serde_json::from_str(provenance)?;
+            serde_json::Result::Ok(Record::without_measurement(trial, outcome, provenance))
+        };
+        let mut record = decode().map_err(|error| damaged(trial_id, error.to_string()))?;
         record.measured = self.measured(id).map_err(unread)?;
-        if record.measured.hash() != row.measured_hash {
+        if record.measured.hash() != *measured_hash {
             let why = "its numbers are not the ones that were measured";
-            return Err(damaged(&row.trial_id, why.into()));
+            return Err(damaged(trial_id, why.into()));
         }
         if with_trace {
             record.trace = self.trace(id).map_err(unread)?;
@@ -171,7 +179,6 @@ impl Store {
         Ok(self.all(sql, [record], |row| decoded(row, 0))?.pop())
     }
 
-    /// What a query's rows say.
     pub(crate) fn all<T>(
         &self,
         sql: &str,
@@ -306,35 +313,6 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
         fairground: row.get(7)?,
         origin: row.get::<_, Option<String>>(8)?.map(|json| from_json(8, &json)).transpose()?,
     })
-}
-
-/// A row of `records`, not yet decoded, so that an error can name its number.
-struct RecordRow {
-    trial_id: String,
-    trial: String,
-    outcome: String,
-    provenance: String,
-    measured_hash: String,
-}
-
-impl RecordRow {
-    fn read(row: &Row<'_>) -> rusqlite::Result<RecordRow> {
-        Ok(RecordRow {
-            trial_id: row.get(0)?,
-            trial: row.get(1)?,
-            outcome: row.get(2)?,
-            provenance: row.get(3)?,
-            measured_hash: row.get(4)?,
-        })
-    }
-
-    fn decode(&self) -> serde_json::Result<Record> {
-        Ok(Record::without_measurement(
-            serde_json::from_str(&self.trial)?,
-            serde_json::from_str(&self.outcome)?,
-            serde_json::from_str(&self.provenance)?,
-        ))
-    }
 }
 
 fn name(row: &Row<'_>, column: usize) -> rusqlite::Result<Name> {

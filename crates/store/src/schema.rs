@@ -173,7 +173,6 @@ impl Steps {
         Ok(Steps { left, most })
     }
 
-    /// A new query begins.
     pub fn begin(&self) {
         self.left.store(self.most, Ordering::Relaxed);
     }

@@ -196,7 +196,7 @@ fn insert_record(
         ":session": session,
         ":trial_id": trial.id(),
         ":experiment": trial.experiment,
-        ":backend": json(&trial.backend)?.trim_matches('"'),
+        ":backend": trial.backend.word(),
         ":contestant": trial.contestant.name,
         ":workload": trial.workload.name,
         ":cell": trial.workload.cell(),

@@ -38,7 +38,6 @@ impl Inside {
         *self == Inside::default()
     }
 
-    /// Its names and sentences.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let names = self.callbacks.iter().map(|callback| &callback.name);
         let variables = self.variables.iter().map(|variable| &variable.name);

@@ -8,23 +8,22 @@ use std::collections::BTreeMap;
 
 use crate::Histogram;
 use crate::histogram::lowest_equivalent;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Reported, plausible};
 
-/// See the module.
 pub fn parse(stdout: &str, _stderr: &str) -> Result<Reported, String> {
     let (threads, version) = threads(stdout)?;
     for (number, thread) in threads.iter().enumerate() {
         thread.complete().map_err(|why| format!("thread {number}: {why}"))?;
     }
-    reported(&threads, version)
+    reported(threads.iter().map(Thread::histogram), version)
 }
 
 /// As [`parse`], for an imported result, which cannot be measured again: a truncated tail is kept.
 pub fn parse_cut(text: &str) -> Result<Reported, String> {
     let (threads, version) = threads(text)?;
-    reported(&threads, version)
+    reported(threads.iter().map(Thread::histogram), version)
 }
 
 fn threads(text: &str) -> Result<(Vec<Thread>, Option<String>), String> {
@@ -34,9 +33,13 @@ fn threads(text: &str) -> Result<(Vec<Thread>, Option<String>), String> {
     }
 }
 
-fn reported(threads: &[Thread], version: Option<String>) -> Result<Reported, String> {
+/// All threads' latencies, or those of all CPUs, as one distribution.
+pub fn reported(
+    each: impl IntoIterator<Item = Histogram>,
+    version: Option<String>,
+) -> Result<Reported, String> {
     let mut all = Histogram::default();
-    threads.iter().for_each(|thread| all.merge(&thread.histogram()));
+    each.into_iter().for_each(|one| all.merge(&one));
     if all.count == 0 {
         return Err("there is no sample".into());
     }
@@ -83,7 +86,11 @@ fn get<'a>(object: &'a Value, key: &str) -> Result<&'a Value, String> {
     found.ok_or_else(|| format!("`{key}` is missing"))
 }
 
-fn number(object: &Value, key: &str) -> Result<u64, String> {
+pub fn object<'a>(value: &'a Value, key: &str) -> Result<&'a Map<String, Value>, String> {
+    get(value, key)?.as_object().ok_or_else(|| format!("`{key}` is not an object"))
+}
+
+pub fn number(object: &Value, key: &str) -> Result<u64, String> {
     let number = get(object, key)?.as_u64();
     plausible(number.ok_or_else(|| format!("`{key}` is not a whole number"))?)
 }
@@ -96,7 +103,7 @@ fn of_json(text: &str) -> Result<(Vec<Thread>, Option<String>), String> {
         return Err("`return_code` is not 0".into());
     }
     let unit = if number(&document, "resolution_in_ns")? == 0 { 1_000 } else { 1 };
-    let threads = get(&document, "thread")?.as_object().ok_or("`thread` is not an object")?;
+    let threads = object(&document, "thread")?;
     if threads.len() as u64 != number(&document, "num_threads")? {
         return Err(format!("`num_threads` is not {}", threads.len()));
     }
@@ -108,8 +115,7 @@ fn of_json(text: &str) -> Result<(Vec<Thread>, Option<String>), String> {
 
 fn json_thread(thread: &Value, unit: u64) -> Result<Thread, String> {
     let mut buckets = BTreeMap::new();
-    let histogram = get(thread, "histogram")?.as_object().ok_or("`histogram` is not an object")?;
-    for (value, samples) in histogram {
+    for (value, samples) in object(thread, "histogram")? {
         let value =
             value.trim_end_matches(':').parse::<u64>().map_err(|_| "a bucket has no number")?;
         let samples = samples.as_u64().ok_or("a bucket's count is not a whole number")?;

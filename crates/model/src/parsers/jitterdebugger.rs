@@ -8,28 +8,25 @@ use std::collections::BTreeMap;
 
 use crate::Histogram;
 use crate::histogram::lowest_equivalent;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::cyclictest::{number, object, reported};
 use super::{Reported, plausible};
 
 /// The unit of a histogram if the file does not name one, nanoseconds.
 const MICROSECOND_NS: u64 = 1_000;
 
-/// See the module.
 pub fn parse(stdout: &str, _stderr: &str) -> Result<Reported, String> {
     let start = stdout.find('{').ok_or("there is no JSON")?;
     let mut documents = serde_json::Deserializer::from_str(&stdout[start..]).into_iter::<Value>();
     let document = documents.next().ok_or("there is no JSON")?.map_err(|e| e.to_string())?;
     let unit_ns = unit_ns(&document)?;
-    let mut all = Histogram::default();
-    for (cpu, results) in object(&document, "cpu")? {
-        let one = histogram(results, unit_ns).map_err(|why| format!("CPU {cpu}: {why}"))?;
-        all.merge(&one);
-    }
-    if all.count == 0 {
-        return Err("there is no sample".into());
-    }
-    Ok(Reported { timer_lateness: Some(all), ..Reported::default() })
+    let of_cpu = |(cpu, results): (&String, &Value)| {
+        histogram(results, unit_ns).map_err(|why| format!("CPU {cpu}: {why}"))
+    };
+    let histograms: Vec<Histogram> =
+        object(&document, "cpu")?.iter().map(of_cpu).collect::<Result<_, _>>()?;
+    reported(histograms, None)
 }
 
 /// Version 1 counts microseconds; later versions name the unit.
@@ -42,16 +39,6 @@ fn unit_ns(document: &Value) -> Result<u64, String> {
         }
         (version, None) => Err(format!("version {version} lacks `resolution_in_ns`")),
     }
-}
-
-fn object<'a>(value: &'a Value, key: &str) -> Result<&'a Map<String, Value>, String> {
-    let found = value.get(key).ok_or_else(|| format!("`{key}` is missing"))?;
-    found.as_object().ok_or_else(|| format!("`{key}` is not an object"))
-}
-
-fn number(value: &Value, key: &str) -> Result<u64, String> {
-    let found = value.get(key).ok_or_else(|| format!("`{key}` is missing"))?;
-    plausible(found.as_u64().ok_or_else(|| format!("`{key}` is not a whole number"))?)
 }
 
 fn histogram(results: &Value, unit_ns: u64) -> Result<Histogram, String> {

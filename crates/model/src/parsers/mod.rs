@@ -78,7 +78,6 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     PARSERS.iter().map(|&(name, _)| name)
 }
 
-/// Applies a parser to a program's output.
 pub fn parse(parser: &str, stdout: &str, stderr: &str) -> Result<Reported, String> {
     let found = PARSERS.iter().find(|&&(name, _)| name == parser);
     let known = || names().collect::<Vec<_>>().join(", ");

@@ -88,15 +88,6 @@ pub fn cpus_of(tree: &[GroupNode], group: usize) -> &[u32] {
     &[]
 }
 
-pub(super) fn unknown(tree: &[GroupNode], name: &str) -> Refusal {
-    let known: Vec<&str> = tree.iter().map(|node| &*node.settings.name).collect();
-    let hint = match known.as_slice() {
-        [] => format!("add a [[group]] with name = {name:?}"),
-        known => format!("there are {}", known.join(", ")),
-    };
-    Refusal::new(format!("there is no group '{}'", name.escape_debug()), hint)
-}
-
 fn add_parents(groups: &mut Vec<ControlGroup>) {
     let mut at = 0;
     while at < groups.len() && groups.len() <= GROUPS_MAX {

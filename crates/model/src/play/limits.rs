@@ -84,6 +84,16 @@ impl Refusal {
         Refusal { path: String::new(), message: message.into(), hint: hint.into() }
     }
 
+    /// There is no table `noun` of this name; `known` are those that there are.
+    pub fn unknown<'a>(noun: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Refusal {
+        let known: Vec<&str> = known.collect();
+        let hint = match known.as_slice() {
+            [] => format!("add a [[{noun}]] with name = {name:?}"),
+            known => format!("there are {}", known.join(", ")),
+        };
+        Refusal::new(format!("there is no {noun} '{}'", name.escape_debug()), hint)
+    }
+
     /// Prefixes the place with that of the value that contains it.
     pub fn inside(mut self, outer: impl fmt::Display) -> Refusal {
         self.path =

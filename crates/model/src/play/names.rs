@@ -55,7 +55,10 @@ impl Names {
     /// A control group's number; none for the workload's own.
     pub fn control_group(&self, name: &str) -> Result<Option<usize>, Refusal> {
         match control_groups::number(&self.control_groups, name) {
-            None if !name.is_empty() => Err(control_groups::unknown(&self.control_groups, name)),
+            None if !name.is_empty() => {
+                let known = self.control_groups.iter().map(|node| node.settings.name.as_str());
+                Err(Refusal::unknown("group", name, known))
+            }
             number => Ok(number),
         }
     }

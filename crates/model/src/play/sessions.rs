@@ -78,13 +78,8 @@ pub(super) fn number(workload: &Workload, name: &str) -> Result<Option<usize>, R
     if found.is_some() || name.is_empty() {
         return Ok(found);
     }
-    let known: Vec<&str> = sessions.iter().map(|session| &*session.name).collect();
-    let hint = match known.as_slice() {
-        [] => format!("add a [[session]] with name = {name:?}"),
-        known => format!("there are {}", known.join(", ")),
-    };
-    let message = format!("there is no session '{}'", name.escape_debug());
-    Err(Refusal::new(message, hint).inside("session"))
+    let known = sessions.iter().map(|session| session.name.as_str());
+    Err(Refusal::unknown("session", name, known).inside("session"))
 }
 
 /// The number of the session that the program starts in.
@@ -138,28 +133,5 @@ mod tests {
             script.starters().flat_map(|starter| script.started_by(starter)).collect();
         assert_eq!(order, [(1, 0), (1, 1), (2, 0), (2, 1), (0, 0), (0, 1), (3, 0), (3, 1)]);
         assert_eq!(script.sessions[1].nice, 5);
-    }
-
-    #[test]
-    fn what_cannot_be_is_refused_with_its_place() {
-        let many: Vec<_> = (0..64).map(|number| json!({"name": format!("s{number}")})).collect();
-        let task = json!({"name": "t", "session": "c", "steps": ["yield"]});
-        let template = json!({"name": "t", "session": "a", "template": true, "steps": ["yield"]});
-        let bare = json!({"name": "t", "steps": ["yield"]});
-        for (sessions, task, place) in [
-            (json!([{"name": "a"}, {"name": "a"}]), &bare, "session[1].name"),
-            (json!([{"name": "a/b"}]), &bare, "session[0].name"),
-            (json!([{"name": ""}]), &bare, "session[0].name"),
-            (json!([{"name": "a", "nice": 20}]), &bare, "session[0].nice"),
-            (json!(many), &bare, "session"),
-            (json!([{"name": "a"}]), &task, "task[0].session"),
-            (json!([]), &task, "task[0].session"),
-            (json!([{"name": "a"}]), &template, "task[0].session"),
-        ] {
-            let workload =
-                json!({"name": "w", "duration_us": 5, "session": sessions, "task": [task]});
-            let refused = script(workload).unwrap_err();
-            assert_eq!(refused.path, place, "{refused}");
-        }
     }
 }

@@ -6,35 +6,22 @@ pub use crate::metric::{ALL, PROGRAM};
 use crate::metric::MEASURES;
 use crate::{Histogram, Measured, Metric, Total};
 
-/// A measure whose sum over groups is meaningful, unlike that of ratios and indexes.
-struct Additive {
-    name: &'static str,
-    /// Whether the sum over all groups is recorded as the group [`ALL`].
-    over_all: bool,
-}
-
-const fn additive(name: &'static str) -> Additive {
-    Additive { name, over_all: false }
-}
-
-const fn over_all(name: &'static str) -> Additive {
-    Additive { name, over_all: true }
-}
-
-const ADDITIVE: [Additive; 13] = [
-    over_all("cpu_share"),
-    over_all("cpu_time_ns"),
-    additive("deadlines"),
-    additive("deadlines_missed"),
-    over_all("involuntary_switches"),
-    additive("iterations_per_second"),
-    over_all("migrations"),
-    additive("stutters"),
-    additive("system_time_ns"),
-    over_all("tasks"),
-    additive("timeouts"),
-    additive("user_time_ns"),
-    over_all("voluntary_switches"),
+/// The measures whose sum over groups is meaningful, unlike that of ratios and indexes; and whether
+/// the sum over all groups is recorded as the group [`ALL`].
+const ADDITIVE: [(&str, bool); 13] = [
+    ("cpu_share", true),
+    ("cpu_time_ns", true),
+    ("deadlines", false),
+    ("deadlines_missed", false),
+    ("involuntary_switches", true),
+    ("iterations_per_second", false),
+    ("migrations", true),
+    ("stutters", false),
+    ("system_time_ns", false),
+    ("tasks", true),
+    ("timeouts", false),
+    ("user_time_ns", false),
+    ("voluntary_switches", true),
 ];
 
 /// Measures whose largest value is taken instead of the sum.
@@ -47,9 +34,9 @@ pub fn add_all(measured: &mut Measured, groups: &[&str]) {
     let parts = |measured: &Measured, name: &str| -> Option<Vec<f64>> {
         groups.iter().map(|group| measured.value(name, group)).collect()
     };
-    for additive in ADDITIVE.iter().filter(|additive| additive.over_all) {
-        let sum = parts(measured, additive.name).map(|parts| parts.iter().sum());
-        measured.metrics.push(together(additive.name, ALL, sum));
+    for (name, _) in ADDITIVE.iter().filter(|(_, over_all)| *over_all) {
+        let sum = parts(measured, name).map(|parts| parts.iter().sum());
+        measured.metrics.push(together(name, ALL, sum));
     }
     let largest = parts(measured, LARGEST).map(|parts| largest(&parts));
     measured.metrics.push(together(LARGEST, ALL, largest));
@@ -59,8 +46,8 @@ pub fn add_all(measured: &mut Measured, groups: &[&str]) {
 /// its part, and left out if no group has one.
 pub fn add_totals(measured: &mut Measured, totals: &[Total]) {
     for total in totals {
-        for additive in &ADDITIVE {
-            add_total(measured, total, additive.name, |parts| parts.iter().sum());
+        for (name, _) in &ADDITIVE {
+            add_total(measured, total, name, |parts| parts.iter().sum());
         }
         add_total(measured, total, LARGEST, largest);
         let distributions = MEASURES.iter().filter(|measure| measure.distribution);
@@ -203,8 +190,8 @@ mod tests {
 
     #[test]
     fn every_additive_measure_exists() {
-        for additive in &ADDITIVE {
-            assert!(crate::metric::measure(additive.name).is_some(), "{}", additive.name);
+        for (name, _) in &ADDITIVE {
+            assert!(crate::metric::measure(name).is_some(), "{name}");
         }
     }
 

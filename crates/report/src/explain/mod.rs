@@ -3,11 +3,10 @@
 //!
 //! [`sentences`] are shared with the HTML page; [`text`] is the terminal's form.
 
-mod group_cause;
 pub mod sentences;
 
 use model::metric::Unit;
-use stats::explain::{Explanation, Letters, Spent, Wait};
+use stats::explain::{Explanation, GroupCause, Letters, Limit, Spent, Wait};
 
 use crate::table::Align::{Left, Right};
 use crate::table::Table;
@@ -254,4 +253,30 @@ fn notes(explanation: &Explanation) -> String {
 pub(crate) fn wrapped_in(text: &str, indent: usize) -> String {
     let lines = wrapped(text, &" ".repeat(indent.saturating_sub(2)));
     lines.lines().map(|line| format!("  {line}\n")).collect()
+}
+
+/// `Its group …` had used its quota or its share.
+pub fn group_cause(cause: &GroupCause) -> String {
+    let (name, lasted) = (&cause.group, time(cause.ns));
+    match cause.limit {
+        Limit::Quota { quota_ns, period_ns } => {
+            let (quota, period) = (time(quota_ns), time(period_ns));
+            format!(
+                "Its group `{name}` had used its quota of {quota} in {period}, and none of its \
+                 tasks ran for {lasted}."
+            )
+        }
+        Limit::Share { weight: 0, .. } => {
+            format!("Its group `{name}` is idle, and others ran for {lasted}.")
+        }
+        Limit::Share { weight, of, used_ns, of_ns, before_ns } => {
+            let had = if cause.had_its_share() { "had used its" } else { "has a small" };
+            let (part, used) = (share(weight, of), share(used_ns, of_ns));
+            format!(
+                "Its group `{name}` {had} share, {part} (weight {weight} of {of}): it had {used} \
+                 of its parent's CPU time in {}, and others ran for {lasted}.",
+                time(before_ns)
+            )
+        }
+    }
 }

@@ -10,7 +10,7 @@ use stats::explain::{
     STRETCH_NS, Spent, Turn, View, Wait,
 };
 
-use crate::explain::group_cause;
+use super::group_cause;
 use crate::units;
 
 /// The legend of a timeline lists all groups if there are at most this many.
@@ -79,7 +79,7 @@ pub fn elsewhere(other_idle_ns: u64, whole: u64) -> String {
 
 /// Why a wait was long: its beginning, the queues, the tasks that ran instead, its end.
 pub fn wait(wait: &Wait) -> Vec<String> {
-    let mut sentences: Vec<String> = wait.control_group.iter().map(group_cause::sentence).collect();
+    let mut sentences: Vec<String> = wait.control_group.iter().map(group_cause).collect();
     sentences.push(beginning(wait));
     sentences.extend(chain(wait));
     sentences.extend(further(wait));
@@ -208,7 +208,6 @@ fn placed(placed: &Placed) -> String {
     format!("{verb}{ahead}{vtime}")
 }
 
-/// A queue's name in a sentence.
 pub fn queue(queue: &Queue) -> String {
     match queue {
         Queue::Local(cpu) => format!("the local queue of CPU {cpu}"),
@@ -321,7 +320,6 @@ fn end(wait: &Wait) -> String {
     }
 }
 
-/// The lost CPU time.
 pub fn idle(explanation: &Explanation) -> String {
     let IdleWhileWaiting { cpu_ns, time_ns, episodes, .. } = explanation.idle;
     if cpu_ns == 0 {

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use stats::view::agreement::Agreement;
 use stats::{Cell, Entry, Recommendation, Row, Verdict};
 
-use super::markup::{anchor, class, fact_item, heads, joined, name, percent};
+use super::markup::{anchor, class, fact_item, heads, is_wide, joined, name, percent};
 use crate::advice::{Evidence, evidence, failures, headline, reasons};
 
 use crate::answer::{answer, standings};
@@ -14,7 +14,7 @@ use crate::leaders::{WorkloadLeaders, own_columns};
 use crate::reading::{Reading, WorkloadHeadline};
 use crate::table::Align::{Left, Right};
 use crate::table::Table;
-use crate::{agreement, cells, units};
+use crate::{agreement, reading, units};
 
 /// A larger table of all headline measures is folded.
 const FIELDS_OPEN: usize = 120;
@@ -55,7 +55,7 @@ fn matrix(reading: &Reading) -> Markup {
     }
     let fields = headlines.iter().map(|headline| headline.rows.len()).sum::<usize>();
     let open = fields * comparison.contestants.len() <= FIELDS_OPEN;
-    let wide = if super::frame::is_wide(comparison) { "all wide" } else { "all" };
+    let wide = if is_wide(comparison) { "all wide" } else { "all" };
     html! {
         details class=(wide) open[open] {
             summary { "Every headline measure against " (comparison.baseline) }
@@ -148,8 +148,8 @@ fn matrix_row(
         tr class=(class) {
             th scope="row" { a href={ "#" (anchor(&cell.label())) } { (title) } }
             @for entry in &row.entries {
-                @if cells::is_elsewhere(reading.comparison, cell, &entry.contestant) {
-                    td class="v-none" { small { (cells::not_here(cell)) } }
+                @if reading::is_elsewhere(reading.comparison, cell, &entry.contestant) {
+                    td class="v-none" { small { (reading::not_here(cell)) } }
                 } @else {
                     (field(cell, row, entry, &reading.comparison.baseline))
                 }
@@ -172,7 +172,7 @@ fn field(cell: &Cell, row: &Row, entry: &Entry, baseline: &str) -> Markup {
     };
     let bad = bad_outcomes(cell, entry);
     let is_bad = bad.is_some();
-    let verdict = format!("{}: {}", entry.contestant, cells::verdict_words(entry, baseline));
+    let verdict = format!("{}: {}", entry.contestant, reading::verdict_words(entry, baseline));
     let details = [Some(verdict), median, shift, interval, bad];
     let details = details.into_iter().flatten().collect::<Vec<_>>().join(", ");
     html! {

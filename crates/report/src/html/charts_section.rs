@@ -8,7 +8,7 @@ use super::detail_level::DetailLevel;
 use super::figure::save_buttons;
 use super::markup::NO_BREAK;
 use super::page_data::Resampled;
-use crate::cells;
+use crate::reading;
 
 /// A chart's name, its title, and the caption; the scripts extend those that depend on the chosen
 /// cell.
@@ -43,7 +43,7 @@ const FIGURES: [(&str, &str, &str); 6] = [
 /// The charts. Every chart has the height that it needs for the
 /// first cell, so that nothing moves when the scripts draw; another cell may need another height.
 pub fn body(comparison: &Comparison, resampled: &Resampled, detail: &DetailLevel) -> Markup {
-    let start = cells::most_decided(comparison);
+    let start = reading::most_decided(comparison);
     let cell = comparison.cells.get(start);
     let shifts = detail.shifts && resampled.has_shifts(start);
     let hidden = |id: &str| cell.is_none_or(|cell| !has(id, cell, comparison, shifts));

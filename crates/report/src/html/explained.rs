@@ -6,8 +6,7 @@ use model::Trace;
 use stats::explain::{Explanation, Wait};
 
 use super::STYLE;
-use super::frame::document;
-use super::markup::name;
+use super::markup::{document, name};
 use super::stretch::Stretches;
 use crate::explain::{self, sentences};
 

@@ -18,7 +18,7 @@ pub fn body(records: &[Record], detail: &DetailLevel) -> Markup {
     let mut alike: BTreeMap<FailureKey, Vec<&Record>> = BTreeMap::new();
     for record in records.iter().filter(|record| !record.outcome.is_ok()) {
         let contestant = record.trial.contestant.name.as_str();
-        let cell = crate::cells::label_of(record);
+        let cell = crate::reading::label_of(record);
         let key = (contestant, cell, record.outcome.word(), record.outcome.reason());
         alike.entry(key).or_default().push(record);
     }

@@ -15,7 +15,6 @@ pub struct Figure<'a> {
     /// The drawing: elements of an SVG.
     pub marks: Markup,
     pub numbers: Numbers,
-    /// A sentence below.
     pub caption: Markup,
 }
 

@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 use stats::view::consensus::{Consent, Question};
 
-use super::frame::{document, fact};
-use super::markup::fact_item;
+use super::markup::{document, fact, fact_item};
 use crate::table::Align::Left;
 use crate::table::Table;
 use crate::terminal::consensus_text::{answered, answers, title};

@@ -10,8 +10,7 @@ use stats::Comparison;
 use stats::compare::comparison::families;
 use stats::rank::rank_sum::ALPHA;
 
-use super::frame::command;
-use super::markup::{fact_item, percent};
+use super::markup::{command, fact_item, percent};
 use super::{About, provenance};
 use crate::table::Align::Left;
 use crate::table::Table;

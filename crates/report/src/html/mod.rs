@@ -16,7 +16,6 @@ mod detail_level;
 pub mod explained;
 mod failures_section;
 mod figure;
-mod frame;
 pub mod gallery;
 mod gzip_element;
 pub(crate) mod markup;
@@ -37,7 +36,7 @@ use model::Record;
 use stats::{Comparison, Recommendation};
 
 use detail_level::{DETAILS, DetailLevel};
-use frame::{document, fact, is_wide};
+use markup::{document, fact, is_wide};
 use page_data::Resampled;
 
 use crate::reading::Reading;
@@ -45,7 +44,6 @@ use crate::{agreement, separation};
 
 #[derive(Clone, Debug, Default)]
 pub struct About {
-    /// The experiment's name.
     pub title: String,
     /// The question that the experiment asks: the heading.
     pub question: String,
@@ -142,66 +140,40 @@ fn sections(
     let comparison = reading.comparison;
     let agreement = agreement::agreed(comparison, records);
     let agreement = agreement.as_ref();
-    let (over_time, numbers) = time_series_section::body(comparison, records, resampled, detail);
+    let recommendation = answer_section::recommendation(&about.advice);
+    let answers = if about.advice.is_empty() { "The answer" } else { "All headline measures" };
+    let answer = answer_section::body(reading, agreement);
+    let trade_off = trade_off_section::body(comparison, records);
+    let agree = agreement_section::body(comparison, agreement);
     let results = results_section::body(reading, records, agreement, detail);
     let charts = charts_section::body(comparison, resampled, detail);
-    let section = |id, link, heading, body| Section { id, link, heading, body, is_wide: false };
+    let (over_time, numbers) = time_series_section::body(comparison, records, resampled, detail);
+    let pairs = separation::body(comparison, records);
+    let why = why_section::body(comparison, records, detail);
+    let failures = failures_section::body(records, detail);
+    let method = method_section::body(comparison, records, about);
     let sections = [
-        section(
-            "recommendation",
-            "Recommendation",
-            "The recommendation",
-            answer_section::recommendation(&about.advice),
-        ),
-        section(
-            "answer",
-            "Answer",
-            if about.advice.is_empty() { "The answer" } else { "All headline measures" },
-            answer_section::body(reading, agreement),
-        ),
-        section(
-            "trade-off",
-            "Trade-off",
-            "Throughput against latency",
-            trade_off_section::body(comparison, records),
-        ),
-        section(
-            "agreement",
-            "Agreement",
-            "Agreement",
-            agreement_section::body(comparison, agreement),
-        ),
-        Section {
-            is_wide: is_wide(comparison),
-            ..section("results", "Results", "Results", results)
-        },
-        section("pictures", "Pictures", "Pictures", charts),
-        section("over-time", "Over time", "Over time", over_time),
-        section(
-            "separation",
-            "Pairs",
-            "Which pairs are distinguishable",
-            separation::body(comparison, records),
-        ),
-        section("why", "Why", "Why tasks waited", why_section::body(comparison, records, detail)),
-        section(
-            "failures",
-            "Failures",
-            "What did not end well",
-            failures_section::body(records, detail),
-        ),
-        section("trials", "Trials", "All trials", trials(records.len())),
-        section(
-            "method",
-            "Method",
-            "What was compared, and how",
-            method_section::body(comparison, records, about),
-        ),
+        ("recommendation", "Recommendation", "The recommendation", recommendation),
+        ("answer", "Answer", answers, answer),
+        ("trade-off", "Trade-off", "Throughput against latency", trade_off),
+        ("agreement", "Agreement", "Agreement", agree),
+        ("results", "Results", "Results", results),
+        ("pictures", "Pictures", "Pictures", charts),
+        ("over-time", "Over time", "Over time", over_time),
+        ("separation", "Pairs", "Which pairs are distinguishable", pairs),
+        ("why", "Why", "Why tasks waited", why),
+        ("failures", "Failures", "What did not end well", failures),
+        ("trials", "Trials", "All trials", trials(records.len())),
+        ("method", "Method", "What was compared, and how", method),
     ];
-    (sections.into_iter().filter(|section| !section.body.0.is_empty()).collect(), numbers)
+    let section = |(id, link, heading, body)| {
+        let is_wide = id == "results" && is_wide(comparison);
+        Section { id, link, heading, body, is_wide }
+    };
+    let sections = sections.into_iter().filter(|(.., body)| !body.0.is_empty());
+    (sections.map(section).collect(), numbers)
 }
 
-/// A part of the page.
 struct Section {
     /// Its address within the page.
     id: &'static str,

@@ -13,7 +13,7 @@ use super::detail_level::DetailLevel;
 use super::provenance;
 use super::shift_functions::{self, Shifts};
 use super::timeline::{Timeline, timelines};
-use crate::{cells, units};
+use crate::{reading, units};
 
 #[derive(Serialize)]
 struct PageData<'a> {
@@ -23,8 +23,8 @@ struct PageData<'a> {
     start: usize,
     cells: Vec<CellData<'a>>,
     definitions: BTreeMap<&'a str, &'static str>,
-    /// Steps of each unit, as [`units::SCALES`].
-    scales: Scales,
+    /// [`units::STEP_BEGINS`] and [`units::SCALES`], for the scripts.
+    scales: (f64, [(Unit, units::Steps); 5]),
     bins_per_decade: f64,
     shift_quantiles: &'static [f64],
     trials: Vec<TrialData>,
@@ -63,15 +63,6 @@ struct RowData {
     entries: Vec<EntryData>,
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<Vec<Option<Short>>>,
-}
-
-/// [`units::SCALES`] and [`units::STEP_BEGINS`], for the scripts.
-struct Scales;
-
-impl Serialize for Scales {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (units::STEP_BEGINS, units::SCALES).serialize(serializer)
-    }
 }
 
 /// Median, its interval, shift in percent.
@@ -144,10 +135,10 @@ pub fn json(
     let data = PageData {
         baseline: &comparison.baseline,
         contestants: &comparison.contestants,
-        start: cells::most_decided(comparison),
+        start: reading::most_decided(comparison),
         cells: cells.collect(),
         definitions: definitions(comparison),
-        scales: Scales,
+        scales: (units::STEP_BEGINS, units::SCALES),
         bins_per_decade: BINS_PER_DECADE,
         shift_quantiles: &shift_functions::QUANTILES,
         trials,
@@ -179,7 +170,7 @@ impl RecordPlaces {
         let mut places =
             RecordPlaces { cell_of: Vec::new(), trials_of: vec![Vec::new(); labels.len()] };
         for (index, record) in records.iter().enumerate() {
-            let cell = labels.get(&cells::label_of(record)).copied().unwrap_or_default();
+            let cell = labels.get(&reading::label_of(record)).copied().unwrap_or_default();
             places.cell_of.push(cell);
             if let Some(trials) = places.trials_of.get_mut(cell) {
                 trials.push(index);

@@ -15,7 +15,7 @@ use super::figure::px;
 use super::markup::{anchor, class, name, percent};
 use super::scaling_tables;
 use crate::reading::Reading;
-use crate::{backends, cells, units};
+use crate::{backends, reading, units};
 
 pub fn body(
     reading: &Reading,
@@ -24,7 +24,7 @@ pub fn body(
     detail: &DetailLevel,
 ) -> Markup {
     let comparison = reading.comparison;
-    let start = comparison.cells.get(cells::most_decided(comparison));
+    let start = comparison.cells.get(reading::most_decided(comparison));
     let opens = |cells: &Vec<&Cell>| cells.iter().any(|cell| Some(*cell) == start);
     let first = reading.questions.iter().position(opens).unwrap_or_default();
     html! {
@@ -219,16 +219,16 @@ fn corrected(row: &Row) -> Option<usize> {
 }
 
 fn line(row: &Row, entry: &Entry, (cell, baseline): (&Cell, &str), scale: RatioScale) -> Markup {
-    if !cells::takes_part(cell, &entry.contestant) {
+    if !reading::takes_part(cell, &entry.contestant) {
         return html! {
             tr class="v-none" {
                 th scope="row" { (entry.contestant) }
                 td colspan="6" {}
-                td class="verdict" { (cells::not_here(cell)) }
+                td class="verdict" { (reading::not_here(cell)) }
             }
         };
     }
-    let median = entry.median.map_or_else(|| "–".into(), |value| units::number(value, row.unit));
+    let median = units::number_or_dash(entry.median, row.unit);
     let range = entry.interval.zip(entry.median);
     let range = range.map(|(interval, at)| units::interval(interval, at, row.unit));
     let shift = entry.shift.map(|shift| units::shift(&shift, row.unit));
@@ -244,7 +244,7 @@ fn line(row: &Row, entry: &Entry, (cell, baseline): (&Cell, &str), scale: RatioS
             td class="range" { (interval) }
             td class="bar" { (scale.bar(noise, entry.shift.as_ref())) }
             td class="verdict" {
-                (cells::verdict_words(entry, baseline))
+                (reading::verdict_words(entry, baseline))
                 @for remark in remarks(entry, cell) { small { (remark) } }
             }
         }
@@ -361,7 +361,7 @@ fn all_measures(rows: &[&Row]) -> Markup {
 }
 
 fn compact(row: &Row, entry: &Entry) -> Markup {
-    let median = entry.median.map_or_else(|| "–".into(), |value| units::number(value, row.unit));
+    let median = units::number_or_dash(entry.median, row.unit);
     let percent = entry.shift.and_then(|shift| shift.percent);
     let missing = entry.missing.iter().map(|(why, trials)| format!("{trials} without: {why}"));
     let missing = missing.collect::<Vec<_>>().join("; ");

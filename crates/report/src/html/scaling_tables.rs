@@ -62,7 +62,7 @@ fn ladders<'a>(comparison: &'a Comparison, records: &[Record]) -> Vec<MachineLad
 /// tasks of a real program are unknown, so it counts as growing.
 fn grows(ladder: &MachineLadder, records: &[Record]) -> bool {
     let tasks = |cell: &Cell| {
-        let ours = |record: &&Record| crate::cells::label_of(record) == cell.label();
+        let ours = |record: &&Record| crate::reading::label_of(record) == cell.label();
         let workload = &records.iter().find(ours)?.trial.workload;
         Some(workload.tasks.iter().map(|group| u64::from(group.count)).sum::<u64>())
     };

@@ -13,7 +13,7 @@ use super::detail_level::{DetailLevel, shows};
 use super::figure::{Figure, Numbers, field, line, short, words};
 use super::markup::fact_item;
 use super::page_data::Resampled;
-use crate::{cells, units};
+use crate::{reading, units};
 
 /// Of a picture, of the gap between two, and of the margins: left for names, top for headings,
 /// bottom for times.
@@ -33,7 +33,7 @@ pub fn body(
     resampled: &Resampled,
     detail: &DetailLevel,
 ) -> (Markup, Vec<String>) {
-    let start = cells::most_decided(comparison);
+    let start = reading::most_decided(comparison);
     let mut numbers = Vec::new();
     let (mut folds, mut left_out) = (Vec::new(), 0);
     for (index, cell) in comparison.cells.iter().enumerate() {
@@ -240,7 +240,6 @@ fn picture(
     }
 }
 
-/// The description of a picture.
 fn summary(contestant: &str, band: &Band) -> String {
     let number = |value: f64| units::number(value, band.definition.unit);
     let low = band.median.iter().copied().fold(f64::INFINITY, f64::min);

@@ -99,7 +99,11 @@ fn timeline(record: &Record, trace: &Trace, most: usize) -> Timeline {
         &trace.tasks,
         Timeline {
             trial: record.trial.id(),
-            label: format!("{} · {}", record.trial.contestant.name, crate::cells::label_of(record)),
+            label: format!(
+                "{} · {}",
+                record.trial.contestant.name,
+                crate::reading::label_of(record)
+            ),
             cpus: Vec::new(),
             tasks: Vec::new(),
             slices: Vec::new(),

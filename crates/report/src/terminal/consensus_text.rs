@@ -44,7 +44,6 @@ pub fn consensus(questions: &[Question]) -> String {
     text
 }
 
-/// What is asked.
 pub(crate) fn title(question: &Question) -> String {
     let Question { contestant, baseline, cell, setting, definition, measure, .. } = question;
     let place = if setting.is_empty() { String::new() } else { format!(" on {setting}") };

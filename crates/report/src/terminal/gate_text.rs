@@ -63,10 +63,7 @@ fn verdict(gate: &Gate) -> String {
 
 /// A number before and now.
 pub fn line(line: &Line) -> String {
-    let number = |value: Option<f64>| match value {
-        Some(value) => units::number(value, line.unit),
-        None => "–".into(),
-    };
+    let number = |value| units::number_or_dash(value, line.unit);
     let percent = line.percent.map(|percent| format!(", {percent:+.1} %")).unwrap_or_default();
     let interval =
         line.interval.map(|interval| format!(" [{:+.1}, {:+.1}]", interval.low, interval.high));

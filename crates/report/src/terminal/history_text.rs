@@ -4,6 +4,7 @@
 use stats::Verdict;
 use stats::view::history::{History, Series, Step};
 
+use super::gate_text::broken;
 use super::layout::{hanging, wrapped};
 use crate::units;
 
@@ -13,11 +14,7 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// The verdict in a sentence, the sessions, and the series: those that changed first.
 pub fn history(history: &History) -> String {
     let mut text = format!("{}\n", verdict(history));
-    for broken in &history.broken {
-        let ((failed, all), outcome) = (broken.failed, &broken.outcome);
-        let (name, cell) = (&broken.contestant, &broken.cell);
-        text += &format!("  broken  {name}, {cell}: {failed} of {all} trials, {outcome}\n");
-    }
+    history.broken.iter().for_each(|one| text += &format!("  broken  {}\n", broken(one)));
     for (index, session) in history.sessions.iter().enumerate() {
         text += &wrapped(&format!("  session {}: {session}", index + 1), "    ");
     }
@@ -45,12 +42,8 @@ fn verdict(history: &History) -> String {
 }
 
 fn shown(series: &Series) -> String {
-    let number = |value: &Option<f64>| match value {
-        Some(value) => units::number(*value, series.unit),
-        None => "–".into(),
-    };
-    let ends = [series.medians.first(), series.medians.last()];
-    let ends: Vec<String> = ends.into_iter().flatten().map(number).collect();
+    let ends = [series.medians.first(), series.medians.last()].into_iter().flatten();
+    let ends: Vec<String> = ends.map(|value| units::number_or_dash(*value, series.unit)).collect();
     let mut text = wrapped(
         &format!(
             "{} {}  {}  {}, {}",

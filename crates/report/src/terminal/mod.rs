@@ -11,7 +11,7 @@ use crate::answer::answer;
 use crate::reading::Reading;
 use crate::table::Align::{Left, Right};
 use crate::table::{Field, Table};
-use crate::{agreement, backends, cells, units};
+use crate::{agreement, backends, reading, units};
 use layout::{Paint, fit, wrapped};
 
 pub mod consensus_text;
@@ -141,7 +141,7 @@ fn fields(row: &Row, entry: &Entry, baseline: &str) -> [Field; 6] {
         units::number_or_dash(entry.median, row.unit).into(),
         range.into(),
         shift(row, entry).into(),
-        Field::judged(cells::verdict_words(entry, baseline), entry.verdict),
+        Field::judged(reading::verdict_words(entry, baseline), entry.verdict),
     ]
 }
 

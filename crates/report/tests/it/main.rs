@@ -4,10 +4,7 @@
 //! One program, so that a test which waits for a browser does not keep the others waiting.
 
 mod browser;
-mod controls;
 mod html;
-mod page;
-mod pictures;
 mod reading;
 mod recommend;
 mod sight;

@@ -2,7 +2,7 @@
 //! The page in a reader's hands: real keys, a phone's screen, the dark, paper, and a link to one
 //! trial.
 
-use crate::page::{page_of, usual_page};
+use crate::html::{page_of, usual_page};
 use crate::sight::OPEN_ALL;
 use serde_json::json;
 use testing::chromium::driver::{is_quiet, opened};

@@ -2,7 +2,7 @@
 //! Charts are drawn when a reader comes near them; who prints, follows a link or saves one misses
 //! nothing, and nothing on the screen moves.
 
-use crate::page::{page_of, usual_page};
+use crate::html::{page_of, usual_page};
 use serde_json::{Value, json};
 use testing::chromium::driver::{Reader, is_quiet, opened};
 use testing::{need, synthetic};

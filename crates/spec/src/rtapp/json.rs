@@ -114,7 +114,6 @@ impl<'t, 'v> Fields<'t, 'v> {
         found.map_or(self.start, |property| property.range.start)
     }
 
-    /// The keys that were looked for so far.
     pub fn asked(&self) -> &[&'static str] {
         &self.asked
     }

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use jsonc_parser::ast::Value;
 use jsonc_parser::common::Ranged;
 use model::play::control_groups;
+use model::play::policy::CLASSES;
 use model::{Policy, PolicyClass, Step, UtilClamp};
 
 use super::Global;
@@ -165,26 +166,18 @@ impl Assembled<'_> {
     }
 }
 
-/// rt-app's names of the policies.
-const CLASSES: [(&str, PolicyClass); 6] = [
-    ("SCHED_OTHER", PolicyClass::Other),
-    ("SCHED_BATCH", PolicyClass::Batch),
-    ("SCHED_IDLE", PolicyClass::Idle),
-    ("SCHED_FIFO", PolicyClass::Fifo),
-    ("SCHED_RR", PolicyClass::Rr),
-    ("SCHED_DEADLINE", PolicyClass::Deadline),
-];
 /// The default priority that rt-app gives to real-time tasks.
 const DEFAULT_PRIORITY: i64 = 10;
 const UNBOUND: &str = "nodes_membind, memory is not bound";
 /// The utilisation of a whole CPU, the highest clamp.
 const UTIL_FULL: u32 = 1024;
 
-/// The class with a name of rt-app's.
+/// The class with a name of rt-app's, such as `SCHED_FIFO`.
 pub fn class(fields: &Fields, name: &str, at: usize) -> Result<PolicyClass, SpecError> {
-    let found = CLASSES.iter().find(|(known, _)| *known == name).map(|(_, class)| *class);
+    let names = CLASSES.map(|(name, _)| format!("SCHED_{}", name.to_uppercase()));
+    let found = names.iter().position(|known| known == name).map(|place| CLASSES[place].1);
     found.ok_or_else(|| {
-        let hint = advice(name, CLASSES.map(|(name, _)| name));
+        let hint = advice(name, names.iter().map(String::as_str));
         fields.error_at(at, format!("unknown policy '{name}'")).maybe_hint(hint)
     })
 }

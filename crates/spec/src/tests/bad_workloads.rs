@@ -222,6 +222,8 @@ fn interrupts() {
     bad(&table("every_us = 5\nlength_us = 1"), expect!["w.toml:3:1: 5 is out of range for time between interrupts in µs; write 10 … 86400000000"]);
     bad(&table("every_us = 500\nlength_us = 0"), expect!["w.toml:4:1: 0 is out of range for an interrupt's length in µs; write 1 … 10000"]);
     bad(&table("every_us = 500\nlength_us = 460"), expect!["w.toml:2:1: the interrupts of CPU 0 take 92 % of it; leave time for tasks: 90 % at most"]);
+    assert!(toml(&table("every_us = 100\nlength_us = 90")).is_ok());
+    bad(&table("every_us = 100\nlength_us = 60\n[[interrupt]]\nevery_us = 100\nlength_us = 31\ncpus = [1]"), expect!["w.toml:5:1: the interrupts of CPU 1 take 91 % of it; leave time for tasks: 90 % at most"]);
     bad(&table("every_us = 500\nlength_us = 50\ncpus = [0, 4000]"), expect!["w.toml:5:1: there is no CPU 4000; the machine's CPUs are 0 … 1"]);
     bad(&table("every_us = 500\nlengths_us = 50"), expect!["w.toml:4:1: unknown field 'lengths_us'; did you mean 'length_us'?"]);
 }
@@ -307,6 +309,9 @@ fn sessions() {
         format!("duration_us = 1000\n[[session]]\n{lines}\n[[task]]\nname = \"t\"\n{task}\nsteps = [{{ run_us = 1 }}]\n")
     };
     bad(&session("name = \"a\"", "session = \"b\""), expect!["w.toml:6:1: there is no session 'b'; there are a"]);
+    let forks = "[[task]]\nname = \"p\"\nsteps = [{ fork = { task = \"t\" } }, \"wait_children\"]\n";
+    bad(&(session("name = \"a\"", "template = true\nsession = \"a\"") + forks), expect!["w.toml:7:1: forked tasks are in the session of their parent; leave it out"]);
+    bad(&session("name = \"\"", ""), expect!["w.toml:3:1: '' cannot be a session's name; use letters, digits and _ - . in names; a letter or digit first"]);
     bad(&session("name = \"a/b\"", ""), expect!["w.toml:3:1: 'a/b' cannot be a session's name; use letters, digits and _ - . in names; a letter or digit first"]);
     bad(&session("name = \"a\"\n[[session]]\nname = \"a\"", ""), expect!["w.toml:5:1: a second session named 'a'; give each session its own name"]);
     bad(&session("name = \"a\"\nnice = 20", ""), expect!["w.toml:4:1: 20 is no nice value; write -20 … 19"]);

@@ -58,13 +58,11 @@ pub struct Cell {
     pub about: String,
     pub parameters: BTreeMap<String, i64>,
     pub machine: String,
-    /// The backend that the trials ran on.
     pub backend: Backend,
     /// The clock of the trials. Under a virtual clock every number is exact, and only seeds differ.
     pub clock: Clock,
     /// Headline measures first, in the workload's order.
     pub rows: Vec<Row>,
-    /// How the trials of every contestant ended.
     pub outcomes: Vec<OutcomeCount>,
 }
 
@@ -91,7 +89,6 @@ pub struct Entry {
     pub contestant: String,
     /// Trials with a number. Under a virtual clock repeats of one trial count once.
     pub trials: usize,
-    /// Boots that these trials come from.
     pub boots: usize,
     /// The median over trials.
     pub median: Option<f64>,
@@ -159,7 +156,6 @@ impl Row {
 pub struct Family {
     pub workload: String,
     pub machine: String,
-    /// The backend that the trials ran on.
     pub backend: Backend,
     pub measure: MeasureKey,
 }
@@ -189,7 +185,6 @@ pub fn families(cells: &[Cell], wanted: impl Fn(&Row) -> bool) -> BTreeMap<Famil
     families
 }
 
-/// Corrects every p value for its family.
 pub(crate) fn correct(cells: &mut [Cell]) {
     let mut families: BTreeMap<Family, Vec<&mut PValue>> = BTreeMap::new();
     for cell in cells {

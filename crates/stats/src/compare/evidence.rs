@@ -38,7 +38,6 @@ pub struct Evidence {
     pub by_pairs: Option<ByPairs>,
 }
 
-/// The result of the signed-rank test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ByPairs {
     pub p: f64,
@@ -94,7 +93,6 @@ pub struct PValue {
     pub comparisons: usize,
     /// Independent trials: boots, or trials where all are of one boot; the smaller side's.
     pub units: usize,
-    /// The tests that it comes from.
     pub evidence: Evidence,
 }
 

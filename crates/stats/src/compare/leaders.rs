@@ -172,12 +172,4 @@ mod tests {
         assert_eq!(leaders_of(&columns, Direction::Neutral, 9), None);
         assert_eq!(leaders_of(&columns[..1], Direction::Lower, 9), None);
     }
-
-    #[test]
-    fn differences_that_nobody_feels_are_none() {
-        let near: Vec<f64> = LOW.iter().map(|value| 100.0 + value / 100.0).collect();
-        let far: Vec<f64> = near.iter().map(|value| value + 0.9).collect();
-        let columns: [(&str, &[f64]); 2] = [("near", &near), ("far", &far)];
-        assert_eq!(leaders_of(&columns, Direction::Lower, 9).unwrap().best, ["near", "far"]);
-    }
 }

@@ -26,7 +26,6 @@ use crate::records::pairing::{MatchedPairs, SeedCounts};
 
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The contestant that the others are compared with.
     pub baseline: String,
     pub seed: Seed,
     /// Bootstrap resamples behind every interval.
@@ -40,7 +39,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// The usual resampling against a baseline.
     pub fn against(baseline: &str) -> Options {
         Options {
             baseline: baseline.into(),
@@ -53,7 +51,6 @@ impl Options {
     }
 }
 
-/// Compares all contestants in all cells of the records.
 pub fn compare(records: &[Record], options: &Options) -> Comparison {
     let own = own(records);
     let contestants = contestants(records, &own, options);
@@ -163,7 +160,6 @@ struct Judge<'a> {
     contestants: &'a [String],
     options: &'a Options,
     clock: Clock,
-    /// The scatter of A/A trials in this cell.
     scatter: Vec<&'a Scatter>,
 }
 

@@ -71,9 +71,7 @@ pub struct Broken {
 pub struct Gate {
     /// The smallest difference that counts as a change, in percent.
     pub margin_percent: f64,
-    /// Cell by cell.
     pub lines: Vec<Line>,
-    /// Contestants whose trials do not end well any more.
     pub broken: Vec<Broken>,
     /// Contestants in cells that were measured only before or only now, so that nothing can be
     /// compared.
@@ -90,7 +88,6 @@ impl Gate {
     }
 }
 
-/// Compares what was measured before with what is measured now.
 pub fn gate(before: &[Record], now: &[Record], margin_percent: f64) -> Gate {
     let (then, today) = (cells(before), cells(now));
     let mut gate = Gate {

@@ -289,10 +289,9 @@ fn row(timeline: &Timeline, task: usize, from_ns: u64, to_ns: u64, column_ns: u6
             sums[column as usize] += end.min(right) - start.max(left);
         }
     };
-    for stretches in &timeline.stretches {
-        let first = stretches.partition_point(|stretch| stretch.to_ns <= from_ns);
-        let within = stretches[first..].iter().take_while(|stretch| stretch.from_ns < to_ns);
-        for stretch in within.filter(|stretch| stretch.task == Some(task)) {
+    for cpu in 0..timeline.stretches.len() as u32 {
+        let within = timeline.within(cpu, from_ns, to_ns);
+        for (stretch, _) in within.filter(|(stretch, _)| stretch.task == Some(task)) {
             add(&mut ran, stretch.from_ns, stretch.to_ns);
         }
     }

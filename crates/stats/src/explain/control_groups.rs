@@ -235,8 +235,7 @@ impl<'a> Causes<'a> {
     fn share(&self, wait: &RunDelay, path: &[usize]) -> Option<GroupCause> {
         let mut others_ns = vec![0; path.len()];
         for part in &wait.parts {
-            let cpu = &self.timeline.stretches[part.cpu as usize];
-            for (span, ns) in within(cpu, part.from_ns, part.to_ns) {
+            for (span, ns) in self.timeline.within(part.cpu, part.from_ns, part.to_ns) {
                 let Some(other) = self.path(span) else { continue };
                 let same = path.iter().zip(other).take_while(|(own, other)| own == other).count();
                 others_ns.get_mut(same).into_iter().for_each(|sum| *sum += ns);
@@ -247,8 +246,8 @@ impl<'a> Causes<'a> {
         let before_ns = (BEFORE * (wait.to_ns - wait.from_ns)).max(BEFORE_NS).min(wait.to_ns);
         let mut had: BTreeMap<Beside, (u64, Vec<usize>)> = BTreeMap::new();
         had.insert(Beside::Group(group), (0, vec![wait.task]));
-        for cpu in &self.timeline.stretches {
-            for (span, ns) in within(cpu, wait.to_ns - before_ns, wait.to_ns) {
+        for cpu in 0..self.timeline.stretches.len() as u32 {
+            for (span, ns) in self.timeline.within(cpu, wait.to_ns - before_ns, wait.to_ns) {
                 let (Some(task), Some(other)) = (span.task, self.path(span)) else { continue };
                 if !other.starts_with(&path[..level]) {
                     continue;
@@ -297,11 +296,4 @@ impl GroupCause {
             }
         }
     }
-}
-
-/// The stretches of a CPU between two moments, and for how long each is.
-fn within(cpu: &[CpuSpan], from_ns: u64, to_ns: u64) -> impl Iterator<Item = (&CpuSpan, u64)> {
-    let first = cpu.partition_point(|span| span.to_ns <= from_ns);
-    let spans = cpu[first..].iter().take_while(move |span| span.from_ns < to_ns);
-    spans.map(move |span| (span, span.to_ns.min(to_ns) - span.from_ns.max(from_ns)))
 }

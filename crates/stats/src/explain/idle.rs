@@ -118,16 +118,9 @@ impl Idle {
         let idle_cpu = |cpus: &Option<Vec<u32>>| {
             let all: Vec<u32> = (0..timeline.stretches.len() as u32).collect();
             let idled = |&cpu: &u32| {
-                let stretches =
-                    timeline.stretches.get(cpu as usize).map_or(&[][..], |stretches| stretches);
-                let first = stretches.partition_point(|stretch| stretch.to_ns <= from_ns);
-                let within =
-                    stretches[first..].iter().take_while(|stretch| stretch.from_ns < to_ns);
-                let idle = within.filter(|stretch| stretch.task.is_none());
-                (
-                    idle.map(|stretch| overlap(stretch.from_ns, stretch.to_ns)).sum::<u64>(),
-                    u32::MAX - cpu,
-                )
+                let within = timeline.within(cpu, from_ns, to_ns);
+                let idle = within.filter(|(stretch, _)| stretch.task.is_none());
+                (idle.map(|(_, ns)| ns).sum::<u64>(), u32::MAX - cpu)
             };
             let best = cpus.as_ref().unwrap_or(&all).iter().copied().max_by_key(idled);
             best.filter(|cpu| idled(cpu).0 > 0)

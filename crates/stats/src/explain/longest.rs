@@ -196,24 +196,19 @@ impl<'a> Teller<'a> {
         let (mut turns, mut idle_ns) = (Vec::new(), 0);
         let choices = self.choices(wait);
         for part in &wait.parts {
-            let stretches = &self.timeline.stretches[part.cpu as usize];
-            let first = stretches.partition_point(|stretch| stretch.to_ns <= part.from_ns);
-            for stretch in
-                stretches[first..].iter().take_while(|stretch| stretch.from_ns < part.to_ns)
-            {
-                let (from_ns, to_ns) =
-                    (stretch.from_ns.max(part.from_ns), stretch.to_ns.min(part.to_ns));
+            for (stretch, ns) in self.timeline.within(part.cpu, part.from_ns, part.to_ns) {
                 let Some(task) = stretch.task else {
-                    idle_ns += to_ns - from_ns;
+                    idle_ns += ns;
                     continue;
                 };
+                let from_ns = stretch.from_ns.max(part.from_ns);
                 let past = &self.timeline.tasks[task];
                 turns.push(Turn {
                     task: past.name.clone(),
                     group: self.timeline.groups[past.group].clone(),
-                    ns: to_ns - from_ns,
+                    ns,
                     turns: 1,
-                    renewed: between(&choices, past.pid, from_ns, to_ns),
+                    renewed: between(&choices, past.pid, from_ns, from_ns + ns),
                     ended: if stretch.to_ns > part.to_ns { Ended::Open } else { stretch.ended },
                 });
             }

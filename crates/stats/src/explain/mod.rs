@@ -221,7 +221,6 @@ pub enum Ended {
     Open,
 }
 
-/// Inputs besides the trace.
 #[derive(Clone, Debug, Default)]
 pub struct About {
     /// CPUs of the machine, if that is known.

@@ -36,6 +36,19 @@ impl Timeline {
         let last_ns = events.last().map_or(0, |event| event.time_ns);
         reader.close(last_ns.max(about.end_ns), events.len())
     }
+
+    /// The stretches of a CPU between two moments, and for how long each is.
+    pub fn within(
+        &self,
+        cpu: u32,
+        from_ns: u64,
+        to_ns: u64,
+    ) -> impl Iterator<Item = (&CpuSpan, u64)> {
+        let spans = self.stretches.get(cpu as usize).map_or(&[][..], Vec::as_slice);
+        let first = spans.partition_point(|span| span.to_ns <= from_ns);
+        let spans = spans[first..].iter().take_while(move |span| span.from_ns < to_ns);
+        spans.map(move |span| (span, span.to_ns.min(to_ns) - span.from_ns.max(from_ns)))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -10,7 +10,6 @@ use crate::explain::About;
 use crate::explain::timeline::Timeline;
 use crate::number::quantile::samples_needed;
 
-/// What a trial says of a workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// From the common start to the end of the workload.
@@ -22,9 +21,7 @@ pub struct Figures {
 /// What a trial says of the tasks of a group, all together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupFigures {
-    /// The time that they ran.
     pub cpu_ns: u64,
-    /// How often one of them left a CPU.
     pub switches: u64,
     /// How often one of them became runnable: woken, or new.
     pub wakeups: u64,
@@ -36,9 +33,7 @@ pub struct GroupFigures {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Wall,
-    /// How often tasks left a CPU.
     Switches,
-    /// How often tasks became runnable.
     Wakeups,
     Cpu,
     /// The median wait for a CPU, ns.

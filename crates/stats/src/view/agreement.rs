@@ -42,7 +42,6 @@ pub enum Aspect {
     Switches,
     /// Waits, as the kernel or the task sees them.
     Latency,
-    /// From start to end.
     Turnaround,
     Rate,
 }
@@ -170,7 +169,6 @@ impl Sign {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agreement {
-    /// The backend that is taken to be right.
     pub reference: Backend,
     pub model: Backend,
     /// Every number that both have, ordered by cell, machine, contestant, measure.

@@ -71,7 +71,6 @@ pub enum Consent {
 }
 
 impl Consent {
-    /// The word that tables print.
     pub fn words(self) -> &'static str {
         match self {
             Consent::Disagree => "disagree",
@@ -89,7 +88,6 @@ pub struct Question {
     /// The beginning of the definition's hash, which tells questions with the same words apart.
     pub definition: String,
     pub contestant: String,
-    /// The contestant that it is compared with.
     pub baseline: String,
     pub measure: MeasureKey,
     /// In the order of the contributions.

@@ -68,23 +68,12 @@ def two_samples(kind, n, m):
     else:
         tails = enumerated_tails(ours, base)
     answer["below"], answer["above"] = map(float, tails)
-    if n + m <= 60 and untied:
-        margin = round(float(np.median(np.abs(base))) / 7 + 0.01, 4) + 0.00005
-        up = stats.mannwhitneyu(np.add(ours, margin), base, alternative="greater", method="exact")
-        down = stats.mannwhitneyu(np.subtract(ours, margin), base, alternative="less",
-                                  method="exact")
-        answer["margin"], answer["equivalence"] = margin, float(max(up.pvalue, down.pvalue))
     return answer
 
 
 def paired(kind, n):
     differences = [round(a - b, 3) for a, b in zip(sample(kind, n), sample(kind, n))]
-    test = {side: stats.permutation_test(
-        (differences,), lambda d, axis=-1: np.sum(d, axis=axis), permutation_type="samples",
-        alternative=side, n_resamples=np.inf, vectorized=True).pvalue
-        for side in ("less", "greater")}
-    answer = {"differences": differences, "flip_below": float(test["less"]),
-              "flip_above": float(test["greater"])}
+    answer = {"differences": differences}
     sizes = [abs(d) for d in differences]
     if 0.0 not in differences and len(set(sizes)) == n:
         answer["rank_below"], answer["rank_above"] = (
@@ -102,17 +91,12 @@ def paired(kind, n):
     return answer
 
 
-def blocked(kind, sizes):
-    """Runs exchanged within their block only: every combination of choices, one by one."""
-    blocks = [[sample(kind, n), sample(kind, m)] for n, m in sizes]
-    observed, sums = 0.0, []
-    for ours, base in blocks:
-        ranks = stats.rankdata(ours + base)
-        observed += ranks[: len(ours)].sum()
-        sums.append([sum(choice) for choice in itertools.combinations(ranks, len(ours))])
-    totals = np.array([sum(choice) for choice in itertools.product(*sums)])
-    return {"blocks": blocks, "below": float(np.mean(totals <= observed)),
-            "above": float(np.mean(totals >= observed))}
+def skipped():
+    """Draws the data of sets that are gone, so that those below stay the same."""
+    for kind in ("normal", "ties"):
+        for n, m in [(1, 1)] * 6 + [(2, 2)] * 4 + [(3, 2), (2, 3), (1, 4)]:
+            sample(kind, n), sample(kind, m)
+    return []
 
 
 def one_sample(kind, n):
@@ -188,9 +172,7 @@ answers = {
     "two_samples": [two_samples(kind, n, m) for kind in KINDS for n, m in SIZES]
     + [two_samples("normal", 25, 30), two_samples("ties", 40, 45), two_samples("pareto", 50, 35)],
     "paired": [paired(kind, n) for kind in KINDS for n in (6, 11)],
-    "blocked": [blocked(kind, sizes) for kind in ("normal", "ties")
-                for sizes in ([(1, 1)] * 6, [(2, 2)] * 4, [(3, 2), (2, 3), (1, 4)])],
-    "one_sample": [one_sample(kind, n) for kind in KINDS for n in (7, 12)],
+    "one_sample": skipped() + [one_sample(kind, n) for kind in KINDS for n in (7, 12)],
     "holm": [holm(n) for n in (1, 5, 21, 60)],
     "ranks": [ranks(n, q) for n in (6, 36, 100, 368, 3688) for q in (0.5, 0.9, 0.99, 0.999)],
     "tails": [tail(units) for units in (2, 3, 6, 7, 10, 31, 101, 202, 500)],

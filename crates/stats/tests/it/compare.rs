@@ -9,7 +9,7 @@ use model::{Backend, Clock, Metric, Outcome, Record};
 use stats::decide::separation::separations;
 use stats::{Comparison, Difference, Entry, Options, Verdict, compare, identical};
 
-use crate::common::{histogram, record, trials, with};
+use crate::common::{histogram, record, trials, under, with};
 
 const SIX: [f64; 6] = [100.0, 101.0, 102.0, 103.0, 104.0, 105.0];
 
@@ -128,7 +128,7 @@ fn trials_that_are_far_off_and_levels_that_change_are_noted_and_kept() {
     let jump = [100.0, 100.5, 100.2, 100.1, 150.2, 150.0, 150.4, 150.1];
     let drifting = [trials("base", &jump), trials("a", &jump), trials("b", &jump)].concat();
     assert_eq!(noted(&compared(&drifting), "The level of most contestants changes"), 1);
-    assert_eq!(noted(&compared(&virtual_clock(drifting)), "The level of most"), 0);
+    assert_eq!(noted(&compared(&under(Clock::Virtual, drifting)), "The level of most"), 0);
 }
 
 /// Six boots give a p value of 2 in 924 at best, which 23 comparisons can carry and 24 cannot.
@@ -179,24 +179,19 @@ fn trials_of_one_boot_are_not_independent() {
     assert_eq!(entry.verdict, Verdict::NotDistinguishable);
 }
 
-fn virtual_clock(mut records: Vec<Record>) -> Vec<Record> {
-    records.iter_mut().for_each(|record| record.trial.machine.clock = Clock::Virtual);
-    records
-}
-
 #[test]
 fn a_virtual_clock_says_equal_or_not_equal() {
-    let comparison = compared(&virtual_clock(two(&SIX, &SIX)));
+    let comparison = compared(&under(Clock::Virtual, two(&SIX, &SIX)));
     let equal = entry(&comparison, "completion_ns all", "ours");
     assert_eq!((equal.verdict, equal.by_seed.unwrap().equal), (Verdict::Equal, 6));
-    let comparison = compared(&virtual_clock(two(&[100.0, 101.0], &[100.0, 99.0])));
+    let comparison = compared(&under(Clock::Virtual, two(&[100.0, 101.0], &[100.0, 99.0])));
     let differs = entry(&comparison, "completion_ns all", "ours");
     assert_eq!((differs.verdict, differs.by_seed.unwrap().lower), (Verdict::Differs, 1));
 }
 
 #[test]
 fn repeats_under_a_virtual_clock_count_once_and_must_agree() {
-    let records = virtual_clock(trials("base", &SIX));
+    let records = under(Clock::Virtual, trials("base", &SIX));
     let twice = compared(&[records.clone(), records.clone()].concat());
     assert_eq!(entry(&twice, "completion_ns all", "base").trials, 6);
     assert_eq!(twice.notes, compared(&records).notes);
@@ -229,23 +224,6 @@ fn the_same_records_give_the_same_bytes_in_any_order() {
     assert_eq!(serde_json::to_string(&back).unwrap(), json);
     let reversed: Vec<Record> = records.into_iter().rev().collect();
     assert_eq!(compared(&reversed).contestants, back.contestants);
-}
-
-#[test]
-fn four_hundred_trials_with_forty_measures_have_a_row_for_each() {
-    let mut records = Vec::new();
-    for (cell, contestant, block) in (0..400).map(|n| (n % 5, n / 5 % 8, n / 40)) {
-        let name = if contestant == 0 { "base".into() } else { format!("c{contestant}") };
-        let mut record = record(&name, block);
-        record.trial.workload.parameters.insert("hogs".into(), cell.into());
-        for measure in 0..40 {
-            let value = f64::from((block * 7919 + measure * 104_729 + contestant) % 1009);
-            record = with(record, &format!("m{measure}"), value);
-        }
-        records.push(record);
-    }
-    let comparison = compare(&records, &Options { resamples: 100, ..Options::against("base") });
-    assert_eq!(comparison.cells.iter().map(|cell| cell.rows.len()).sum::<usize>(), 200);
 }
 
 #[test]

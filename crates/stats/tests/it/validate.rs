@@ -7,9 +7,7 @@ mod experiments;
 
 use std::process::ExitCode;
 
-use experiments::{
-    COVERAGE, DESIGNS, FALSE_CLAIMS, FALSE_EQUIVALENTS, Rates, equivalents, simulate,
-};
+use experiments::{DESIGNS, Rates, equivalents, simulate};
 use stats::Options;
 
 const EXPERIMENTS: u32 = 400;
@@ -22,7 +20,7 @@ fn main() -> ExitCode {
     for design in &DESIGNS {
         let rates = simulate(design, EXPERIMENTS, resamples);
         print(design.name, &rates);
-        add(&mut all, &rates);
+        all.add(&rates);
     }
     print("all", &all);
     let (apart, alike) = equivalents(1_000, resamples);
@@ -33,10 +31,7 @@ fn main() -> ExitCode {
         100.0 * apart,
         100.0 * alike
     );
-    let kept = Rates::share(all.false_claims, all.experiments) <= FALSE_CLAIMS
-        && Rates::share(all.false_alike, all.all_alike) <= FALSE_CLAIMS
-        && Rates::share(all.held, all.comparisons) >= COVERAGE
-        && apart <= FALSE_EQUIVALENTS;
+    let kept = all.are_as_promised(apart);
     println!("The promises are {}.", if kept { "kept" } else { "broken" });
     if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -52,16 +47,4 @@ fn print(name: &str, rates: &Rates) {
         percent(rates.held, rates.comparisons),
         percent(rates.found, rates.shifted),
     );
-}
-
-fn add(all: &mut Rates, rates: &Rates) {
-    all.experiments += rates.experiments;
-    all.all_alike += rates.all_alike;
-    all.false_alike += rates.false_alike;
-    all.false_claims += rates.false_claims;
-    all.by_intervals += rates.by_intervals;
-    all.comparisons += rates.comparisons;
-    all.held += rates.held;
-    all.shifted += rates.shifted;
-    all.found += rates.found;
 }

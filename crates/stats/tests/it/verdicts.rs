@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! All rules say the same of the same numbers: gate, history, comparison, leaders and advice.
 
-use crate::common::{record, with};
+use crate::common::{self, record, under};
 use model::{Clock, Record};
 use proptest::prelude::*;
 use stats::compare::verdict::MARGIN_PERCENT;
@@ -12,12 +12,7 @@ use stats::{Aim, Comparison, Leaders, Options, Verdict, Watched, compare};
 
 /// Trials of a contestant, one in each block.
 fn trials(name: &str, values: &[f64], clock: Clock) -> Vec<Record> {
-    let trial = |(&value, block): (&f64, u32)| {
-        let mut record = with(record(name, block), "completion_ns", value);
-        record.trial.machine.clock = clock;
-        record
-    };
-    values.iter().zip(0..).map(trial).collect()
+    under(clock, common::trials(name, values))
 }
 
 fn compared(records: &[Record], order: &[&str]) -> Comparison {

@@ -13,11 +13,17 @@
 //!
 //! What is not here: options of verbs, questions, progress; nothing prints.
 
-pub mod formats;
 pub mod imports;
 pub mod privacy;
 pub mod share;
 pub mod shell;
+
+/// Records in the formats of other tools. Each writes to the given writer.
+pub mod formats {
+    pub mod csv;
+    pub mod ftrace;
+    pub mod hgrm;
+}
 
 /// A file or a record that is refused, with the reason and what would help. The program ends with
 /// exit code 2.

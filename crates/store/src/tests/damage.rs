@@ -3,34 +3,33 @@
 //!
 //! A full disk: what was stored stays, and what does not fit leaves no trace.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use model::Metric;
 use rusqlite::Connection;
 
-use super::{all, filled, folder, sample};
+use super::sample::{self, all, filled, stored};
 use crate::{Origin, SchedulerSource, Session, Store, StoreError};
 
 fn damage(path: &Path, sql: &str) {
     Connection::open(path).and_then(|file| file.execute_batch(sql)).expect("damage");
 }
 
-/// Records 1 to 4; a number of one was changed, and one is no JSON.
-fn damaged(path: &Path) {
-    filled(path, 4);
+/// A store with records 1 to 4; a number of one was changed, and one is no JSON.
+fn damaged() -> (tempfile::TempDir, PathBuf) {
+    let (folder, path) = stored(4);
     damage(
-        path,
+        &path,
         "DROP TRIGGER metrics_no_update; DROP TRIGGER records_no_update;
          UPDATE metrics SET value = 1 WHERE record = 2 AND name = 'completion_ns';
          UPDATE records SET trial = 'no trial' WHERE record = 4",
     );
+    (folder, path)
 }
 
 #[test]
 fn damaged_records_are_named_and_the_others_are_read() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    damaged(&path);
+    let (_folder, path) = damaged();
     let read = Store::open_readonly(&path).and_then(|store| store.read(&all())).expect("read");
     assert_eq!(read.records, [sample::record(0), sample::record(2)]);
     let ids: Vec<i64> = read.damaged.iter().map(|damage| damage.id).collect();
@@ -41,9 +40,7 @@ fn damaged_records_are_named_and_the_others_are_read() {
 
 #[test]
 fn a_damaged_session_hides_no_other() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 1);
+    let (_folder, path) = stored(1);
     filled(&path, 1);
     damage(
         &path,
@@ -57,9 +54,7 @@ fn a_damaged_session_hides_no_other() {
 
 #[test]
 fn a_check_names_damage_and_changes_nothing() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    damaged(&path);
+    let (_folder, path) = damaged();
     let bytes = std::fs::read(&path).expect("bytes");
     let checked = crate::check(&path).expect("a look");
     assert_eq!((checked.records, checked.sessions), (2, 1));
@@ -70,9 +65,7 @@ fn a_check_names_damage_and_changes_nothing() {
 
 #[test]
 fn numbers_that_cannot_be_kept_are_missing_and_zero_has_no_sign() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 0);
+    let (_folder, path) = stored(0);
     let bad = [-0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e308, 5e-324];
     let mut record = sample::record(0);
     record.measured.metrics = bad.map(|value| Metric::number("x", "all", value)).into();
@@ -91,9 +84,7 @@ fn numbers_that_cannot_be_kept_are_missing_and_zero_has_no_sign() {
 
 #[test]
 fn a_trial_has_one_record_in_a_campaign() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 2);
+    let (_folder, path) = stored(2);
     let store = Store::open(&path).expect("the store");
     store.append(1, &sample::record(1)).expect("again");
     let resumed = Session { campaign: Some(1), ..sample::session() };
@@ -107,9 +98,7 @@ fn a_trial_has_one_record_in_a_campaign() {
 
 #[test]
 fn a_store_that_is_deleted_is_noticed_at_the_next_record() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 1);
+    let (_folder, path) = stored(1);
     let store = Store::open(&path).expect("the store");
     std::fs::remove_file(&path).expect("deleted");
     let error = store.append(1, &sample::record(1)).expect_err("noticed");
@@ -121,9 +110,7 @@ fn a_store_that_is_deleted_is_noticed_at_the_next_record() {
 
 #[test]
 fn messages_about_damage_have_no_sql_in_them() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 3);
+    let (_folder, path) = stored(3);
     damage(&path, "DROP TABLE metrics");
     let read = Store::open_readonly(&path).and_then(|store| store.read(&all()));
     let said = match read {
@@ -156,9 +143,7 @@ fn what_a_stranger_added_is_refused_by_name_before_it_is_used() {
         (changed, "trigger 'metrics_no_delete'"),
         ("CREATE VIEW \"a\nb\" AS SELECT 1", "view 'a\\nb'"),
     ] {
-        let folder = folder();
-        let path = folder.path().join("a.db");
-        filled(&path, 2);
+        let (_folder, path) = stored(2);
         damage(&path, sql);
         let bytes = std::fs::read(&path).expect("bytes");
         let checked = crate::check(&path).err();
@@ -174,9 +159,7 @@ fn what_a_stranger_added_is_refused_by_name_before_it_is_used() {
 
 #[test]
 fn what_analyze_keeps_and_what_is_missing_for_people_alone_are_no_matter() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 2);
+    let (_folder, path) = stored(2);
     damage(&path, "ANALYZE; DROP VIEW over_time; DROP TRIGGER metrics_no_update");
     let records = Store::open(&path).and_then(|store| store.records(&all())).expect("records");
     assert_eq!(records.len(), 2);
@@ -184,9 +167,7 @@ fn what_analyze_keeps_and_what_is_missing_for_people_alone_are_no_matter() {
 
 #[test]
 fn cut_off_files_never_panic() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 20);
+    let (folder, path) = stored(20);
     let bytes = std::fs::read(&path).expect("bytes");
     for cut in (0..bytes.len()).step_by(bytes.len() / 23) {
         let cut_off = folder.path().join(format!("{cut}.db"));
@@ -204,9 +185,7 @@ fn limit_pages(store: &Store, more: i64) -> rusqlite::Result<()> {
 
 #[test]
 fn shared_sessions_come_in_whole_or_not_at_all() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 1);
+    let (_folder, path) = stored(1);
     let origin = Origin { by: "Ada".into(), seal: "5ea1".into() };
     let session =
         |campaign| Session { campaign, origin: Some(origin.clone()), ..sample::session() };
@@ -236,9 +215,7 @@ fn shared_sessions_come_in_whole_or_not_at_all() {
 
 #[test]
 fn records_that_still_fit_are_kept() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 1);
+    let (_folder, path) = stored(1);
     let store = Store::open(&path).expect("the store");
     limit_pages(&store, 20).expect("a limit");
     let many: Vec<_> = (1..1000).map(sample::record).collect();
@@ -252,9 +229,7 @@ fn records_that_still_fit_are_kept() {
 
 #[test]
 fn a_full_disk_is_told_from_other_trouble() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 1);
+    let (_folder, path) = stored(1);
     let store = Store::open(&path).expect("the store");
     let session = store.begin(&sample::session()).expect("a session");
     limit_pages(&store, 1).expect("a limit");

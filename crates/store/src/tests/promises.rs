@@ -6,28 +6,24 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::{all, filled, folder, sample};
+use super::sample::{self, all, folder, stored};
 use crate::{Filter, SCHEMA_VERSION, SchedulerSource, Session, Store, StoreError};
 use rusqlite::Connection;
 
 #[test]
 fn records_that_come_together_are_each_there_once() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    let session = filled(&path, 2);
+    let (_folder, path) = stored(2);
     let store = Store::open(&path).expect("the store");
     let together: Vec<_> = [1, 3, 2, 3].map(sample::record).into();
-    store.append_all(session, &together).expect("records");
-    store.append_all(session, &[]).expect("nothing");
+    store.append_all(1, &together).expect("records");
+    store.append_all(1, &[]).expect("nothing");
     let expected: Vec<_> = (0..4).map(sample::record).collect();
     assert!(store.records(&all()).expect("records") == expected);
 }
 
 #[test]
 fn records_come_back_exactly() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 5);
+    let (_folder, path) = stored(5);
     let store = Store::open_readonly(&path).expect("the store");
     let expected: Vec<_> = (0..5).map(sample::record).collect();
     assert_eq!(store.records(&all()).expect("records"), expected);
@@ -37,9 +33,7 @@ fn records_come_back_exactly() {
 
 #[test]
 fn reading_leaves_no_trace() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 2);
+    let (folder, path) = stored(2);
     let before = std::fs::read(&path).expect("bytes");
     drop(Store::open_readonly(&path).and_then(|store| store.records(&all())).expect("records"));
     let files = std::fs::read_dir(folder.path()).expect("the folder").count();
@@ -48,11 +42,9 @@ fn reading_leaves_no_trace() {
 
 #[test]
 fn sessions_come_back_and_resumed_ones_form_a_campaign() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    let first = filled(&path, 1);
+    let (_folder, path) = stored(1);
     let store = Store::open(&path).expect("the store");
-    let resumed = Session { campaign: Some(first), ..sample::session() };
+    let resumed = Session { campaign: Some(1), ..sample::session() };
     let second = store.begin(&resumed).expect("a session");
     store.append(second, &sample::record(1)).expect("a record");
     let other = store.begin(&sample::session()).expect("a session");
@@ -60,18 +52,16 @@ fn sessions_come_back_and_resumed_ones_form_a_campaign() {
 
     let campaigns: Vec<_> =
         store.sessions().expect("sessions").into_iter().map(|s| (s.id, s.campaign)).collect();
-    assert_eq!(campaigns, [(first, None), (second, Some(first)), (other, None)]);
-    let filter = Filter { campaign: Some(first), ..Filter::default() };
+    assert_eq!(campaigns, [(1, None), (second, Some(1)), (other, None)]);
+    let filter = Filter { campaign: Some(1), ..Filter::default() };
     let done = store.trial_ids_done(&filter).expect("identities");
     assert_eq!(done, [0, 1].map(|p| sample::record(p).trial.id()).into());
-    assert_eq!(store.sessions().expect("sessions")[0], Session { id: first, ..sample::session() });
+    assert_eq!(store.sessions().expect("sessions")[0], Session { id: 1, ..sample::session() });
 }
 
 #[test]
 fn filters_choose() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 3);
+    let (_folder, path) = stored(3);
     let store = Store::open_readonly(&path).expect("the store");
     let count = |filter: Filter| store.records(&filter).expect("records").len();
     let id = sample::record(2).trial.id();
@@ -82,9 +72,7 @@ fn filters_choose() {
 
 #[test]
 fn nothing_can_be_changed_or_deleted() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 1);
+    let (_folder, path) = stored(1);
     let connection = Connection::open(&path).expect("the file");
     for table in ["sessions", "records", "metrics", "histograms", "series", "traces", "answers"] {
         let column = if table == "answers" { "campaign" } else { "rowid" };
@@ -97,9 +85,7 @@ fn nothing_can_be_changed_or_deleted() {
 
 #[test]
 fn the_views_agree_with_the_model() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 1);
+    let (_folder, path) = stored(1);
     let connection = Connection::open(&path).expect("the file");
     let record = sample::record(0);
     let histogram = &record.measured.histograms[0];
@@ -184,9 +170,7 @@ fn append_until_killed(path: &Path, kill_after: usize) -> usize {
 
 #[test]
 fn a_file_of_another_version_is_refused_with_both_versions() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 1);
+    let (_folder, path) = stored(1);
     let connection = Connection::open(&path).expect("the file");
     for version in [0, SCHEMA_VERSION + 1] {
         connection.pragma_update(None, "user_version", version).expect("another version");

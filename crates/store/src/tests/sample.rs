@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A session and a record with something in every field, for tests.
+//! A session and a record with something in every field, and stores with them, for tests.
+
+use std::path::{Path, PathBuf};
 
 use model::histogram::lowest_equivalent;
 use model::series::Counts;
@@ -7,6 +9,33 @@ use model::{
     Backend, Clock, Experiment, Histogram, Machine, Measured, Metric, Outcome, Provenance, Record,
     Seed, Series, Trace, Trial, Workload,
 };
+
+use crate::{Filter, Store};
+
+pub fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+/// Makes a session with that number of records.
+pub fn filled(path: &Path, records: u32) {
+    let store = Store::open(path).expect("a store");
+    let session = store.begin(&session()).expect("a session");
+    for position in 0..records {
+        store.append(session, &record(position)).expect("a record");
+    }
+}
+
+/// A store with one session with that number of records, in a folder of its own.
+pub fn stored(records: u32) -> (tempfile::TempDir, PathBuf) {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, records);
+    (folder, path)
+}
+
+pub fn all() -> Filter {
+    Filter { traces: true, ..Filter::default() }
+}
 
 pub fn session() -> crate::Session {
     crate::Session {

@@ -18,7 +18,6 @@ mod resolving;
 
 pub use resolving::{InterruptSource, interrupt_sources};
 
-/// A resolved workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
     /// The groups in the workload's order, without those that have no tasks.

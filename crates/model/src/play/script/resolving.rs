@@ -243,19 +243,4 @@ mod tests {
         let expected = [(0, 1_000_000, 50_000), (1, 1_000_000, 50_000), (1, 200_000, 10_000)];
         assert_eq!(found.collect::<Vec<_>>(), expected);
     }
-
-    #[test]
-    fn what_leaves_no_time_is_refused() {
-        for (tables, place) in [
-            (&[(5, 1, &[][..])][..], "interrupt[0].every_us"),
-            (&[(100, 0, &[])], "interrupt[0].length_us"),
-            (&[(100, 1, &[]), (100, 1, &[7])], "interrupt[1].cpus"),
-            (&[(100, 60, &[]), (100, 31, &[1])], "interrupt[1]"),
-            (&[(1_000, 2_000, &[])], "interrupt[0]"),
-        ] {
-            let refused = interrupt_sources(&workload(tables), 2).unwrap_err();
-            assert_eq!(refused.path, place, "{refused}");
-        }
-        assert!(interrupt_sources(&workload(&[(100, 90, &[])]), 2).is_ok());
-    }
 }

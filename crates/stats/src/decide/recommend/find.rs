@@ -45,7 +45,6 @@ fn candidate(comparison: &Comparison, aims: &[Aim], name: &str) -> Candidate {
     }
 }
 
-/// The trials of a contestant that did not end well.
 pub(super) fn failures(comparison: &Comparison, name: &str) -> Vec<(String, usize)> {
     let outcomes = comparison.cells.iter().flat_map(|cell| &cell.outcomes);
     let bad = outcomes.filter(|count| count.contestant == name && count.outcome != "ok");
@@ -64,7 +63,6 @@ pub(super) fn failures(comparison: &Comparison, name: &str) -> Vec<(String, usiz
     failures
 }
 
-/// The numbers, not yet judged.
 fn judged(comparison: &Comparison, watched: &Watched, name: &str) -> Judged {
     let (unit, direction) = watched.measure.unit_and_direction();
     let row = row(comparison, watched);
@@ -151,7 +149,6 @@ fn kept(judged: &Judged, watched: &Watched) -> Effect {
     }
 }
 
-/// How large a difference is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Size {
     /// Too small to matter.

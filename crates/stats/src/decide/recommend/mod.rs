@@ -41,7 +41,6 @@ pub struct Judged {
     pub finding: Effect,
     pub unit: Unit,
     pub direction: Direction,
-    /// The candidate's median over trials.
     pub median: Option<f64>,
     /// The median of the current scheduler.
     pub now: Option<f64>,
@@ -83,7 +82,6 @@ pub enum Effect {
     Unknown,
 }
 
-/// The overall result of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// Better in a deciding measure, and not worse in any other.

@@ -58,7 +58,6 @@ impl Reproduction {
         !matches!(self, Reproduction::Untested | Reproduction::NoData)
     }
 
-    /// The word that tables print.
     pub fn words(self) -> &'static str {
         match self {
             Reproduction::Reproduced => "reproduced",

@@ -33,7 +33,6 @@ const NUMBER: [&str; 5] = ["measure", "group", "statistic", "value", "missing"];
 /// The columns of an interval of a series; times are from the common start.
 const INTERVAL: [&str; 5] = ["series", "begin_ns", "end_ns", "value", "missing"];
 
-/// The quantiles of a distribution, with their names.
 const QUANTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
 
@@ -65,13 +64,11 @@ fn broken(error: csv::Error) -> anyhow::Error {
     }
 }
 
-/// The values of [`CONTEXT`].
 fn context(record: &Record) -> Vec<String> {
     let (trial, provenance) = (&record.trial, &record.provenance);
-    let backend = serde_json::to_value(trial.backend).unwrap_or_default();
     vec![
         trial.experiment.clone(),
-        backend.as_str().unwrap_or_default().into(),
+        trial.backend.word().into(),
         trial.contestant.name.clone(),
         provenance.kernel_release.clone(),
         trial.workload.name.clone(),

@@ -23,7 +23,10 @@ struct TextWriter<'a> {
 }
 
 pub fn write(trace: &Trace, out: &mut dyn Write) -> Result<()> {
-    let mut writer = TextWriter { tasks: super::tasks(trace), running: BTreeMap::new() };
+    let mut writer = TextWriter {
+        tasks: trace.tasks.iter().map(|task| (task.pid, task)).collect(),
+        running: BTreeMap::new(),
+    };
     out.write_all(HEADER.as_bytes())?;
     for event in trace.events.iter().filter(|event| event.what.has_tracepoint()) {
         writer.event(event, out)?;
@@ -48,7 +51,6 @@ impl TextWriter<'_> {
         Ok(())
     }
 
-    /// The task that was running at the event.
     fn current(&self, event: &TraceEvent) -> u32 {
         match event.what {
             What::Switch { prev, .. } => prev,

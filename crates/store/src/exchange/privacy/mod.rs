@@ -86,24 +86,18 @@ impl Cleaner {
                 cleaner.names.known.insert(name.clone(), name.clone());
             }
             for contestant in &experiment.contestants {
-                cleaner.learn(&[&contestant.kernel.clone().unwrap_or_default()]);
+                contestant.kernel.iter().for_each(|kernel| cleaner.owner.learn(kernel));
                 if let model::SchedulerChoice::File { file, .. } = &contestant.scheduler {
-                    cleaner.learn(&[file]);
+                    cleaner.owner.learn(file);
                 }
             }
             let scaled = experiment.scaled.iter().map(|scaled| &scaled.workload);
             for workload in experiment.workloads.iter().chain(scaled) {
                 cleaner.threads.learn(workload);
-                cleaner.learn(
-                    &workload.recording.iter().map(|r| r.tapes.as_str()).collect::<Vec<_>>(),
-                );
+                workload.recording.iter().for_each(|of| cleaner.owner.learn(&of.tapes));
             }
         }
         cleaner
-    }
-
-    fn learn(&mut self, paths: &[&str]) {
-        paths.iter().for_each(|path| self.owner.learn(path));
     }
 
     /// Descriptions of what was left out so far.
@@ -194,7 +188,9 @@ impl Cleaner {
             clean.known_as = model::trial::KnownAs(Some(trial.id()));
         }
         record.trial = clean;
-        record.outcome = self.outcome(&record.outcome, is_recorded)?;
+        let was = &record.outcome;
+        let outcome = self.once(|cleaner| &mut cleaner.outcomes, "outcome", was, is_recorded)?;
+        record.outcome = (*outcome).clone();
         self.provenance(&mut record.provenance, is_recorded)?;
         self.measured(&mut record.measured, is_recorded);
         if let Some(trace) = &mut record.trace {
@@ -222,11 +218,6 @@ impl Cleaner {
 
     fn machine(&mut self, machine: &Machine) -> Result<Shared<Machine>> {
         self.once(|cleaner| &mut cleaner.machines, "machine", machine, false)
-    }
-
-    fn outcome(&mut self, outcome: &Outcome, is_recorded: bool) -> Result<Outcome> {
-        let clean = self.once(|cleaner| &mut cleaner.outcomes, "outcome", outcome, is_recorded)?;
-        Ok((*clean).clone())
     }
 
     /// Trials of one boot have the same, except for these numbers.
@@ -370,7 +361,7 @@ impl Cleaner {
             self.left_out.insert(CONTROL_GROUPS);
             return self.names.tree(&named);
         }
-        if spec::builtin_texts::is(&named) {
+        if spec::assets::is_builtin_text(&named) {
             return named;
         }
         let clean = match rule {
