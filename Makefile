@@ -80,8 +80,8 @@ race: build
 
 # What `make test` runs. The program is built with its tests: alone it is built with other features of
 # its dependencies, so that everything is built twice.
-TESTS := --workspace --lib --bins --examples --test it --test memory --test stopped --test stranger \
-	--test fork_isolation --test tidy --test book
+TESTS := --workspace --lib --bins --examples --test it --test memory --test fork_isolation \
+	--test tidy --test book
 
 # What a contribution must pass: format, lints, licences, style, the program, the book, a browser, and
 # one boot of each kind. Tests below a module `full` are those of `make test-all`.

@@ -5,15 +5,13 @@
 //! `FAIRGROUND_BLESS=1 cargo test --release --test book` rewrites the generated parts and the
 //! output of commands.
 
-mod built;
+mod chapters;
 mod commands;
 mod fields;
 mod full;
-mod lines;
 mod page;
 mod reference;
 mod refusals;
-mod rtapp;
 mod statements;
 
 pub use testing::project::{self, expect_none, files, is_blessing, root};

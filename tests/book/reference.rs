@@ -2,13 +2,19 @@
 //! The generated parts of the book, each from its one source.
 
 use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use clap::Command;
 use compile::native::interface::{ENUMS, KFUNCS, MEMBERS, Support};
 use compile::{Header, Source};
 use model::metric::{Direction, MEASURES, Unit};
 use model::series::SERIES;
+use spec::assets::Asset;
+use spec::workload;
 use store::exchange::privacy::fields::{KINDS, Kind, Rule};
+use testing::need;
+use testing::rtapp_examples::{self, FOLDER};
 use vm::kernels::build::build_config::{Need, TABLE, Weight};
 
 use crate::fields::table;
@@ -296,7 +302,7 @@ fn the_simulator_lists_what_of_sched_ext_it_knows() {
 
 /// The rest of a comment's paragraph, from its mark on.
 fn paragraph(lines: &[&str]) -> String {
-    let (mark, first) = lines[0].split_once("DIVERGES: ").expect("the mark");
+    let (_, first) = lines[0].split_once("DIVERGES: ").expect("the mark");
     let mut words = vec![first.trim_end_matches("*/").trim()];
     let open = !lines[0].contains("*/");
     let rest = lines[1..].iter().map(|line| line.trim());
@@ -310,10 +316,37 @@ fn paragraph(lines: &[&str]) -> String {
             break;
         }
     }
-    let _ = mark;
     words.join(" ").replace("[`", "`").replace("`]", "`")
 }
 
 fn is_comment(line: &str) -> bool {
     line.starts_with("//") || line.starts_with('*')
+}
+
+/// rt-app's own examples, as Debian's package installs them.
+#[test]
+fn the_chapter_on_rtapp_lists_its_examples() {
+    testing::beyond_cargo_test!("needs rt-app");
+    let mut files = need!(rtapp_examples::files());
+    files.retain(|file| !file.starts_with(format!("{FOLDER}/merge")));
+    let mut table =
+        String::from("| file | groups | lasts | what is noted |\n|---|---:|---:|---|\n");
+    for file in &files {
+        table += &example(file);
+    }
+    expect_generated("reference/rt-app.md", "examples", &table);
+}
+
+fn example(file: &Path) -> String {
+    let label = file.strip_prefix(FOLDER).expect("it is there").display().to_string();
+    let text = fs::read_to_string(file).expect("a file");
+    let stem = file.file_stem().expect("a name").to_string_lossy().into_owned();
+    let asset = Asset { label: label.clone(), stem, base: PathBuf::new(), text };
+    let resolved = workload::resolve(&asset, &Default::default(), 4)
+        .unwrap_or_else(|error| panic!("it is refused: {error}"));
+    let seconds = resolved.workload.duration_us.map(|us| format!("{} s", us / 1_000_000));
+    let lasts = seconds.unwrap_or_else(|| "until its tasks have ended".into());
+    let notes = resolved.notes.iter().map(|note| note.trim_start_matches(&label));
+    let notes = notes.map(|note| note.trim_start_matches(": ")).collect::<Vec<_>>().join("; ");
+    format!("| `{label}` | {} | {lasts} | {notes} |\n", resolved.workload.tasks.len())
 }

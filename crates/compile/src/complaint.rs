@@ -168,47 +168,44 @@ mod tests {
     }
 
     #[test]
-    fn a_macro_of_scx_that_is_missing_names_its_header() {
-        let said = "a.bpf.c:5:5: error: redefinition of 'BPF_STRUCT_OPS' as different kind\n\
-                    a.bpf.c:7:21: error: use of undeclared identifier 'p'\n";
-        let message = complaint(said).message;
-        let hint = "\nBPF_STRUCT_OPS is a macro of scx: #include <scx/common.bpf.h>";
-        assert!(message.ends_with(hint), "{message}");
-    }
-
-    #[test]
-    fn a_missing_header_is_a_fatal_error_with_a_line() {
-        let found = complaint("x/alt.bpf.c:4:10: fatal error: 'nothing.h' file not found\n");
-        assert_eq!((found.file.as_str(), found.line), ("x/alt.bpf.c", Some(4)));
-        assert_eq!(found.message, "'nothing.h' file not found");
-    }
-
-    #[test]
-    fn words_without_a_place_are_kept() {
-        let found = complaint("error: unable to create target: 'bpf'\n");
-        assert_eq!((found.file.as_str(), found.line), ("", None));
-        assert!(found.message.contains("unable to create target"));
-    }
-
-    #[test]
-    fn an_error_in_a_header_of_ours_is_about_the_line_that_includes_it() {
-        let said = "In file included from x/a.bpf.c:3:\n\
-                    In file included from Fairground's scx/common.bpf.h:10:\n\
-                    Fairground's scx/compat.bpf.h:374:3: error: incomplete type\n";
-        let found = complaint(said);
-        assert_eq!((found.file.as_str(), found.line), ("x/a.bpf.c", Some(3)));
-        assert_eq!(found.message, "in Fairground's scx/compat.bpf.h: incomplete type");
-    }
-
-    #[test]
-    fn an_error_behind_the_text_becomes_a_sentence() {
-        let said = "fatal error: error in backend: Cannot select: intrinsic %llvm.x\n\
-                    1. Running pass 'X' on function '@mine_enqueue'\n";
-        let found = complaint(said);
-        assert_eq!(
-            found.message,
-            "clang reads the text and cannot translate mine_enqueue() for \
-                                   this processor: Cannot select: intrinsic %llvm.x"
-        );
+    fn each_kind_of_error_has_its_place_and_its_words() {
+        for (said, file, line, words) in [
+            (
+                "a.bpf.c:5:5: error: redefinition of 'BPF_STRUCT_OPS' as different kind\n\
+                 a.bpf.c:7:21: error: use of undeclared identifier 'p'\n",
+                "a.bpf.c",
+                Some(5),
+                "\nBPF_STRUCT_OPS is a macro of scx: #include <scx/common.bpf.h>",
+            ),
+            (
+                "x/alt.bpf.c:4:10: fatal error: 'nothing.h' file not found\n",
+                "x/alt.bpf.c",
+                Some(4),
+                "'nothing.h' file not found",
+            ),
+            ("error: unable to create target: 'bpf'\n", "", None, "unable to create target: 'bpf'"),
+            // An error in a header of ours is about the line that includes it.
+            (
+                "In file included from x/a.bpf.c:3:\n\
+                 In file included from Fairground's scx/common.bpf.h:10:\n\
+                 Fairground's scx/compat.bpf.h:374:3: error: incomplete type\n",
+                "x/a.bpf.c",
+                Some(3),
+                "in Fairground's scx/compat.bpf.h: incomplete type",
+            ),
+            // An error behind the text becomes a sentence.
+            (
+                "fatal error: error in backend: Cannot select: intrinsic %llvm.x\n\
+                 1. Running pass 'X' on function '@mine_enqueue'\n",
+                "",
+                None,
+                "clang reads the text and cannot translate mine_enqueue() for this processor: \
+                 Cannot select: intrinsic %llvm.x",
+            ),
+        ] {
+            let found = complaint(said);
+            assert_eq!((found.file.as_str(), found.line), (file, line), "{said}");
+            assert!(found.message.ends_with(words), "{said}: {}", found.message);
+        }
     }
 }

@@ -48,7 +48,7 @@ pub fn start() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if vm::guest::is_init() {
-        execution::in_guest::serve();
+        execution::live::serve();
     }
     exit::hook_panics();
     spec::assets::on_note(output::tell_once);

@@ -12,6 +12,11 @@ const HEAD: &str = "#include <scx/common.bpf.h>\nchar _license[] SEC(\"license\"
 
 /// Compiles a scheduler with one callback of the given body, which is in line 3.
 fn check(name: &str, body: &str) -> Result<Native, CompileError> {
+    with_header(name, "", body)
+}
+
+/// The same beside a header `own.h`.
+fn with_header(name: &str, header: &str, body: &str) -> Result<Native, CompileError> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join(format!("{name}.bpf.c"));
     let text = format!(
@@ -19,6 +24,7 @@ fn check(name: &str, body: &str) -> Result<Native, CompileError> {
          .enqueue = (void *){name}_enqueue, .name = \"{name}\");\n"
     );
     std::fs::write(&path, text).expect("the temporary folder can be written");
+    std::fs::write(folder.path().join("own.h"), header).expect("the folder can be written");
     native(&resolve(&path.display().to_string(), Path::new(".")).expect("the file is there"))
 }
 
@@ -71,30 +77,17 @@ fn what_the_kernel_manages_in_a_value_is_known() {
 }
 
 #[test]
-fn a_kfunc_that_the_model_lacks_is_named() {
-    let body = "void BPF_STRUCT_OPS(lacking_enqueue, struct task_struct *p, u64 flags) {\n\
-        scx_bpf_online_cmask();\n}";
-    let (line, message) = refusal("lacking", body);
-    assert_eq!(line, Some(4), "{message}");
-    assert!(message.contains("scx_bpf_online_cmask() (line 4)"), "{message}");
-}
-
-#[test]
-fn a_helper_that_the_model_lacks_is_named() {
-    let body = "void BPF_STRUCT_OPS(helper_enqueue, struct task_struct *p, u64 flags) {\n\
-        bpf_send_signal(9); }";
-    let (line, message) = refusal("helper", body);
-    assert_eq!(line, Some(4), "{message}");
-    assert!(message.contains("bpf_send_signal()"), "{message}");
-}
-
-#[test]
-fn a_field_that_the_model_lacks_is_named() {
-    let body = "void BPF_STRUCT_OPS(field_enqueue, struct task_struct *p, u64 flags) {\n\
-        scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, p->se.deadline, flags); }";
-    let (line, message) = refusal("field", body);
-    assert_eq!(line, Some(4), "{message}");
-    assert!(message.contains("no member named 'deadline'"), "{message}");
+fn what_the_model_lacks_is_named_with_its_line() {
+    for (name, body, said) in [
+        ("kfunc", "scx_bpf_online_cmask();", "scx_bpf_online_cmask() (line 4)"),
+        ("helper", "bpf_send_signal(9);", "bpf_send_signal()"),
+        ("field", "flags = p->se.deadline;", "no member named 'deadline'"),
+    ] {
+        let head = format!("void BPF_STRUCT_OPS({name}_enqueue, struct task_struct *p, u64 flags)");
+        let (line, message) = refusal(name, &format!("{head} {{\n{body} }}"));
+        assert_eq!(line, Some(4), "{name}: {message}");
+        assert!(message.contains(said), "{name}: {message}");
+    }
 }
 
 #[test]
@@ -187,24 +180,6 @@ fn reads_through_the_kernel_s_own_pointers_may_meet_null() {
     assert!(facts.null_reads.iter().all(|(file, _)| file == "reads.bpf.c"));
 }
 
-/// Compiles a scheduler with a header beside it, for kernels and for the simulator.
-fn with_header(name: &str, header: &str, body: &str) -> Result<Native, CompileError> {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let write = |file: &str, text: &str| {
-        std::fs::write(folder.path().join(file), text).expect("the folder can be written");
-    };
-    write("own.h", header);
-    write(
-        &format!("{name}.bpf.c"),
-        &format!(
-            "{HEAD}#include \"own.h\"\n{body}\nSCX_OPS_DEFINE({name}_ops,\n\
-             .enqueue = (void *){name}_enqueue, .name = \"{name}\");\n"
-        ),
-    );
-    let path = folder.path().join(format!("{name}.bpf.c"));
-    native(&resolve(&path.display().to_string(), Path::new(".")).expect("the file is there"))
-}
-
 /// Each is checked by the compiler, with the offsets of the model.
 #[test]
 fn flavors_have_their_places_however_they_are_written() {
@@ -226,12 +201,12 @@ fn flavors_have_their_places_however_they_are_written() {
         OPEN int pid; } CORE;";
     for definition in [conditions, inside, spelled, &plain] {
         let definition = &definition.replace("CORE", core);
-        let found = with_header("forms", "", &body(definition, pid));
+        let found = check("forms", &body(definition, pid));
         found.unwrap_or_else(|error| panic!("{definition}: {error}"));
     }
-    let found = with_header("forms", &plain, &body("", pid));
+    let found = with_header("forms", &plain, &body("#include \"own.h\"", pid));
     found.unwrap_or_else(|error| panic!("a header: {error}"));
-    let error = with_header("forms", "", &body(&plain, "AT(struct task_struct___a, pid) == 0"));
+    let error = check("forms", &body(&plain, "AT(struct task_struct___a, pid) == 0"));
     assert!(error.is_err(), "the local place is another one");
 }
 
@@ -258,5 +233,5 @@ fn questions_about_types_have_the_model_s_answers() {
         && !bpf_core_field_exists(struct no_such___x, a), \"\");\n\
         #endif\n\
         scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, size, value); }";
-    with_header("asks", "", body).unwrap_or_else(|error| panic!("{error}"));
+    check("asks", body).unwrap_or_else(|error| panic!("{error}"));
 }

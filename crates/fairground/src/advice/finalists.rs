@@ -10,6 +10,7 @@ use stats::Recommendation;
 use stats::decide::recommend::{Advice, Candidate, Standing};
 
 use super::race::Race;
+use crate::measure::claimable::blocks_needed;
 use crate::measure::detectable::trial_s;
 
 /// Seconds until a kernel's first boot is there to be continued.
@@ -63,7 +64,7 @@ impl Track<'_> {
         let block_s = |finalists: usize| {
             self.block_s(records, race.planned.experiment.workloads.len(), self.in_use + finalists)
         };
-        let needed = |finalists: usize| Race::blocks_needed(finalists * race.aims.len());
+        let needed = |finalists: usize| blocks_needed(finalists * race.aims.len());
         let takes_s = |finalists: usize| block_s(finalists) * f64::from(needed(finalists));
         let first_s = if self.backend.boots_kernels() { FIRST_BOOT_S } else { 0.0 };
         let fits = |count: &usize| first_s + takes_s(*count) <= budget.as_secs_f64();

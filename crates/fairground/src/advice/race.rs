@@ -8,8 +8,6 @@ use std::path::Path;
 use anyhow::Result;
 use model::metric::Direction;
 use model::{Backend, Clock, Experiment, Machine, Seed, Workload};
-use stats::number::interval::TRIALS_NEEDED;
-use stats::rank::rank_sum;
 use stats::{Aim, MeasureKey, Watched};
 use vm::installed;
 
@@ -17,6 +15,7 @@ use super::ask::USUAL;
 use super::host::Host;
 use super::in_use::InUse;
 use crate::exit::bad_input;
+use crate::measure::claimable::blocks_needed;
 use crate::planned_experiment::PlannedExperiment;
 use crate::today;
 use spec::Overrides;
@@ -212,13 +211,9 @@ impl Race {
     /// answer does not depend on the speed of this machine.
     pub fn limits(&self) -> (u32, u32) {
         let candidates = self.planned.experiment.contestants.len() - self.in_use.len();
-        let needed = Race::blocks_needed(candidates * self.aims.len());
+        let needed = blocks_needed(candidates * self.aims.len());
         let exact = self.planned.trials.iter().all(|trial| trial.clock() == Clock::Virtual);
         (needed, if exact { EXACT.max(needed) } else { u32::MAX })
-    }
-
-    pub fn blocks_needed(comparisons: usize) -> u32 {
-        rank_sum::units_needed(comparisons).max(TRIALS_NEEDED) as u32
     }
 }
 

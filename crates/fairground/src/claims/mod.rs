@@ -10,7 +10,5 @@
 
 pub mod choose;
 mod definition;
-#[cfg(test)]
-mod tests;
 
 pub use definition::read;

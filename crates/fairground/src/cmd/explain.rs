@@ -295,25 +295,23 @@ fn label(record: &Record) -> String {
 /// The last record of the one trial whose identity begins like this.
 fn find(path: &Path, wanted: Option<&str>) -> Result<Record> {
     let store = Store::open_readonly(path)?;
+    let refused = |what: &str| -> Result<Record> {
+        Err(refusal(path, what, &records::read(&store, &Filter::default())?))
+    };
     let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else {
-        let all = records::read(&store, &Filter::default())?;
-        return Err(refusal(path, "say which trial", &all));
+        return refused("say which trial");
     };
     let filter = Filter { trial_id: Some(wanted.into()), traces: true, ..Filter::default() };
     let mut found = records::read(&store, &filter)?;
     let Some(first) = found.first().map(|record| record.trial.id()) else {
-        let all = records::read(&store, &Filter::default())?;
-        return Err(refusal(path, &format!("has no trial `{wanted}`"), &all));
+        return refused(&format!("has no trial `{wanted}`"));
     };
     if found.iter().any(|record| record.trial.id() != first) {
         return Err(refusal(path, &format!("`{wanted}` is the beginning of several"), &found));
     }
     match found.iter().rposition(|record| record.trace.is_some()) {
         Some(last) => Ok(found.swap_remove(last)),
-        None => {
-            let all = records::read(&store, &Filter::default())?;
-            Err(refusal(path, &format!("trial {first} has no trace"), &all))
-        }
+        None => refused(&format!("trial {first} has no trace")),
     }
 }
 

@@ -76,18 +76,3 @@ fn table() -> Result<String> {
     }
     Ok(output::table(&rows))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_and_versions_are_checked_before_anything_is_built() {
-        let said = |text: &str| wanted(text).unwrap_err().to_string();
-        let (name, version) = wanted("bpfland").unwrap();
-        assert_eq!((name.as_str(), version), ("scx_bpfland", today::known_version(&name).unwrap()));
-        assert_eq!(wanted("scx_bpfland@1.1.2").unwrap().1, "1.1.2");
-        assert!(said("scx_bpfland@newest").contains("three numbers; write scx_bpfland@"));
-        assert!(said("bpflnd").contains("did you mean 'scx_bpfland'?"));
-    }
-}

@@ -9,23 +9,17 @@ use vm::emulator::{self, Emulator};
 
 use crate::exit::bad_input;
 
-/// Whether this trial runs on the emulator, if it is here.
-fn uses_it(trial: &Trial) -> bool {
-    trial.backend.boots_kernels() && trial.machine.clock == Clock::Virtual
-}
-
-/// Whether this trial cannot run without it.
-fn needs_it(trial: &Trial) -> bool {
-    trial.backend.boots_kernels() && trial.machine.counts_several_cpus()
-}
-
 /// The emulator, if one of the trials uses it and it was built.
 pub(crate) fn of(trials: &[Trial], home: &Path) -> Result<Option<Emulator>> {
+    let uses_it =
+        |trial: &Trial| trial.backend.boots_kernels() && trial.machine.clock == Clock::Virtual;
     if trials.iter().any(uses_it) { emulator::find(home) } else { Ok(None) }
 }
 
+/// Why this trial cannot run without it, if it cannot.
 pub(crate) fn why_not(trial: &Trial) -> Option<String> {
-    needs_it(trial).then(|| emulator::needed_by(&trial.machine.name))
+    let needs_it = trial.backend.boots_kernels() && trial.machine.counts_several_cpus();
+    needs_it.then(|| emulator::needed_by(&trial.machine.name))
 }
 
 /// Refuses trials of which none can run here. If some can, the others get a record that says why

@@ -9,15 +9,14 @@
 //! Read in this order: [`sink`] is where every record goes, [`objects`] prepares schedulers,
 //! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines, [`emulators`] has
 //! what several CPUs in virtual time need, [`repeated`] continues boots that were interrupted,
-//! [`tapes`] takes recordings into guests, [`live`] runs trials on this kernel, [`in_guest`] is the
-//! other end inside a virtual machine, [`interrupt`] is Ctrl-C. [`record_of`] and
-//! [`records_of`] are for verbs that want records without a store.
+//! [`tapes`] takes recordings into guests, [`live`] runs trials on this kernel and is the other end
+//! inside a virtual machine, [`interrupt`] is Ctrl-C. [`record_of`] and [`records_of`] are for
+//! verbs that want records without a store.
 //!
 //! What is not here: how a trial is run, and printing.
 
 pub mod boots;
 pub mod emulators;
-pub mod in_guest;
 pub mod interrupt;
 pub mod live;
 pub mod locations;

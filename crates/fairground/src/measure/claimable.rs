@@ -60,13 +60,13 @@ impl ClaimableComparisons {
     }
 
     /// The blocks without which the families under a real clock could show nothing.
-    fn blocks_needed(&self) -> usize {
+    fn blocks_needed(&self) -> u32 {
         if self.largest_real() == 0 { 1 } else { blocks_needed(self.largest_real()) }
     }
 
     /// Whether the plan can answer its question. Exact numbers need no p value.
     fn is_enough(&self) -> bool {
-        self.replicates >= self.blocks_needed()
+        self.replicates >= self.blocks_needed() as usize
     }
 
     /// What the plan can prove, in a line; `None` where nothing is compared.
@@ -94,12 +94,12 @@ impl ClaimableComparisons {
 /// The fewest blocks with which a difference can be claimed in every family of the plan.
 pub fn fewest_blocks(planned: &PlannedExperiment) -> u32 {
     let largest = ClaimableComparisons::of(planned).largest().max(1);
-    blocks_needed(largest).min(BLOCKS_MAX) as u32
+    blocks_needed(largest).min(BLOCKS_MAX as u32)
 }
 
 /// The blocks that a family of this many comparisons needs before anything can be claimed in it.
-fn blocks_needed(comparisons: usize) -> usize {
-    rank_sum::units_needed(comparisons).max(TRIALS_NEEDED)
+pub fn blocks_needed(comparisons: usize) -> u32 {
+    rank_sum::units_needed(comparisons).max(TRIALS_NEEDED) as u32
 }
 
 /// The cells and contestants that are compared together.

@@ -16,7 +16,7 @@ use super::scenario::{Scenario, View};
 use super::sequence::{self, Visits};
 
 /// The simulator's patience.
-pub const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What an arm says to one scenario.
 #[derive(Clone, Debug)]
@@ -75,11 +75,18 @@ impl Files {
 }
 
 pub fn simulate(files: &Files, scenario: &Scenario) -> Answer {
-    let native = compile::native::native(&files.sources[&scenario.name]);
-    let native = native.unwrap_or_else(|error| panic!("{error}"));
     let trial = files.trial(scenario, Backend::Sim);
-    let record = sim::native::supervise(&trial, Some(&native), TIMEOUT, &AtomicBool::new(false));
-    answer(scenario, &record.unwrap_or_else(|error| panic!("{error}")), "fairground")
+    answer(scenario, &simulated(&[trial], &files.sources[&scenario.name])[0], "fairground")
+}
+
+/// The simulator's records.
+pub fn simulated(trials: &[Trial], source: &Source) -> Vec<Record> {
+    let native = compile::native::native(source).unwrap_or_else(|error| panic!("{error}"));
+    let one = |trial: &Trial| {
+        sim::native::supervise(trial, Some(&native), TIMEOUT, &AtomicBool::new(false))
+            .unwrap_or_else(|error| panic!("{error}"))
+    };
+    trials.iter().map(one).collect()
 }
 
 /// The real kernel's answers, by the scenarios' names: one boot for each number of CPUs, at the same

@@ -8,7 +8,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use compile::Source;
 use model::{Backend, Clock, Contestant, Machine, Record, SchedulerChoice, Trial, Workload};
@@ -146,13 +145,8 @@ fn measure(cells: &[&str], cpus: u32, files: &[Source], kernel: &Kernel) -> Vec<
         records.iter().map(shares).collect()
     };
     let simulate = |source: &Source| -> Vec<Shares> {
-        let native = compile::native::native(source).unwrap_or_else(|error| panic!("{error}"));
-        let stop = AtomicBool::new(false);
-        let one = |trial: &Trial| {
-            sim::native::supervise(trial, Some(&native), arm::TIMEOUT, &stop)
-                .unwrap_or_else(|error| panic!("{error}"))
-        };
-        trials(Some(source), Backend::Sim).iter().map(one).map(|record| shares(&record)).collect()
+        let records = arm::simulated(&trials(Some(source), Backend::Sim), source);
+        records.iter().map(shares).collect()
     };
     let arms = files.iter().flat_map(|file| [boot(Some(file)), simulate(file)]);
     std::iter::once(boot(None)).chain(arms).collect()

@@ -16,7 +16,9 @@ mod sequence;
 use arm::{Answer, Files};
 use scenario::{Scenario, View};
 use testing::need;
+use testing::project::{expect_generated, is_blessing, root};
 use vm::Kernel;
+use vm::emulator::Emulator;
 
 /// A scenario that differs is tried again, in a boot with fewer before it: a thread of the kernel
 /// that wakes in the wrong moment does not do so twice; a wrong order is wrong each time.
@@ -30,13 +32,17 @@ fn kernel() -> Result<Kernel, String> {
     found.map_err(|error| format!("there is no kernel with sched_ext ({error})"))
 }
 
+fn emulator() -> Result<Emulator, String> {
+    arm::emulator().ok_or_else(|| format!("no emulator: `{}`", vm::emulator::COMMAND))
+}
+
 #[test]
 fn the_simulator_calls_back_in_the_kernels_order() {
     testing::beyond_cargo_test!("boots a kernel");
     let kernel = need!(kernel());
     let only = std::env::var("CONFORMANCE_ONLY").unwrap_or_default();
     let mut scenarios = scenario::all();
-    need!(arm::emulator().ok_or_else(|| format!("no emulator: `{}`", vm::emulator::COMMAND)));
+    need!(emulator());
     scenarios.retain(|scenario| scenario.name.contains(&only));
     let files = Files::write(&scenarios);
     println!("kernel {}", kernel.release);
@@ -77,7 +83,7 @@ fn both_arms_measure_the_same() {
 fn groups_get_the_shares_that_the_kernels_own_scheduler_gives() {
     testing::beyond_cargo_test!("boots a kernel");
     let kernel = need!(kernel());
-    need!(arm::emulator().ok_or_else(|| format!("no emulator: `{}`", vm::emulator::COMMAND)));
+    need!(emulator());
     let home = fairground::execution::locations::data_folder().expect("a home");
     let examples = vm::kernels::pull_examples(&home, &mut |note| println!("{note}"));
     let examples = need!(examples.map_err(|error| format!("no examples of the kernel: {error}")));
@@ -95,30 +101,16 @@ fn a_trace_ends_although_others_starve() {
     measures::a_trace_ends_although_others_starve(&need!(kernel()));
 }
 
-fn is_blessing() -> bool {
-    std::env::var_os("FAIRGROUND_BLESS").is_some()
-}
-
 /// The book says what was compared with which kernel, and what was found.
 fn publish(what: &str, kernel: &Kernel, found: &str) {
-    let opening = format!(
-        "<!-- generated: {what}; FAIRGROUND_BLESS=1 cargo test --release -p fairground --test \
-         conformance -->"
-    );
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/method/simulator.md");
-    let text = std::fs::read_to_string(path).expect("the chapter on the simulator");
-    let (head, rest) = text.split_once(&opening).expect("the chapter has the opening mark");
-    let (part, tail) = rest.split_once("<!-- end -->").expect("the chapter has the closing mark");
+    const CHAPTER: &str = "docs/src/method/simulator.md";
     let title = format!("Linux {}: ", kernel.release);
-    let expected = format!("\n{title}{found}");
-    if is_blessing() {
-        std::fs::write(path, format!("{head}{opening}{expected}<!-- end -->{tail}"))
-            .expect("the chapter can be written");
-    } else if part.contains(&title) {
-        assert_eq!(
-            part, expected,
-            "docs/src/method/simulator.md is out of date; see its mark for the command"
-        );
+    let text = std::fs::read_to_string(root().join(CHAPTER)).expect("the chapter");
+    let part = text.split(&format!("<!-- generated: {what}; ")).nth(1).expect("its mark");
+    if is_blessing() || part.split("<!-- end -->").next().is_some_and(|part| part.contains(&title))
+    {
+        let tests = "-p fairground --test conformance";
+        expect_generated(CHAPTER, what, tests, &format!("{title}{found}"));
     } else {
         println!("the book is about another kernel; its list was not compared");
     }

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use compile::Source;
 use model::{
@@ -126,16 +125,11 @@ pub type Arms = [Record; 2];
 /// Runs all of them on both arms under `fifo`, on one CPU.
 pub fn both_arms(kernel: &Kernel) -> BTreeMap<String, Arms> {
     let source = compile::resolve("fifo", Path::new(".")).expect("a built-in scheduler");
-    let native = compile::native::native(&source).unwrap_or_else(|error| panic!("{error}"));
     let workloads = [SPANS, FRAMES, DUTY_CYCLE, FORKS, ENDED, INTERRUPTED];
     let trials = |backend| -> Vec<Trial> {
         workloads.iter().map(|text| trial(text, &source, backend)).collect()
     };
-    let simulate = |trial: &Trial| {
-        sim::native::supervise(trial, Some(&native), arm::TIMEOUT, &AtomicBool::new(false))
-            .unwrap_or_else(|error| panic!("{error}"))
-    };
-    let simulated: Vec<Record> = trials(Backend::Sim).iter().map(simulate).collect();
+    let simulated = arm::simulated(&trials(Backend::Sim), &source);
     let real = arm::run(&trials(Backend::Vm), std::iter::once(&source), kernel);
     let pair = |one: Record| {
         let name = one.trial.workload.name.clone();
@@ -151,8 +145,7 @@ pub fn both_arms(kernel: &Kernel) -> BTreeMap<String, Arms> {
 
 fn trial(workload: &str, source: &Source, backend: Backend) -> Trial {
     let workload: Workload = toml::from_str(workload).expect("a workload");
-    let (file, sha256) = (source.path.clone(), source.sha256.clone());
-    let scheduler = SchedulerChoice::file(file, sha256);
+    let scheduler = SchedulerChoice::file(&source.path, &source.sha256);
     let machine = Machine { cpus: 1, clock: Clock::Virtual, memory_mib: 512, ..Machine::default() };
     Trial {
         experiment: "conformance".into(),

@@ -2,8 +2,6 @@
 //! Schedulers that are switched under a program while it runs: two policies, which need no root.
 
 use std::process::{Child, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use live::facts::is_root;
 use model::{Outcome, Record, SchedulerChoice};
@@ -92,7 +90,7 @@ fn schedulers_are_switched_under_a_program_that_goes_on() {
 fn ctrl_c_and_the_end_of_the_program_leave_the_answer_of_complete_blocks() {
     let bench = Bench::new();
     let child = start(&bench, &format!("{TWO} 50"), "sh game.sh log.csv 600");
-    wait_for_records(&bench, 5);
+    bench.wait_for_records("fairground.db", 5);
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("a signal");
     let (code, printed, told) = ended(&bench, child);
     assert_eq!(code, Some(0), "{told}");
@@ -102,20 +100,12 @@ fn ctrl_c_and_the_end_of_the_program_leave_the_answer_of_complete_blocks() {
 
     let bench = Bench::new();
     let child = start(&bench, &format!("{TWO} 50"), "sh game.sh log.csv 600");
-    wait_for_records(&bench, 1);
+    bench.wait_for_records("fairground.db", 1);
     bench.write("stop", "");
     let (code, printed, told) = ended(&bench, child);
     assert!(told.contains("the program has ended after "), "{told}");
     assert_eq!(told.contains("no answer: it needs 2 complete blocks"), code == Some(1), "{told}");
     assert_eq!(printed.is_empty(), code == Some(1), "{printed}");
-}
-
-fn wait_for_records(bench: &Bench, wanted: usize) {
-    let patience = Instant::now() + Duration::from_secs(120);
-    while bench.try_records("fairground.db").len() < wanted {
-        assert!(Instant::now() < patience, "no records");
-        sleep(Duration::from_millis(50));
-    }
 }
 
 #[test]

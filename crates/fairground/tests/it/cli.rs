@@ -121,6 +121,7 @@ fn a_scheduler_that_does_not_compile_stops_everything_with_file_and_line() {
     let said = stderr(&bench.run(&arguments).code(2));
     assert!(said.contains("no_compile.bpf.c:17"), "{said}");
     assert!(said.contains("NO_SUCH_QUEUE"), "{said}");
+    assert!(!bench.path("fairground.db").exists(), "no store is left behind");
 }
 
 #[test]

@@ -2,7 +2,6 @@
 //! Many people's results as a site: agreement, disagreement, refusals, and nothing that runs.
 
 use model::{Backend, Record};
-use store::Store;
 
 use crate::common::hogs::raced;
 use crate::common::{Bench, stderr};
@@ -12,15 +11,8 @@ const NASTY: &str = "<img src=x onerror=alert(1)>";
 
 /// Shares the records of `a.db` as somebody's who found `rr` so many times as slow.
 fn contribute(bench: &Bench, by: &str, file: &str, slower: f64) {
-    let from = Store::open_readonly(&bench.path("a.db")).expect("a store");
-    let session = from.sessions().expect("sessions").remove(0);
     let name = format!("{file}.db");
-    let to = Store::open(&bench.path(&name)).expect("a store");
-    let id = to.begin(&session).expect("a session");
-    for mut record in bench.records("a.db") {
-        live(&mut record, by, slower);
-        to.append(id, &record).expect("appended");
-    }
+    bench.copied("a.db", &name, |record| live(record, by, slower));
     let output = bench.path("shared").join(format!("{file}.fairground"));
     let output = output.display().to_string();
     bench.run(&["share", "--store", &name, "--by", by, "-o", &output]).success();

@@ -2,8 +2,7 @@
 //! The whole pipeline on the kernel that runs the tests: no virtual machine, no privileges needed.
 
 use std::collections::BTreeSet;
-use std::process::{Command, Stdio};
-use std::thread::sleep;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -17,6 +16,12 @@ const RACE: &str = "run --on live --scheduler policy:other --scheduler policy:ba
 
 fn race(bench: &Bench, more: &str) -> assert_cmd::assert::Assert {
     bench.line(&format!("{RACE} {more}"))
+}
+
+fn start(bench: &Bench, blocks: u32) -> Child {
+    let line = format!("{RACE} --blocks {blocks}");
+    let mut run = bench.process(&line.split(' ').collect::<Vec<_>>());
+    run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
 }
 
 #[test]
@@ -98,13 +103,7 @@ fn running_twice_adds_a_session_and_resuming_adds_nothing() {
 #[test]
 fn a_reader_that_goes_away_stops_nothing() {
     let bench = Bench::new();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_fairground"))
-        .current_dir(bench.path(""))
-        .args(format!("{RACE} --blocks 2").split(' '))
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
+    let mut child = start(&bench, 2);
     drop(child.stderr.take());
     assert_eq!(child.wait().expect("an end").code(), Some(0));
     assert_eq!(bench.records("fairground.db").len(), 4);
@@ -113,14 +112,8 @@ fn a_reader_that_goes_away_stops_nothing() {
 #[test]
 fn an_interrupt_keeps_what_was_measured_and_resume_goes_on() {
     let bench = Bench::new();
-    let child = Command::new(env!("CARGO_BIN_EXE_fairground"))
-        .current_dir(bench.path(""))
-        .args(format!("{RACE} --blocks 10").split(' '))
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let before = wait_for_records(&bench, 3);
+    let child = start(&bench, 10);
+    let before = bench.wait_for_records("fairground.db", 3);
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("a signal");
     let asked = Instant::now();
     let end = child.wait_with_output().expect("an end");
@@ -136,16 +129,4 @@ fn an_interrupt_keeps_what_was_measured_and_resume_goes_on() {
     let trials: BTreeSet<String> = records.iter().map(|record| record.trial.id()).collect();
     assert_eq!((records.len(), trials.len()), (20, 20), "each trial once");
     assert!(records.iter().all(|record| record.outcome.is_ok()));
-}
-
-fn wait_for_records(bench: &Bench, wanted: usize) -> usize {
-    let patience = Instant::now() + Duration::from_secs(60);
-    loop {
-        let found = bench.try_records("fairground.db").len();
-        if found >= wanted {
-            return found;
-        }
-        assert!(Instant::now() < patience, "only {found} records");
-        sleep(Duration::from_millis(20));
-    }
 }

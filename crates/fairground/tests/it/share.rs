@@ -80,13 +80,10 @@ fn what_is_shared_comes_back_and_comes_once() {
 
 /// `a.db` as if it had been measured on a live kernel that tells much.
 fn talkative(bench: &Bench) {
-    let records = bench.records("a.db");
-    let from = Store::open_readonly(&bench.path("a.db")).expect("a store");
-    let mut session = from.sessions().expect("sessions").remove(0);
+    let mut session = bench.first_session("a.db");
     session.command = "fairground run /home/ada/work/race.toml --store ../x/a.db".into();
-    let to = Store::open(&bench.path("live.db")).expect("a store");
-    let id = to.begin(&session).expect("a session");
-    for (index, mut record) in records.into_iter().enumerate() {
+    let mut records = bench.records("a.db");
+    for (index, record) in records.iter_mut().enumerate() {
         record.trial.backend = Backend::Live;
         let provenance = &mut record.provenance;
         provenance.kernel_facts.insert("command_line".into(), "root=UUID=secret-uuid".into());
@@ -98,8 +95,8 @@ fn talkative(bench: &Bench) {
             let reason = "runnable task stall (secretd[12] failed to run)".into();
             record.outcome = Outcome::Ejected { reason, dump: "secret-dump".into() };
         }
-        to.append(id, &record).expect("appended");
     }
+    bench.store("live.db", &session, records);
 }
 
 #[test]

@@ -2,25 +2,12 @@
 //! Several stores at once: what is the same comes together, what is not stays apart.
 
 use model::{Backend, Record};
-use store::Store;
 
 use crate::common::hogs::{hogs, raced};
 use crate::common::{Bench, TAPES, stderr, stdout};
 
 fn bench() -> Bench {
     raced(6)
-}
-
-/// The records of `a.db` in another store, each changed.
-fn copy(bench: &Bench, name: &str, change: impl Fn(&mut Record)) {
-    let from = Store::open_readonly(&bench.path("a.db")).expect("a store");
-    let sessions = from.sessions().expect("sessions");
-    let to = Store::open(&bench.path(name)).expect("a store");
-    let session = to.begin(&sessions[0]).expect("a session");
-    for mut record in bench.records("a.db") {
-        change(&mut record);
-        to.append(session, &record).expect("appended");
-    }
 }
 
 fn live(record: &mut Record, boot: &str) {
@@ -95,7 +82,7 @@ fn other_seeds_are_more_runs() {
 #[test]
 fn a_contradiction_is_reported_and_kept_apart() {
     let bench = bench();
-    copy(&bench, "b.db", |record| {
+    bench.copied("a.db", "b.db", |record| {
         let numbers = record.measured.metrics.iter_mut().filter_map(|metric| metric.value.as_mut());
         if record.trial.block == 3 {
             numbers.for_each(|value| *value += 1.0);
@@ -123,9 +110,9 @@ fn another_definition_of_the_same_name_is_another_cell() {
 #[test]
 fn hosts_are_never_pooled() {
     let bench = bench();
-    copy(&bench, "b.db", |record| live(record, "one"));
-    copy(&bench, "c.db", |record| live(record, "two"));
-    copy(&bench, "d.db", |record| live(record, "one"));
+    bench.copied("a.db", "b.db", |record| live(record, "one"));
+    bench.copied("a.db", "c.db", |record| live(record, "two"));
+    bench.copied("a.db", "d.db", |record| live(record, "one"));
     let assert = bench.run(&["compare", "b.db", "c.db"]).success();
     let said = words(&stdout(&assert));
     assert!(said.contains("@ b.db (live), real clock") && said.contains("@ c.db (live)"), "{said}");
@@ -140,9 +127,7 @@ fn hosts_are_never_pooled() {
 #[test]
 fn a_store_whose_first_trial_runs_says_so() {
     let bench = bench();
-    let session = Store::open_readonly(&bench.path("a.db")).expect("a store").sessions();
-    let store = Store::open(&bench.path("new.db")).expect("a store");
-    store.begin(&session.expect("sessions")[0]).expect("a session");
+    bench.store("new.db", &bench.first_session("a.db"), Vec::new());
     for words in [&["compare", "race"][..], &["report"], &["compare", "--session", "1"]] {
         let said = stderr(&bench.run(&[words, &["--store", "new.db"]].concat()).code(2));
         assert!(said.contains("new.db: no trial of race has ended yet"), "{said}");

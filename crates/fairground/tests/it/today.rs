@@ -118,17 +118,41 @@ fn what_cargo_lacks_and_what_does_not_compile_is_a_sentence() {
     assert!(network.contains("no config: [7] Could not connect to server; without"), "{network}");
     let offline = said("get scx_bpfland --offline", 3);
     assert!(offline.contains("is not among what cargo has downloaded; run it without --offline"));
-    let failed = "echo '{\"reason\":\"build-finished\",\"success\":false}'";
-    let own = "printf 'error: failed to run custom build command for `libbpf-sys v1`\\n  x.c:1: \
-               fatal error: gelf.h: No such file or directory\\n' >&2";
-    fails(&format!("{failed}\n{own}"));
-    let text = said("get scx_bpfland", 2);
-    assert!(text.contains("scx_bpfland@1.1.4 does not compile: libbpf-sys v1: x.c:1: "), "{text}");
+    assert!(offline.contains("(no config: [7] Could not connect to server)"), "{offline}");
     let remedy = process::packages::install("libelf-dev");
-    assert!(text.contains(&format!("; to get it: {remedy}; all of it is in ")), "{text}");
+    let build = "error: failed to run custom build command for";
+    for (text, code, words) in [
+        (
+            "error[E0308]: mismatched types\nerror: could not compile".to_owned(),
+            2,
+            "scx_bpfland@1.1.4 does not compile: error[E0308]: mismatched types; all of it is in ",
+        ),
+        (
+            format!("{build} `libbpf-sys v1`\n  x.c:1: fatal error: gelf.h: No such file"),
+            2,
+            &format!(
+                "libbpf-sys v1: x.c:1: fatal error: gelf.h: No such file; to get it: {remedy}; "
+            ),
+        ),
+        (
+            format!(
+                "{build} `scx_utils v1`\n thread panicked at b.rs:1:\n Unable to find libclang"
+            ),
+            2,
+            "scx_utils v1: Unable to find libclang; to get it: ",
+        ),
+        ("error: x (signal: 9, SIGKILL: kill)".into(), 3, "write --jobs 1"),
+    ] {
+        let failed = "echo '{\"reason\":\"build-finished\",\"success\":false}'";
+        fails(&format!("{failed}\ncat >&2 <<'END'\n{text}\nEND"));
+        let told = said("get scx_bpfland", code);
+        assert!(told.contains(words), "{words}: {told}");
+    }
     fails("echo 'error: x: No space left on device' >&2");
     assert!(said("get scx_bpfland", 3).contains("the disk is full: make room"));
     assert!(said("get scx_bpflnd", 2).contains("did you mean 'scx_bpfland'?"));
+    let newest = said("get scx_bpfland@newest", 2);
+    assert!(newest.contains("a version has three numbers; write scx_bpfland@"), "{newest}");
     fs::remove_file(bench.path("fails")).expect("it was there");
     run(&bench, "get scx_bpfland").success();
 }

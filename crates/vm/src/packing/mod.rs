@@ -173,6 +173,10 @@ mod tests {
         }
     }
 
+    fn packed(program: Program) -> Result<Packed> {
+        Packed::for_trials(&[trial(program)], Path::new("/nowhere"))
+    }
+
     fn cat(file: &str, needs: &[&str]) -> Program {
         let needs = needs.iter().map(|name| ((*name).to_owned(), String::new())).collect();
         let command = vec!["cat".into(), file.into()];
@@ -193,9 +197,7 @@ mod tests {
     #[test]
     fn a_file_without_an_end_is_refused_before_it_is_read() {
         let program = Program { files: vec!["/dev/zero".into()], ..Program::default() };
-        let mut trial = Trial::default();
-        trial.workload.program = Some(program);
-        let why = Packed::for_trials(&[trial], Path::new("none")).unwrap_err();
+        let why = packed(program).unwrap_err();
         assert!(format!("{why:#}").contains("is a device, and not a regular file"), "{why:#}");
     }
 
@@ -207,8 +209,7 @@ mod tests {
             fs::write(folder.path().join(file), file).unwrap();
         }
         let place = |file: &str| folder.path().join(file).display().to_string();
-        let packed =
-            Packed::for_trials(&[trial(cat(&place("*/share"), &[]))], Path::new("/")).unwrap();
+        let packed = packed(cat(&place("*/share"), &[])).unwrap();
         let files = ["9/share/a.conf", "9/share/sets/b"].map(|file| (place(file), file.into()));
         assert_eq!(packed.files().unwrap(), files);
     }
@@ -216,11 +217,9 @@ mod tests {
     #[test]
     fn what_cannot_be_packed_is_named() {
         let tree = Program { sources: "absent".into(), ..cat("/etc/passwd", &[]) };
-        let why =
-            Packed::for_trials(&[trial(tree)], Path::new("/nowhere")).unwrap_err().to_string();
+        let why = packed(tree).unwrap_err().to_string();
         assert!(why.contains("scripts/sources.sh absent"), "{why}");
-        let packed =
-            Packed::for_trials(&[trial(cat("/no/such", &[]))], Path::new("/nowhere")).unwrap();
+        let packed = packed(cat("/no/such", &[])).unwrap();
         let own = std::env::current_exe().unwrap();
         let why = packed.too_large(&own, 512).unwrap_err().to_string();
         assert!(why.contains("/no/such: a workload needs it"), "{why}");
@@ -228,8 +227,7 @@ mod tests {
 
     #[test]
     fn a_guest_without_room_says_how_much_it_takes() {
-        let packed =
-            Packed::for_trials(&[trial(cat("/etc/passwd", &[]))], Path::new("/nowhere")).unwrap();
+        let packed = packed(cat("/etc/passwd", &[])).unwrap();
         let own = std::env::current_exe().unwrap();
         assert_eq!(packed.too_large(&own, 4096).unwrap(), None);
         let why = packed.too_large(&own, 64).unwrap().unwrap();

@@ -24,6 +24,7 @@ use crate::advice::race::Race;
 use crate::advice::told;
 use crate::execution::locations;
 use crate::exit::{self, bad_input};
+use crate::measure::claimable::blocks_needed;
 use crate::measure::prerequisites;
 use crate::planned_experiment::PlannedExperiment;
 use crate::records::Selection;
@@ -156,7 +157,7 @@ impl Args {
         }
         let is_own = |it: &&&Contestant| it.scheduler == SchedulerChoice::Kernel;
         let now = running.iter().find(is_own).unwrap_or(&running[0]).name.clone();
-        let needed = Race::blocks_needed(running.len() - 1);
+        let needed = blocks_needed(running.len() - 1);
         planned.experiment.baseline = now.clone();
         planned.experiment.design.aims = vec![aim];
         planned.experiment.design.in_use = vec![now];

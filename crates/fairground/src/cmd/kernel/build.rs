@@ -9,7 +9,7 @@ use anyhow::Result;
 use vm::kernels::build::definition;
 use vm::kernels::build::steps::{Order, Site, Text};
 
-use super::print_one;
+use super::print;
 use crate::execution::interrupt;
 use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
@@ -66,7 +66,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     };
     let kernel =
         build_progress::watch(|hear| vm::kernels::build::steps::build(&order, &site, hear))?;
-    print_one(&kernel)?;
+    print(&[kernel])?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,7 +3,6 @@
 //! boot.
 
 pub mod build;
-mod emulator;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,12 +12,16 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use serde::Serialize;
+use vm::emulator::{self, Emulator};
+use vm::kernels::build::steps::Site;
 use vm::kernels::{self, Kernel, Own};
 use vm::saved_boots;
 
+use crate::execution::interrupt;
 use crate::execution::locations::data_folder;
 use crate::exit::bad_input;
-use crate::output::{self, Format};
+use crate::measure::at_least_one;
+use crate::{build_progress, output};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -60,7 +63,22 @@ enum KernelAction {
         remove: bool,
     },
     /// Build the emulator for virtual time, which several CPUs need
-    Emulator(emulator::Args),
+    Emulator {
+        #[command(subcommand)]
+        action: EmulatorAction,
+    },
+}
+
+#[derive(Subcommand)]
+enum EmulatorAction {
+    /// Build it from Debian's source of QEMU with the patches of `emulator/`
+    Build {
+        /// Compilers at a time; all CPUs without it
+        #[arg(long, value_name = "N", value_parser = at_least_one())]
+        jobs: Option<usize>,
+    },
+    /// Say whether and where it is installed, and what it was built from
+    Show,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
@@ -70,21 +88,21 @@ pub fn run(args: Args) -> Result<ExitCode> {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let names = if names.is_empty() { kernels::NAMES } else { &names };
             let pulled = kernels::pull(&home, names, &mut |note| output::tell(note))?;
-            print(&pulled, Format::Table)?;
+            print(&pulled)?;
         }
         KernelAction::Examples => {
             let folder = kernels::pull_examples(&home, &mut |note| output::tell(note))?;
             output::print_exact(&format!("{}\n", folder.display()))?;
         }
         KernelAction::Boots { remove } => output::print(&boots(&home, remove)?)?,
-        KernelAction::Emulator(args) => return emulator::run(&home, args),
+        KernelAction::Emulator { action } => output::print(&emulator(&home, action)?)?,
         KernelAction::Build(args) => return build::run(args),
         KernelAction::Use { file, config, name, .. } => {
             let (file, text) = match file {
                 Some(file) => (file, None),
                 None => kernels::running()?,
             };
-            print_one(&add(&home, &file, config, text, name.as_deref())?)?;
+            print(&[add(&home, &file, config, text, name.as_deref())?])?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -100,6 +118,30 @@ fn boots(home: &Path, remove: bool) -> Result<String> {
     let removed = if remove { "removed: " } else { "" };
     let mib = bytes.div_ceil(1 << 20);
     Ok(format!("{removed}{count} {states}, {mib} MiB, in {}\n", folder.display()))
+}
+
+/// The emulator as a table, once it is built if that is asked for.
+fn emulator(home: &Path, action: EmulatorAction) -> Result<String> {
+    let emulator = match action {
+        EmulatorAction::Build { jobs } => {
+            let (jobs, stop) = (build_progress::jobs(jobs), interrupt::flag()?);
+            let site = Site { home, downloads: None, jobs, stop: &stop };
+            Some(build_progress::watch(|hear| emulator::qemu_build::build(&site, hear))?)
+        }
+        EmulatorAction::Show => emulator::find(home)?,
+    };
+    let Some(Emulator { program, facts }) = emulator else {
+        return Ok(format!("no emulator yet; `{}` makes it\n", emulator::COMMAND));
+    };
+    let rows = [
+        ("program", program.display().to_string()),
+        ("version", facts.version),
+        ("source", format!("{}, SHA-256 {}", facts.source, facts.source_sha256)),
+        ("patches", format!("SHA-256 {}", facts.content_sha256)),
+        ("compiler", facts.compiler),
+        ("sha256", facts.sha256),
+    ];
+    Ok(output::table(&rows.map(|(name, text)| vec![name.to_owned(), text])))
 }
 
 /// Adds an image after a look at its configuration: a file, or a text that was found elsewhere.
@@ -210,14 +252,6 @@ pub fn table(kernels: &[ShownKernel]) -> String {
     output::table(&rows.collect::<Vec<_>>())
 }
 
-fn print_one(kernel: &Kernel) -> Result<()> {
-    print(std::slice::from_ref(kernel), Format::Table)
-}
-
-fn print(kernels: &[Kernel], format: Format) -> Result<()> {
-    let shown: Vec<ShownKernel> = kernels.iter().map(ShownKernel::new).collect();
-    match format {
-        Format::Json => output::print_json(&shown),
-        Format::Table => output::print(&table(&shown)),
-    }
+fn print(kernels: &[Kernel]) -> Result<()> {
+    output::print(&table(&kernels.iter().map(ShownKernel::new).collect::<Vec<_>>()))
 }

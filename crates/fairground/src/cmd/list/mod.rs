@@ -104,17 +104,13 @@ fn show_workload(name: &str, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn live_has_sched_ext() -> bool {
-    Path::new("/sys/kernel/sched_ext").exists()
-}
-
 fn backends(can: impl Fn(Backend) -> bool) -> Vec<&'static str> {
     Backend::EXECUTING.into_iter().filter(|&backend| can(backend)).map(Backend::word).collect()
 }
 
 /// Built-in files with their headers' titles, installed programs, and what every kernel has.
 fn schedulers() -> Vec<Item> {
-    let live = live_has_sched_ext();
+    let live = Path::new("/sys/kernel/sched_ext").exists();
     let loads = |backend: Backend| live || !backend.uses_running_kernel();
     let simulated = backends(loads);
     let on_kernels = backends(|backend| loads(backend) && !backend.is_model());

@@ -5,10 +5,12 @@
 #![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
-use store::{Filter, Store};
+use store::{Filter, Session, Store};
 use vm::Kernel;
 use vm::emulator::Emulator;
 
@@ -131,6 +133,38 @@ impl Bench {
     pub fn records(&self, name: &str) -> Vec<model::Record> {
         let store = Store::open_readonly(&self.path(name)).expect("a store");
         store.records(&Filter::default()).expect("records")
+    }
+
+    /// Waits until a store has so many records; how many it has.
+    pub fn wait_for_records(&self, name: &str, wanted: usize) -> usize {
+        let patience = Instant::now() + Duration::from_secs(300);
+        loop {
+            let found = self.try_records(name).len();
+            if found >= wanted {
+                return found;
+            }
+            assert!(Instant::now() < patience, "only {found} records");
+            sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub fn first_session(&self, name: &str) -> Session {
+        let store = Store::open_readonly(&self.path(name)).expect("a store");
+        store.sessions().expect("sessions").remove(0)
+    }
+
+    /// A new store with a session of records.
+    pub fn store(&self, name: &str, session: &Session, records: Vec<model::Record>) {
+        let store = Store::open(&self.path(name)).expect("a store");
+        let id = store.begin(session).expect("a session");
+        records.iter().for_each(|record| store.append(id, record).expect("appended"));
+    }
+
+    /// The records of a store's first session in a new one, each changed.
+    pub fn copied(&self, from: &str, to: &str, change: impl Fn(&mut model::Record)) {
+        let mut records = self.records(from);
+        records.iter_mut().for_each(change);
+        self.store(to, &self.first_session(from), records);
     }
 }
 

@@ -5,7 +5,7 @@
 //! memory, and leaves the records beside it as they are.
 
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use flate2::Compression;
@@ -58,21 +58,13 @@ fn pipes_devices_and_folders_are_refused_by_name() {
 fn standard_input_is_limited_and_must_be_text() {
     let bench = Bench::new();
     let endless = std::fs::File::open("/dev/zero").expect("a device");
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_fairground"))
-        .arg("trial")
-        .stdin(Stdio::from(endless))
-        .output()
-        .expect("it ends");
+    let output = bench.process(&["trial"]).stdin(endless).output().expect("it ends");
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("has more than 16 MiB"));
     let bytes = bench.fairground(&["trial"]).write_stdin(&b"\xff\xfe"[..]).assert().code(2);
     assert!(stderr(&bytes).contains("is not UTF-8 text"), "{}", stderr(&bytes));
     let folder = std::fs::File::open(bench.path("")).expect("a folder");
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_fairground"))
-        .arg("trial")
-        .stdin(Stdio::from(folder))
-        .output()
-        .expect("it ends");
+    let output = bench.process(&["trial"]).stdin(folder).output().expect("it ends");
     assert_eq!(output.status.code(), Some(2));
 }
 

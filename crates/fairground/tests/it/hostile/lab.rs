@@ -115,9 +115,7 @@ fn the_first_interrupt_ends_a_run_whose_fork_server_was_stopped() {
     let arguments = [&TINY[..5], &["--blocks", "5000", "--scheduler", "rr", "--exploratory"]];
     let mut run = bench.process(&arguments.concat());
     let run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
-    while bench.try_records("fairground.db").is_empty() {
-        sleep(Duration::from_millis(20));
-    }
+    bench.wait_for_records("fairground.db", 1);
     // A trial's process has a session of its own, too; the server is the first.
     let server = *leaders(run.id()).iter().min().expect("a server");
     kill(Pid::from_raw(server), Signal::SIGSTOP).expect("a signal");
@@ -150,9 +148,7 @@ fn the_first_interrupt_ends_what_comes_after_the_trials() {
     let (_read, write) = full_pipe();
     let mut run = bench.process(&[&TINY[..], &["--scheduler", "rr"]].concat());
     let mut run = run.stdout(write).stderr(Stdio::null()).spawn().expect("it starts");
-    while bench.try_records("fairground.db").len() < 2 {
-        sleep(Duration::from_millis(20));
-    }
+    bench.wait_for_records("fairground.db", 2);
     // It waits for somebody who reads its table.
     sleep(Duration::from_secs(3));
     assert_eq!(run.try_wait().expect("a child"), None);
@@ -224,22 +220,10 @@ fn the_first_interrupt_ends_every_wait_and_leaves_nothing() {
 #[test]
 fn long_names_become_names_of_files() {
     let bench = Bench::new();
-    let name = "x".repeat(390);
-    let arguments =
-        ["plan", "--on", "sim", "--workload", "./tiny.toml", "--scheduler", "rr", "--blocks", "1"];
-    bench.run(&arguments).success();
     bench.run(&[&TINY[..], &["--scheduler", "rr"]].concat()).success();
-    let store = store::Store::open_readonly(&bench.path("fairground.db")).expect("a store");
-    let session = store.sessions().expect("sessions").remove(0);
-    let to = store::Store::open(&bench.path("b.db")).expect("a store");
-    let id = to.begin(&session).expect("a session");
-    for mut record in bench.records("fairground.db") {
-        record.trial.contestant.name.clone_from(&name);
-        to.append(id, &record).expect("appended");
-    }
+    bench.copied("fairground.db", "b.db", |record| record.trial.contestant.name = "x".repeat(390));
     bench.run(&["export", "hgrm", "--store", "b.db", "-o", "h"]).success();
-    let names = std::fs::read_dir(bench.path("h")).expect("a folder").flatten();
-    assert!(names.filter(|file| file.file_name().len() <= 255).count() > 0);
+    assert!(std::fs::read_dir(bench.path("h")).expect("a folder").count() > 0);
 }
 
 /// A table of entries, whose number a side file sets.

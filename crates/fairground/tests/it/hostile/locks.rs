@@ -5,13 +5,12 @@
 //!
 //! Numbers that are not what statistics expect.
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use model::text::LINE_MAX;
-use model::{LARGEST_NUMBER, Metric, Outcome, Record, SMALLEST_NUMBER};
+use model::{LARGEST_NUMBER, Metric, Outcome, SMALLEST_NUMBER};
 use rusqlite::Connection;
-use store::Store;
 
 use crate::common::hogs::{raced, shared};
 use crate::common::{Bench, hostile, stderr, stdout};
@@ -24,14 +23,8 @@ const KILLS_PER_STORE: usize = 20;
 
 /// A race into `store` in a process of its own.
 fn start(bench: &Bench, store: &str, options: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_fairground"))
-        .current_dir(bench.path(""))
-        .args(["run", "./race.toml", "--exploratory", "--store", store])
-        .args(options)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts")
+    let mut run = bench.process(&["run", "./race.toml", "--exploratory", "--store", store]);
+    run.args(options).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
 }
 
 /// What a process has said at its end, which is a good one.
@@ -130,15 +123,10 @@ fn control_sequences_of_a_shared_file_are_shown_and_not_obeyed() {
 #[test]
 fn reasons_in_a_store_have_nothing_that_a_terminal_obeys() {
     let bench = raced(2);
-    let from = Store::open_readonly(&bench.path("a.db")).expect("a store");
-    let session = from.sessions().expect("sessions").remove(0);
-    let to = Store::open(&bench.path("b.db")).expect("a store");
-    let id = to.begin(&session).expect("a session");
-    let reason = "\u{1b}]52;c;eA==\u{7}\u{202e}x".to_owned();
-    for record in bench.records("a.db") {
-        let outcome = Outcome::Failed { reason: reason.clone() };
-        to.append(id, &Record { outcome, ..record }).expect("appended");
-    }
+    let reason = "\u{1b}]52;c;eA==\u{7}\u{202e}x";
+    bench.copied("a.db", "b.db", |record| {
+        record.outcome = Outcome::Failed { reason: reason.into() };
+    });
     for record in bench.records("b.db") {
         assert_eq!(record.outcome.reason(), "\\u001b]52;c;eA==\\u0007\\u202ex");
     }
@@ -226,18 +214,13 @@ fn a_check_names_what_is_wrong_and_what_saves_the_rest() {
 #[test]
 fn the_largest_and_smallest_numbers_make_no_nonsense() {
     let bench = raced(6);
-    let from = Store::open_readonly(&bench.path("a.db")).expect("a store");
-    let session = from.sessions().expect("sessions").remove(0);
-    let to = Store::open(&bench.path("b.db")).expect("a store");
-    let id = to.begin(&session).expect("a session");
     let edges = [LARGEST_NUMBER, -LARGEST_NUMBER, SMALLEST_NUMBER, 0.0, 1.0];
-    for (index, mut record) in bench.records("a.db").into_iter().enumerate() {
+    bench.copied("a.db", "b.db", |record| {
         for (place, metric) in record.measured.metrics.iter_mut().enumerate() {
-            let value = edges[(index + place) % edges.len()];
+            let value = edges[(record.trial.position as usize + place) % edges.len()];
             *metric = Metric::number(&metric.name, &metric.group, value);
         }
-        to.append(id, &record).expect("appended");
-    }
+    });
     let shown = bench.run(&["compare", "b.db"]).success();
     let json = bench.run(&["compare", "b.db", "--format", "json"]).success();
     bench.run(&["report", "b.db", "-o", "b.html"]).success();

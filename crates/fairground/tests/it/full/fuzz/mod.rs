@@ -15,7 +15,6 @@ mod identity;
 mod marks;
 mod mutate;
 mod program;
-mod seal;
 mod seeds;
 
 use std::path::{Path, PathBuf};
@@ -84,7 +83,7 @@ const READERS: &[Reader] = &[
     reader("perfetto", "pftrace", seeds::perfetto, IMPORT_TRACE),
     reader("tapes", "tapes", seeds::tapes, PLAN_TAPES),
     reader("bundle", "fairground", || vec![seeds::shared()], IMPORT),
-    reader(SEALED, "fairground", || vec![seal::open(&seeds::shared())], IMPORT),
+    reader(SEALED, "fairground", || vec![seeds::opened(&seeds::shared())], IMPORT),
     Reader { one_of: 2, ..reader("store", "db", || vec![seeds::store()], "compare --store FILE") },
     Reader { one_of: 4, ..reader("reported", "db", || vec![seeds::store()], REPORT) },
     Reader { one_of: 4, ..reader("shared", "db", || vec![seeds::store()], SHARE) },

@@ -6,7 +6,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::{FORGED, IDENTITY, Reader, SEALED, forged, identity, marks, seal, seeds};
+use super::{FORGED, IDENTITY, Reader, SEALED, forged, identity, marks, seeds};
 use crate::common::Bench;
 
 /// The longest that the program may take, with trials, a compiler at its limit, and on a busy host.
@@ -53,7 +53,7 @@ pub fn read(bench: &Bench, reader: &Reader, bytes: &[u8]) -> Result<i32, String>
 /// Puts the file where the command looks for it, and takes away what the last one left.
 fn prepare(bench: &Bench, reader: &Reader, given: &str, bytes: &[u8]) {
     let made = match reader.name {
-        SEALED => Some(seal::seal(bytes)),
+        SEALED => Some(seeds::sealed(bytes)),
         FORGED => {
             bench.write("input.toml", &forged::values(bytes));
             Some(forged::scheduler().into_bytes())

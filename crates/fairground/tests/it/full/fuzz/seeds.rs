@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Good files of each kind, which mutations start from.
+//! Good files of each kind, which mutations start from; and the seal of shared files, so that
+//! mutations get behind it.
 
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 
 use crate::common::hogs::raced;
 use crate::common::{Bench, stdout};
@@ -95,4 +101,22 @@ pub fn shared() -> Vec<u8> {
     let share = ["share", "race", "--store", "a.db", "-o", "a.fairground"];
     bench.run(&share).success();
     std::fs::read(bench.path("a.fairground")).expect("a shared file")
+}
+
+/// What is under a good file's seal.
+pub fn opened(packed: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    GzDecoder::new(packed).read_to_end(&mut text).expect("a shared file");
+    let line = text.iter().position(|byte| *byte == b'\n').expect("a seal");
+    text.split_off(line + 1)
+}
+
+/// Any bytes with a seal that fits.
+pub fn sealed(body: &[u8]) -> Vec<u8> {
+    let sha256 = model::trial::sha256_hex(body);
+    let seal = serde_json::json!({ "fairground_share": 1, "sha256": sha256, "bytes": body.len() });
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    writeln!(encoder, "{seal}").expect("memory");
+    encoder.write_all(body).expect("memory");
+    encoder.finish().expect("memory")
 }

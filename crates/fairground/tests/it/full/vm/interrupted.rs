@@ -4,7 +4,6 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -21,12 +20,7 @@ fn begin_and_kill(bench: &Bench, records: usize) {
     let arguments: Vec<&str> = RACE.split(' ').chain(["killed.db"]).collect();
     let mut command = bench.process(&arguments);
     let mut child = command.stderr(Stdio::null()).spawn().expect("the program");
-    let give_up = Instant::now() + Duration::from_secs(300);
-    while bench.try_records("killed.db").len() < records {
-        assert!(Instant::now() < give_up, "no records");
-        assert!(child.try_wait().expect("a status").is_none(), "it ended before it was killed");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    bench.wait_for_records("killed.db", records);
     child.kill().expect("a signal");
     child.wait().expect("its end");
 }

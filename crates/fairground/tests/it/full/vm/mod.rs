@@ -9,6 +9,7 @@ use model::{Outcome, Record};
 mod interrupted;
 mod saved_boots;
 mod switch_cost;
+use crate::common::folder::Folder;
 use crate::common::{Bench, emulator, guest, scheduler, stderr, stdout};
 use testing::need;
 
@@ -276,23 +277,6 @@ fn sources_that_are_not_here_or_not_for_a_guest_are_not_booted_for() {
 }
 
 #[test]
-fn what_a_guest_has_no_room_for_says_what_it_takes() {
-    testing::beyond_cargo_test!("boots a kernel");
-    need!(guest(&[]));
-    let bench = Bench::new();
-    let large = fs::File::create(bench.path("large")).expect("a file");
-    large.set_len(400 << 20).expect("a large file");
-    let file = bench.path("large").display().to_string();
-    let program = "command = [\"sleep\", \"0\"]\nparser = \"none\"";
-    let text = format!("about = \"l\"\n[program]\n{program}\nfiles = [\"{file}\"]\n");
-    bench.write("heavy.toml", &text);
-    let records = run_programs(&bench, None, &["heavy.toml"], 4);
-    let reason = records[0].outcome.reason();
-    assert!(reason.contains("a guest with 512 MiB of memory has room for 148;"), "{reason}");
-    assert!(reason.contains("take a machine with memory_mib = 1"), "{reason}");
-}
-
-#[test]
 fn a_trace_is_exported_for_other_tools() {
     testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
@@ -310,12 +294,9 @@ fn a_scheduler_that_load_holds_schedules_until_it_is_stopped() {
     testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
-    // A guest's /tmp begins empty, so that the program must lie elsewhere; and its name must not
-    // be that of the guest's own first process.
-    let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
-    let held = folder.path().join("held");
-    fs::copy(env!("CARGO_BIN_EXE_fairground"), &held).expect("a copy");
-    let program = |scheduler: &str| format!("program:{} load {scheduler}", held.display());
+    let folder = Folder::new();
+    let held = folder.path("held").display().to_string();
+    let program = |scheduler: &str| format!("program:{held} load {scheduler}");
     let (one, other) = (program("vtime"), program("rr slice_us=3000"));
     let arguments = ["--scheduler", &one, "--scheduler", &other, "--scheduler", "policy:other"];
     let more = ["--machine", "uniprocessor", "--workload", "tiny.toml", "--blocks", "1"];

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `fairground share [EXPERIMENT]`: one small sealed file of an experiment's records.
 
-mod contents;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -132,7 +130,7 @@ fn write(args: &Args, shared: &Shared, cleaner: &Cleaner) -> Result<ExitCode> {
     let usual = || format!("{}.{ENDING}", name.unwrap_or_default()).into();
     let path = args.output.clone().unwrap_or_else(usual);
     let bytes = shared.pack()?;
-    contents::lines(shared, cleaner).iter().for_each(output::tell);
+    contents(shared, cleaner).iter().for_each(output::tell);
     if shared.records().any(|record| record.trial.workload.recording.is_some()) {
         // Tapes can be more than what anybody reads.
         let read = Shared::unpack(&bytes);
@@ -154,6 +152,34 @@ fn write(args: &Args, shared: &Shared, cleaner: &Cleaner) -> Result<ExitCode> {
         path.display()
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Everything that will leave this machine, for its owner to look at before it is written.
+fn contents(shared: &Shared, cleaner: &Cleaner) -> Vec<String> {
+    let (trials, sessions) = (shared.records().count(), shared.sessions.len());
+    let mut lines = vec![
+        "what will leave this machine:".to_owned(),
+        format!("  sessions: {sessions}, trials: {trials}, with their numbers, dates and outcomes"),
+    ];
+    lines.extend(shared.sources.iter().flat_map(texts_of));
+    lines.extend(cleaner.leaving().into_iter().map(|line| format!("  {line}")));
+    if shared.records().any(|record| record.trace.is_some()) {
+        lines.push("  traces: when each task ran, slept and was woken".into());
+    }
+    let about = &shared.about;
+    let said = [("your name", &about.by), ("your note", &about.note)];
+    let said = said.into_iter().filter(|(_, text)| !text.is_empty());
+    lines.extend(said.map(|(what, text)| format!("  {what}: {text}")));
+    lines.extend(about.left_out.iter().map(|what| format!("left out: {what}")));
+    lines
+}
+
+/// A line for each of its files.
+fn texts_of(source: &SchedulerSource) -> Vec<String> {
+    let file = |(name, text): &(String, String)| {
+        format!("  a text of {}: {name}, {} bytes", source.name, text.len())
+    };
+    source.files.iter().map(file).collect()
 }
 
 /// Asks before it shares what nobody has named: the last experiment.

@@ -61,9 +61,10 @@ fn compiled(folder: &Path) -> Result<compile::Compiled, compile::CompileError> {
     compile::compile(&compile::resolve("mine.bpf.c", folder)?)
 }
 
-/// One test, because it moves the cache by an environment variable of the whole process.
 #[test]
 fn a_strangers_file_is_compiled_once_and_its_faults_are_named() {
+    // It moves the cache by an environment variable of the whole process.
+    testing::alone!();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let home = folder.path().join("home");
     // SAFETY: nothing else runs in this process.

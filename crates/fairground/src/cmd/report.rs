@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground report FOLDER`: one page from many shared files.
+//! `fairground report [EXPERIMENT] [STORE …]`: one page; `fairground report FOLDER`: a site of the
+//! shared files in a folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,25 +8,83 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use model::{Record, SchedulerChoice};
+use report::html::About;
 use report::html::gallery::{FACTS, Gallery, page};
 use stats::records::merge::name_processor;
 use stats::view::consensus::{Contribution, questions};
 use store::Session;
+use store::exchange::share::{ENDING, Shared};
 
 use crate::exit::bad_input;
-use crate::output::tell;
-use crate::{comparison, times};
-use store::exchange::share::{ENDING, Shared};
+use crate::leaving::{self, LeavingOptions};
+use crate::records::Selection;
+use crate::{command_line, comparison, output, times};
 
 /// How much of a source's SHA-256 is shown.
 const HASH_SHOWN: usize = 12;
 
-pub const FOLDER: &str = "gallery";
+/// Where a site goes.
+const FOLDER: &str = "gallery";
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    selection: Selection,
+    /// The contestant that the others are compared with, instead of the experiment's
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+    /// The file to write, - for standard output [default: report.html]; the folder for a site
+    /// [default: gallery]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    leaving: LeavingOptions,
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    if let Some(folder) = args.selection.folder() {
+        let output = args.output.as_deref().unwrap_or(Path::new(FOLDER));
+        return site(folder, args.baseline.as_deref(), output);
+    }
+    let output = args.output.unwrap_or_else(|| "report.html".into());
+    let mut opened = args.selection.with_traces()?;
+    let mut cleaner = opened.clean(args.leaving)?;
+    let mut comparison = opened.compare(args.baseline)?;
+    comparison.notes.extend(args.selection.damages()?.iter().map(|note| cleaner.text(note)));
+    let command = cleaner.command(&command_line::command());
+    let about = About { advice: opened.advice()?, ..about(&opened.sessions, command) };
+    let page = report::html::page(&comparison, &opened.records, &about);
+    if output.as_os_str() == "-" {
+        output::write(None, page.as_bytes())?;
+    } else {
+        output::write_and_tell(&output, &page)?;
+    }
+    leaving::tell(&cleaner);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `command` makes the page.
+fn about(sessions: &[Session], command: String) -> About {
+    let experiment = sessions.last().map(|session| &session.experiment);
+    let commands = sessions.iter().map(|session| session.command.clone());
+    let mut commands: Vec<String> = commands.chain([command]).collect();
+    // A session that was resumed, and one that prepared another, have the same command.
+    let mut seen = BTreeSet::new();
+    commands.retain(|command| seen.insert(command.clone()));
+    About {
+        title: experiment.map(|e| e.name.clone()).unwrap_or_default(),
+        question: experiment.map(|e| e.question.clone()).unwrap_or_default(),
+        commands,
+        advice: Vec::new(),
+        generated: times::today(),
+        exploratory: experiment.is_some_and(|e| e.design.exploratory),
+    }
+}
 
 /// Writes a page of the shared files in `folder` into the folder `output`. `baseline` is the
 /// contestant that others are compared with, wherever it took part. Files that are no shared files
 /// are listed in the page with the reason.
-pub fn run(folder: &Path, baseline: Option<&str>, output: &Path) -> Result<ExitCode> {
+fn site(folder: &Path, baseline: Option<&str>, output: &Path) -> Result<ExitCode> {
     let paths = files(folder)?;
     let mut gallery = Gallery {
         generated: format!("{}, Fairground {}", times::today(), crate::execution::VERSION),
@@ -38,7 +97,7 @@ pub fn run(folder: &Path, baseline: Option<&str>, output: &Path) -> Result<ExitC
             Ok(shared) => contributions.extend(compare(&shared, baseline)?),
             Err(error) => {
                 let why = format!("{error:#}");
-                tell(&why);
+                output::tell(&why);
                 let why = why.split_once(": refused: ").map_or(why.as_str(), |(_, why)| why);
                 let why = why.trim_end_matches("; nothing was imported").to_owned();
                 gallery.refused.push((name, why));
@@ -51,7 +110,10 @@ pub fn run(folder: &Path, baseline: Option<&str>, output: &Path) -> Result<ExitC
     std::fs::create_dir_all(output).with_context(cannot)?;
     std::fs::write(&index, page(&gallery)).with_context(cannot)?;
     let (files, refused) = (gallery.files.len(), gallery.refused.len());
-    tell(format_args!("{files} shared files, {refused} refused; wrote {}", index.display()));
+    output::tell(format_args!(
+        "{files} shared files, {refused} refused; wrote {}",
+        index.display()
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
