@@ -154,7 +154,7 @@ impl Attributes {
 pub const UNNAMED: &str = "<...>";
 
 /// When and where an event was seen, and what ran there.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment<'a> {
     /// The task at work on the CPU; `None`: the one that the last switch there has told.
     pub current: Option<Named<'a>>,
