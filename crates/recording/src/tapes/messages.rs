@@ -201,97 +201,42 @@ impl Delivery {
 }
 
 #[cfg(test)]
-pub mod tests {
-    use crate::event::{Event, Leaves, SleepsFor, Waker, What};
-    use crate::tapes::tests::{switch, t, tapes, wake};
-
-    pub fn sent(at_ns: u64, task: u32, bytes: u32) -> Event {
-        Event { at_ns, cpu: 0, what: What::Send { task: t(task), stream: 7, bytes, room: 0 } }
-    }
-
-    pub fn taken(at_ns: u64, task: u32, bytes: u32) -> Event {
-        Event { at_ns, cpu: 1, what: What::Take { task: t(task), stream: 7, bytes } }
-    }
+mod tests {
+    use crate::tapes::tests::{first_tape, tapes};
 
     #[test]
     fn a_message_that_was_there_already_could_have_been_waited_for() {
-        let events = vec![
-            switch(0, 0, None, Some(0)),
-            sent(10, 0, 100),
-            sent(30, 0, 100),
-            sent(35, 0, 100),
-            switch(40, 1, None, Some(1)),
-            // The first one in two parts, the second one with the end of the first.
-            taken(50, 1, 60),
-            taken(60, 1, 140),
-            switch(70, 1, Some((1, Leaves::Ended)), None),
-            switch(80, 0, Some((0, Leaves::Ended)), None),
-        ];
-        let found = tapes(events.clone(), &[true, true]);
+        // The first one in two parts, the second one with the end of the first.
+        let taken = "40 >1 on 1, 50 1 takes 60, 60 1 takes 140, 70 1:ended> on 1, 80 0:ended>";
+        let events = format!("0 >0, 10 0 sends 100, 30 0 sends 100, 35 0 sends 100, {taken}");
         // Nobody takes the third one.
-        assert_eq!(found, ["r10 d1.1 r20 d1.1 r50", "r10 t0.1 r10 t0.1 r10"]);
-        let alone = tapes(events, &[false, true]);
-        assert_eq!(alone[1], "r30");
+        assert_eq!(tapes(&events, 2), ["r10 d1.1 r20 d1.1 r50", "r10 t0.1 r10 t0.1 r10"]);
+        assert_eq!(first_tape(&events, 2), "r80");
     }
 
     #[test]
     fn a_message_that_ended_a_sleep_is_on_the_tape_once() {
-        let pipe = Leaves::Sleeps(SleepsFor::Pipe);
-        let events = vec![
-            switch(0, 0, None, Some(0)),
-            switch(10, 1, Some((1, pipe)), None),
-            wake(20, 1, Waker::Task(t(0))),
-            sent(21, 0, 5),
-            sent(25, 0, 5),
-            switch(30, 1, None, Some(1)),
-            taken(40, 1, 5),
-            taken(50, 1, 5),
-            switch(60, 1, Some((1, Leaves::Ended)), None),
-        ];
-        let found = tapes(events, &[true, true]);
-        assert_eq!(found, ["r20 p1.1 r5 d1.1 r975", "r10 m0.1 r20 t0.1 r10"]);
+        let events = "0 >0, 10 1:pipe> on 1, 20 1 by 0, 21 0 sends 5, 25 0 sends 5, 30 >1 on 1, \
+                      40 1 takes 5, 50 1 takes 5, 60 1:ended> on 1";
+        assert_eq!(tapes(events, 2), ["r20 p1.1 r5 d1.1 r975", "r10 m0.1 r20 t0.1 r10"]);
     }
 
     #[test]
     fn what_was_taken_before_it_was_told_is_nobodys() {
-        let events = vec![
-            switch(0, 0, None, Some(0)),
-            switch(0, 1, None, Some(1)),
-            taken(10, 1, 8),
-            sent(20, 0, 8),
-            sent(30, 0, 8),
-            taken(40, 1, 8),
-        ];
-        let found = tapes(events, &[true, true]);
-        assert_eq!(found, ["r30 d1.1 r970", "r40 t0.1 r960"]);
+        let events = "0 >0, 0 >1 on 1, 10 1 takes 8, 20 0 sends 8, 30 0 sends 8, 40 1 takes 8";
+        assert_eq!(tapes(events, 2), ["r30 d1.1 r970", "r40 t0.1 r960"]);
     }
 
     #[test]
     fn the_waker_whose_message_is_not_told_yet_has_sent_it() {
-        let events = vec![
-            switch(0, 0, None, Some(0)),
-            switch(10, 1, Some((1, Leaves::Sleeps(SleepsFor::Pipe))), None),
-            wake(20, 1, Waker::Task(t(0))),
-            switch(30, 1, None, Some(1)),
-            taken(40, 1, 5),
-            sent(50, 0, 5),
-        ];
-        let found = tapes(events, &[true, true]);
-        assert_eq!(found, ["r20 p1.1 r980", "r10 m0.1 r970"]);
+        let events = "0 >0, 10 1:pipe> on 1, 20 1 by 0, 30 >1 on 1, 40 1 takes 5, 50 0 sends 5";
+        assert_eq!(tapes(events, 2), ["r20 p1.1 r980", "r10 m0.1 r970"]);
     }
 
     #[test]
     fn of_a_stream_with_two_readers_each_waits_for_its_sender() {
-        let events = vec![
-            switch(0, 0, None, Some(0)),
-            sent(10, 0, 5),
-            sent(20, 0, 5),
-            switch(30, 1, None, Some(1)),
-            taken(40, 1, 5),
-            switch(50, 1, Some((1, Leaves::Ended)), Some(2)),
-            taken(60, 2, 5),
-        ];
-        let found = tapes(events, &[true, true, true]);
-        assert_eq!(found, ["r10 d1 r10 d2 r980", "r10 t0 r10", "r10 t0 r940"]);
+        let events = "0 >0, 10 0 sends 5, 20 0 sends 5, 30 >1 on 1, 40 1 takes 5, 50 1:ended>2 on \
+                      1, 60 2 takes 5";
+        assert_eq!(tapes(events, 3), ["r10 d1 r10 d2 r980", "r10 t0 r10", "r10 t0 r940"]);
     }
 }

@@ -52,80 +52,51 @@ pub fn by_sender(deliveries: Vec<Delivery>) -> BTreeMap<TaskIndex, Vec<Delivery>
 
 #[cfg(test)]
 mod tests {
-    use crate::event::{Event, Leaves, SleepsFor, Waker, What};
-    use crate::tapes::messages::tests::{sent, taken};
-    use crate::tapes::tests::{switch, t, tapes, wake};
+    use crate::event::What;
+    use crate::tapes::tests::{events, recording, tapes, texts};
+    use crate::tapes::write;
 
     #[test]
     fn a_stream_that_was_full_has_a_size() {
-        let events = |room| {
-            vec![
-                switch(0, 0, None, Some(0)),
-                sent(10, 0, 5),
-                sent(20, 0, 5),
-                switch(30, 0, Some((0, Leaves::Sleeps(room))), Some(1)),
-                wake(40, 0, Waker::Task(t(1))),
-                taken(41, 1, 5),
-                taken(50, 1, 5),
-                switch(60, 0, Some((1, Leaves::Sleeps(SleepsFor::Pipe))), Some(0)),
-                wake(70, 1, Waker::Task(t(0))),
-                sent(71, 0, 5),
-                sent(80, 0, 5),
-                switch(90, 0, Some((0, Leaves::Ended)), Some(1)),
-                taken(100, 1, 5),
-                taken(110, 1, 5),
-                switch(120, 0, Some((1, Leaves::Ended)), None),
-            ]
+        let found = |room: &str| {
+            let events = format!(
+                "0 >0, 10 0 sends 5, 20 0 sends 5, 30 0:{room}>1, 40 0 by 1, 41 1 takes 5, \
+                 50 1 takes 5, 60 1:pipe>0, 70 1 by 0, 71 0 sends 5, 80 0 sends 5, 90 0:ended>1, \
+                 100 1 takes 5, 110 1 takes 5, 120 1:ended>"
+            );
+            tapes(&events, 2)
         };
-        let found = tapes(events(SleepsFor::Room), &[true, true]);
         let writer = "r10 d1.1 r10 d1.1 r20 b1.1 p1.1 r10 b1.1 d1.1 r10";
         let reader = "r11 t0.1 d0.1 r9 t0.1 d0.1 r10 m0.1 r20 t0.1 r10";
-        assert_eq!(found, [writer, reader]);
+        assert_eq!(found("room"), [writer, reader]);
         // Asleep for something else, it waits only there.
-        let found = tapes(events(SleepsFor::Futex), &[true, true]);
-        assert_eq!(found[0], "r10 d1.1 r10 d1.1 r10 w1 r10 p1.1 r10 d1.1 r10");
+        assert_eq!(found("futex")[0], "r10 d1.1 r10 d1.1 r10 w1 r10 p1.1 r10 d1.1 r10");
     }
 
     #[test]
     fn a_pipe_that_was_never_full_has_the_size_that_is_told() {
-        let sent = |at_ns| {
-            let what = What::Send { task: t(0), stream: 7, bytes: 4, room: 8 };
-            Event { at_ns, cpu: 0, what }
-        };
-        let events = vec![
-            switch(0, 0, None, Some(0)),
-            switch(0, 1, None, Some(1)),
-            sent(10),
-            taken(20, 1, 4),
-            sent(30),
-            taken(40, 1, 4),
-            sent(50),
-            taken(60, 1, 4),
-        ];
-        let found = tapes(events, &[true; 2]);
+        let mut events = events(
+            "0 >0, 0 >1 on 1, 10 0 sends 4, 20 1 takes 4, 30 0 sends 4, 40 1 takes 4, 50 0 sends \
+             4, 60 1 takes 4",
+        );
+        for event in &mut events {
+            if let What::Send { room, .. } = &mut event.what {
+                *room = 8;
+            }
+        }
+        let found = texts(write(&recording(events, 2), |_| true));
         assert_eq!(found[0], "r10 d1.1 r20 d1.1 r20 b1.1 d1.1 r950");
         assert_eq!(found[1], "r20 t0.1 d0.1 r20 t0.1 r20 t0.1 r940");
     }
 
     #[test]
     fn each_sender_has_its_share_of_a_full_stream() {
-        let events = vec![
-            switch(0, 0, None, Some(0)),
-            sent(10, 0, 5),
-            sent(20, 0, 3),
-            switch(30, 0, Some((0, Leaves::Sleeps(SleepsFor::Room))), Some(2)),
-            sent(40, 2, 1),
-            switch(50, 0, Some((2, Leaves::Runnable)), Some(1)),
-            wake(60, 0, Waker::Task(t(1))),
-            taken(70, 1, 9),
-            switch(80, 0, Some((1, Leaves::Sleeps(SleepsFor::Futex))), Some(0)),
-            sent(90, 0, 8),
-            switch(100, 0, Some((0, Leaves::Sleeps(SleepsFor::Futex))), Some(2)),
-            wake(105, 1, Waker::Task(t(2))),
-            switch(110, 0, Some((2, Leaves::Ended)), Some(1)),
-            taken(120, 1, 8),
-        ];
-        let found = tapes(events, &[true; 3]);
+        let found = tapes(
+            "0 >0, 10 0 sends 5, 20 0 sends 3, 30 0:room>2, 40 2 sends 1, 50 2>1, 60 0 by 1, \
+             70 1 takes 9, 80 1:futex>0, 90 0 sends 8, 100 0:futex>2, 105 1 by 2, 110 2:ended>1, \
+             120 1 takes 8",
+            3,
+        );
         assert_eq!(found[0], "r10 d1.1 r10 d1.1 r20 b1.1 b1.1 d1.1 r10");
         assert_eq!(found[2], "r10 d1.1 r15 p1 r5");
         assert_eq!(found[1], "r20 t0.1 d0.1 t0.1 d0.1 t2.1 r10 w2 r10 t0.1 r880");
