@@ -128,7 +128,7 @@ fn played(recording: &Recording, choice: &Choice, written: Written) -> Result<Pl
     let played = (0..written.tapes.len()).filter(|&task| !written.tapes[task].is_empty());
     let played: Vec<TaskIndex> = played.map(|task| TaskIndex(task as u32)).collect();
     let control_groups = Chosen::of(recording, &played, &written.tapes);
-    let groups = groups::groups_in(recording, played.into_iter(), |task| control_groups.name(task));
+    let groups = groups::groups(recording, played.into_iter(), |task| control_groups.name(task));
     if groups.is_empty() {
         let why = if choice.only.is_empty() {
             "no task of it ran".to_owned()

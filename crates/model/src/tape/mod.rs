@@ -140,11 +140,15 @@ fn op(word: &str) -> Result<TapeOp, String> {
         _ => {}
     }
     if let Some(nice) = word.strip_prefix('n') {
-        return nice_of(nice).ok_or_else(|| format!("'{word}' is no nice value; write n-20 … n19"));
+        let nice = nice.parse().ok().filter(|nice| (-20..=19).contains(nice)).map(TapeOp::Nice);
+        return nice.ok_or_else(|| format!("'{word}' is no nice value; write n-20 … n19"));
     }
     let (kind, rest) = word.split_at_checked(1).ok_or_else(unknown)?;
     let (number, stream) = match rest.split_once('.') {
-        Some((number, stream)) if "wmtbpdl".contains(kind) => (number, stream_of(stream, unknown)?),
+        Some((number, stream)) if "wmtbpdl".contains(kind) => {
+            let stream = stream.parse().ok().filter(|stream| *stream > 0);
+            (number, stream.map(Stream).ok_or_else(unknown)?)
+        }
         None if kind == "l" => return Err(unknown()),
         _ => (rest, Stream::NONE),
     };
@@ -168,16 +172,6 @@ fn op(word: &str) -> Result<TapeOp, String> {
         "s" => TapeOp::Sleep(time()?),
         _ => return Err(unknown()),
     })
-}
-
-fn nice_of(text: &str) -> Option<TapeOp> {
-    let nice: i32 = text.parse().ok()?;
-    (-20..=19).contains(&nice).then_some(TapeOp::Nice(nice))
-}
-
-fn stream_of(number: &str, unknown: impl Fn() -> String) -> Result<Stream, String> {
-    let number: u32 = number.parse().map_err(|_| unknown())?;
-    if number == 0 { Err(unknown()) } else { Ok(Stream(number)) }
 }
 
 /// An operation names another tape, which must be there.
@@ -210,14 +204,12 @@ pub fn write(tapes: &[Tape]) -> String {
             let _ = match *op {
                 TapeOp::Run(ns) => write!(text, "r{ns}"),
                 TapeOp::Wait(tape, stream) => write!(text, "w{tape}{stream}"),
-                TapeOp::Receive(tape, stream, reader) => {
-                    write!(text, "{}{tape}{stream}", reader.letter("m", "t"))
-                }
+                TapeOp::Receive(tape, stream, Reader::Asleep) => write!(text, "m{tape}{stream}"),
+                TapeOp::Receive(tape, stream, Reader::Awake) => write!(text, "t{tape}{stream}"),
                 TapeOp::Room(tape, stream) => write!(text, "b{tape}{stream}"),
                 TapeOp::Spin(tape, look_ns) => write!(text, "l{tape}.{look_ns}"),
-                TapeOp::Post(tape, stream, reader) => {
-                    write!(text, "{}{tape}{stream}", reader.letter("p", "d"))
-                }
+                TapeOp::Post(tape, stream, Reader::Asleep) => write!(text, "p{tape}{stream}"),
+                TapeOp::Post(tape, stream, Reader::Awake) => write!(text, "d{tape}{stream}"),
                 TapeOp::Fork(tape) => write!(text, "f{tape}"),
                 TapeOp::Until(ns) => write!(text, "u{ns}"),
                 TapeOp::Sleep(ns) => write!(text, "s{ns}"),
@@ -283,15 +275,6 @@ pub enum TapeOp {
 pub enum Reader {
     Asleep,
     Awake,
-}
-
-impl Reader {
-    fn letter(self, asleep: &'static str, awake: &'static str) -> &'static str {
-        match self {
-            Reader::Asleep => asleep,
-            Reader::Awake => awake,
-        }
-    }
 }
 
 /// A pipe or socket that one task reads, by its number among those of this task; written behind

@@ -109,25 +109,21 @@ impl Writer {
 
     /// The task has yielded again, so it has released nobody.
     fn looked_in_vain(&mut self, task: TaskIndex) {
-        let yielded = std::mem::take(&mut self.yielded);
-        for other in &yielded {
-            if let Some(row) = self.task(*other).yield_loops.last_mut() {
+        for other in &self.yielded {
+            if let Some(row) = self.tasks[other.0 as usize].yield_loops.last_mut() {
                 row.others.remove(&task);
             }
         }
-        self.yielded = yielded;
     }
 
     /// A task gets a CPU. If it has yielded, it looks again.
     pub fn note_look(&mut self, task: TaskIndex, at_ns: u64) {
-        let yielded = std::mem::take(&mut self.yielded);
         let keeps = self.task(task).keeps;
-        for other in yielded.iter().filter(|other| keeps && **other != task) {
-            if let Some(row) = self.task(*other).yield_loops.last_mut() {
+        for other in self.yielded.iter().filter(|other| keeps && **other != task) {
+            if let Some(row) = self.tasks[other.0 as usize].yield_loops.last_mut() {
                 row.others.insert(task);
             }
         }
-        self.yielded = yielded;
         if !self.yielded.remove(&task) {
             return;
         }
