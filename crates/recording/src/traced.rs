@@ -10,7 +10,7 @@ use model::trace::{SleepsFor, What, WokenBy};
 use model::{Trace, TraceEvent, Workload};
 
 use crate::collect::Collector;
-use crate::event::{By, Context, Leaves, Moment, Named, Recording, Scheduling, TaskIndex, UNNAMED};
+use crate::event::{Leaves, Moment, Named, Recording, Scheduling, TaskIndex, UNNAMED, Waker};
 use crate::groups;
 
 /// What an event of a trace takes where instructions are the clock, with the other probes of a
@@ -128,11 +128,10 @@ fn scheduling<'a>(what: &What, names: &BTreeMap<u32, &'a str>) -> Scheduling<'a>
         }
         What::Waking { pid, prio, interrupt, by, .. } => {
             let by = match by {
-                Some(WokenBy::Task(waker)) => By::Task(named(waker, None)),
-                Some(WokenBy::Device) => By::Interrupt(Context::Device),
-                Some(WokenBy::Timer) => By::Interrupt(Context::Timer),
-                None if interrupt => By::Interrupt(Context::Timer),
-                None => By::Current,
+                Some(WokenBy::Task(waker)) => Some(Waker::Task(named(waker, None))),
+                Some(WokenBy::Device) => Some(Waker::Interrupt),
+                Some(WokenBy::Timer) => Some(Waker::Timer),
+                None => interrupt.then_some(Waker::Timer),
             };
             Scheduling::Waking(named(pid, Some(prio)), by)
         }
@@ -153,7 +152,7 @@ fn scheduling<'a>(what: &What, names: &BTreeMap<u32, &'a str>) -> Scheduling<'a>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Waker, What as Seen};
+    use crate::event::What as Seen;
     use model::trace::TraceTask;
     use model::{ControlGroup, Program};
 

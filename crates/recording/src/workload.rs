@@ -157,7 +157,8 @@ fn in_order(
     let tape = |task: &TaskIndex| {
         let recorded = &recording.tasks[task.0 as usize];
         let mut ops = std::mem::take(&mut written.tapes[task.0 as usize]);
-        ops.iter_mut().for_each(|op| *op = op.with_other(|task| numbers[task as usize]));
+        let others = ops.iter_mut().filter_map(TapeOp::other_mut);
+        others.for_each(|other| *other = numbers[*other as usize]);
         let lasts = for_a_time && written.lasting.contains(task);
         let works = ops.iter().any(|op| matches!(op, TapeOp::Run(_)));
         ops.extend((lasts && works).then_some(TapeOp::Again(0)));

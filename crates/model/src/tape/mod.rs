@@ -311,22 +311,25 @@ impl SemaphoreKey {
 }
 
 impl TapeOp {
-    pub fn other(self) -> Option<u32> {
+    pub fn other(mut self) -> Option<u32> {
+        self.other_mut().copied()
+    }
+
+    pub fn other_mut(&mut self) -> Option<&mut u32> {
         match self {
-            TapeOp::Post(other, ..) | TapeOp::Fork(other) => Some(other),
-            _ => self.waker(),
+            TapeOp::Wait(other, _)
+            | TapeOp::Receive(other, ..)
+            | TapeOp::Room(other, _)
+            | TapeOp::Spin(other, _)
+            | TapeOp::Post(other, ..)
+            | TapeOp::Fork(other) => Some(other),
+            _ => None,
         }
     }
 
     /// The tape whose task ended this wait in the recording.
     pub fn waker(self) -> Option<u32> {
-        match self {
-            TapeOp::Wait(other, _)
-            | TapeOp::Receive(other, ..)
-            | TapeOp::Room(other, _)
-            | TapeOp::Spin(other, _) => Some(other),
-            _ => None,
-        }
+        self.other().filter(|_| !matches!(self, TapeOp::Post(..) | TapeOp::Fork(_)))
     }
 
     /// What this operation of the tape `own` waits for.
@@ -364,18 +367,5 @@ impl TapeOp {
     pub fn may_sleep(self) -> bool {
         let is_timer = matches!(self, TapeOp::Until(_) | TapeOp::Sleep(_));
         is_timer || matches!(self, TapeOp::Wait(..) | TapeOp::Receive(..))
-    }
-
-    /// The same operation with another name for the other tape.
-    pub fn with_other(self, name: impl FnOnce(u32) -> u32) -> TapeOp {
-        match self {
-            TapeOp::Wait(other, stream) => TapeOp::Wait(name(other), stream),
-            TapeOp::Receive(other, stream, reader) => TapeOp::Receive(name(other), stream, reader),
-            TapeOp::Room(other, stream) => TapeOp::Room(name(other), stream),
-            TapeOp::Spin(other, look_ns) => TapeOp::Spin(name(other), look_ns),
-            TapeOp::Post(other, stream, reader) => TapeOp::Post(name(other), stream, reader),
-            TapeOp::Fork(other) => TapeOp::Fork(name(other)),
-            op => op,
-        }
     }
 }

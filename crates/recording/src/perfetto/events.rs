@@ -4,7 +4,7 @@
 //!
 //! Protobuf's messages and their fields. Nothing is copied.
 
-use crate::event::{By, Context, Leaves, Moment, Named, Scheduling, UNNAMED};
+use crate::event::{Leaves, Moment, Named, Scheduling, UNNAMED, Waker};
 
 /// Bits of an event's flags: in an interrupt, in a soft one, in one that cannot be masked.
 const IN_INTERRUPT: u64 = 0x08 | 0x10 | 0x40;
@@ -42,11 +42,11 @@ fn what_of(field: Field<'_>) -> Result<Option<Scheduling<'_>>, String> {
             Scheduling::Switch { out, leaves, next: named([5, 6, 7])? }
         }
         17 => Scheduling::Wakeup(named([1, 2, 3])?),
-        20 => Scheduling::Waking(named([1, 2, 3])?, By::Current),
-        24 if SOFT_TIMERS.contains(&number(1)?) => Scheduling::Enter(Context::Timer),
-        24 | 36 => Scheduling::Enter(Context::Device),
+        20 => Scheduling::Waking(named([1, 2, 3])?, None),
+        24 if SOFT_TIMERS.contains(&number(1)?) => Scheduling::Enter(Waker::Timer),
+        24 | 36 => Scheduling::Enter(Waker::Interrupt),
         // Timers of the processor, of the kernel's two lists, and of its own tick.
-        553 | 557 | 559 => Scheduling::Enter(Context::Timer),
+        553 | 557 | 559 => Scheduling::Enter(Waker::Timer),
         25 | 37 | 554 | 558 | 560 => Scheduling::Leave,
         67 => attach(field.message()?)?,
         // `task_newtask`: a fork seen from its child.
@@ -107,7 +107,7 @@ pub fn columns(compact: Message<'_>, cpu: u32) -> Result<Vec<Seen<'_>>, String> 
     }
     for (at_ns, woken, flags) in rows([7, 8, 10, 11, 12])? {
         let in_interrupt = flags.map(|flags| flags & IN_INTERRUPT != 0);
-        events.push((moment(at_ns, in_interrupt), Scheduling::Waking(woken, By::Current)));
+        events.push((moment(at_ns, in_interrupt), Scheduling::Waking(woken, None)));
     }
     Ok(events)
 }

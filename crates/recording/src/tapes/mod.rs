@@ -9,7 +9,6 @@
 //! so each wait follows its post, and the tapes can be played to their ends under every scheduler.
 
 mod messages;
-mod room;
 mod spins;
 mod task;
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{ControlGroup, Policy, PolicyClass};
 use recording::collect::Collector;
 use recording::event::{
-    Attributes, By, Context, Leaves, Moment, Named, Recording, Scheduling, SleepsFor, Task,
+    Attributes, Leaves, Moment, Named, Recording, Scheduling, SleepsFor, Task, Waker,
 };
 
 use super::object::{CPU_WORDS, Kept, RawEvent, TaskFacts, bytes_of, kind, leaves, waker};
@@ -112,11 +112,11 @@ fn take(
         }
         kind::WAKE => {
             let by = match event.detail & 0xff {
-                waker::TASK => By::Task(other),
-                waker::TIMER => By::Interrupt(Context::Timer),
-                _ => By::Interrupt(Context::Device),
+                waker::TASK => Waker::Task(other),
+                waker::TIMER => Waker::Timer,
+                _ => Waker::Interrupt,
             };
-            Scheduling::Waking(task, by)
+            Scheduling::Waking(task, Some(by))
         }
         kind::FORK => Scheduling::Fork { parent: Some(task), child: other },
         kind::EXIT => Scheduling::Exit(task),
@@ -146,7 +146,7 @@ fn take(
     collector.event(&moment(event), what);
     if u32::from(event.kind) == kind::FORK && event.task == 0 {
         // The child of nobody that is recorded.
-        collector.event(&moment(event), Scheduling::Waking(other, By::Unknown));
+        collector.event(&moment(event), Scheduling::Waking(other, Some(Waker::Unknown)));
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-use recording::event::{Event, TaskIndex, Waker, What};
+use recording::event::{Event, TaskIndex, What};
 
 use super::super::object::file;
 use super::*;
