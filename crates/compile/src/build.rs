@@ -56,14 +56,13 @@ const OF_C: &str = "native/libc";
 const PROBES: &str = "../live/src/probes.bpf.c";
 const INTERRUPTS: &str = "../live/src/interrupts.bpf.c";
 const RECORDER: &str = "../live/src/recorder.bpf.c";
-const HEADERS: [&str; 9] = [
+const HEADERS: [&str; 8] = [
     "../live/src/probes.h",
     "../live/src/probes_older.h",
     "../live/src/probes_series.h",
     "../live/src/probes_trace.h",
     "../live/src/recorder.h",
     "../live/src/recorder_kernel.h",
-    "../live/src/recorder_only.h",
     "../live/src/messages.h",
     "../live/src/wakers.h",
 ];

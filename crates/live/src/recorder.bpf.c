@@ -74,7 +74,60 @@ struct {
 } *shared_with_reader __attribute__((unused));
 
 #include "recorder_kernel.h"
-#include "recorder_only.h"
+
+static __always_inline void mark(const struct task_struct *p)
+{
+	u32 pid = p->pid;
+	u8 yes = 1;
+
+	if (only == ONLY_ALL || only == ONLY_CGROUP)
+		return;
+	/* Without room for it, all of its events are lost. */
+	if (bpf_map_update_elem(&marked, &pid, &yes, BPF_ANY))
+		__sync_fetch_and_add(&lost_events, 1);
+}
+
+static __always_inline void unmark(const struct task_struct *p)
+{
+	u32 pid = p->pid;
+
+	if (only != ONLY_ALL && only != ONLY_CGROUP)
+		bpf_map_delete_elem(&marked, &pid);
+}
+
+static __always_inline bool has_name(const struct task_struct *p)
+{
+	const volatile u64 *name = (const volatile u64 *)only_comm;
+
+	return *(const u64 *)&p->comm[0] == name[0] && *(const u64 *)&p->comm[8] == name[1];
+}
+
+/* Whether a task is one of those that are asked for. */
+static __always_inline bool is_asked_for(const struct task_struct *p)
+{
+	u32 pid = p->pid;
+	u64 group;
+
+	if (only == ONLY_CGROUP) {
+		group = p->cgroups->dfl_cgrp->kn->id;
+		return bpf_map_lookup_elem(&cgroups, &group);
+	}
+	if (bpf_map_lookup_elem(&marked, &pid))
+		return true;
+	if (only != ONLY_COMM || !(has_name(p) || has_name(p->group_leader)))
+		return false;
+	mark(p);
+	return true;
+}
+
+/* The task's number; 0 for tasks that are not recorded, and for the idle task. */
+static __always_inline u32 recorded(const struct task_struct *p)
+{
+	if (p->tgid == own_process)
+		return 0;
+	return only == ONLY_ALL || is_asked_for(p) ? p->pid : 0;
+}
+
 #include "wakers.h"
 
 /* Nobody waits for events: the reader looks from time to time. */
@@ -100,6 +153,19 @@ static __always_inline void *reserved(void *event, u32 kind, u64 now_ns)
 static __always_inline struct record_event *event(u32 kind, u64 now_ns)
 {
 	return reserved(bpf_ringbuf_reserve(&events, sizeof(struct record_event), 0), kind, now_ns);
+}
+
+static __always_inline int tell_event(u32 kind, u64 now_ns, u32 task, u32 other, u32 detail)
+{
+	struct record_event *e = event(kind, now_ns);
+
+	if (!e)
+		return 0;
+	e->task = task;
+	e->other = other;
+	e->detail = detail;
+	send(e);
+	return 0;
 }
 
 static __always_inline u32 mixed(u64 digest, u64 more)
@@ -170,7 +236,6 @@ static __always_inline int record_a_switch(bool preempt, struct task_struct *pre
 					   struct task_struct *next, u32 state)
 {
 	u32 from = recorded(prev), to = recorded(next), how = LEAVES_RUNNABLE;
-	struct record_event *e;
 	u64 now_ns;
 
 	if (!recording || !(from | to))
@@ -184,14 +249,7 @@ static __always_inline int record_a_switch(bool preempt, struct task_struct *pre
 	}
 	if (to)
 		know_of(next, now_ns);
-	e = event(RECORD_SWITCH, now_ns);
-	if (!e)
-		return 0;
-	e->task = from;
-	e->other = to;
-	e->detail = how;
-	send(e);
-	return 0;
+	return tell_event(RECORD_SWITCH, now_ns, from, to, how);
 }
 
 SEC("tp_btf/sched_switch")
@@ -212,7 +270,6 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(record_waking, struct task_struct *p)
 {
 	u32 task = recorded(p), waker = 0, how;
-	struct record_event *e;
 	u64 now_ns;
 
 	/* A task that has not left its run queue yet just stays there. */
@@ -223,14 +280,7 @@ int BPF_PROG(record_waking, struct task_struct *p)
 	how = cause(&waker);
 	if (how == WAKER_TASK)
 		how |= means();
-	e = event(RECORD_WAKE, now_ns);
-	if (!e)
-		return 0;
-	e->task = task;
-	e->other = waker;
-	e->detail = how;
-	send(e);
-	return 0;
+	return tell_event(RECORD_WAKE, now_ns, task, waker, how);
 }
 
 #define MESSAGE_SENT RECORD_SENT
@@ -249,19 +299,12 @@ static __always_inline u32 slots_in_kind(u32 slots)
 static __always_inline void message(u32 kind, u32 stream, u32 bytes, u32 slots)
 {
 	u32 task = recorded(bpf_get_current_task_btf());
-	struct record_event *e;
 	u64 now_ns;
 
 	if (!recording || !task)
 		return;
 	now_ns = bpf_ktime_get_ns();
-	e = event(kind | slots_in_kind(slots), now_ns);
-	if (!e)
-		return;
-	e->task = task;
-	e->other = stream;
-	e->detail = bytes;
-	send(e);
+	tell_event(kind | slots_in_kind(slots), now_ns, task, stream, bytes);
 }
 
 #include "messages.h"
@@ -300,7 +343,6 @@ int BPF_PROG(record_rename, struct task_struct *p, const char *comm)
 {
 	const volatile u64 *name = (const volatile u64 *)only_comm;
 	u64 now_ns, new_name[2] = {};
-	struct record_event *e;
 
 	if (!recording || only != ONLY_COMM || recorded(p) || p != bpf_get_current_task_btf())
 		return 0;
@@ -309,35 +351,20 @@ int BPF_PROG(record_rename, struct task_struct *p, const char *comm)
 		return 0;
 	mark(p);
 	now_ns = bpf_ktime_get_ns();
-	e = event(RECORD_RUNNING, now_ns);
-	if (!e)
-		return 0;
-	e->task = p->pid;
-	e->other = 0;
-	e->detail = 1;
-	send(e);
-	return 0;
+	return tell_event(RECORD_RUNNING, now_ns, p->pid, 0, 1);
 }
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(record_exit, struct task_struct *p)
 {
 	u32 task = recorded(p);
-	struct record_event *e;
 	u64 now_ns;
 
 	if (!recording || !task)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	know_of(p, now_ns);
-	e = event(RECORD_EXIT, now_ns);
-	if (!e)
-		return 0;
-	e->task = task;
-	e->other = 0;
-	e->detail = 0;
-	send(e);
-	return 0;
+	return tell_event(RECORD_EXIT, now_ns, task, 0, 0);
 }
 
 /* Read once when the recording begins: a task that never leaves its CPU has no other event. */

@@ -32,7 +32,7 @@ pub fn as_trace(recording: &Recording) -> AsTrace {
     };
     let numbers: Vec<u32> = own.clone().map(number).collect();
     let mut done = AsTrace::default();
-    for group in groups::groups(recording, own) {
+    for group in groups::groups(recording, own, |_| String::new()) {
         for task in group.tasks {
             let comm = recording.tasks[task.0 as usize].name.clone();
             let pid = numbers[task.0 as usize];

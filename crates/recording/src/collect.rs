@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use model::{Policy, PolicyClass};
 
 use crate::event::{
-    Attributes, By, Context, Event, Leaves, Moment, Named, Recording, Scheduling, Task, TaskIndex,
-    UNNAMED, Waker, What,
+    Attributes, Event, Leaves, Moment, Named, Recording, Scheduling, Task, TaskIndex, UNNAMED,
+    Waker, What,
 };
 
 /// The kernel's priority of nice 0, and the first one that is not real-time.
@@ -34,7 +34,7 @@ pub struct Collector<'a> {
     /// Changes of nice values that the next event shows.
     changes: Vec<(TaskIndex, i32)>,
     /// The interrupts that each CPU serves now.
-    interrupts: BTreeMap<u32, Vec<(Context, u64)>>,
+    interrupts: BTreeMap<u32, Vec<(Waker, u64)>>,
     /// Streams in the order of their first messages, by the source's numbers.
     streams: BTreeMap<u32, u32>,
     /// Of how many switches nothing says who left.
@@ -113,11 +113,11 @@ impl<'a> Collector<'a> {
                 self.by_task(moment, task, |task| What::Take { task, stream, bytes });
             }
             Scheduling::Waking(woken, by) => {
-                self.has_contexts |= by != By::Current;
+                self.has_contexts |= by.is_some();
                 self.wake(moment, woken, by);
             }
             Scheduling::Wakeup(woken) if !self.has_waking => {
-                self.wake(moment, woken, By::Current);
+                self.wake(moment, woken, None);
             }
             Scheduling::Fork { parent, child } => {
                 let parent = parent.or_else(|| self.current(moment));
@@ -220,30 +220,26 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn wake(&mut self, moment: &Moment<'_>, woken: Named<'_>, by: By<'_>) {
-        let by = match by {
-            By::Current => self.current_waker(moment),
-            by => by,
-        };
+    fn wake(&mut self, moment: &Moment<'_>, woken: Named<'_>, by: Option<Waker<Named<'_>>>) {
         let waker = match by {
-            By::Task(task) => self.task(task).map_or(Waker::Unknown, Waker::Task),
-            By::Interrupt(Context::Timer) => Waker::Timer,
-            By::Interrupt(Context::Device) => Waker::Interrupt,
-            By::Current | By::Unknown => Waker::Unknown,
+            None => self.current_waker(moment),
+            Some(Waker::Task(task)) => self.task(task).map_or(Waker::Unknown, Waker::Task),
+            Some(Waker::Timer) => Waker::Timer,
+            Some(Waker::Interrupt) => Waker::Interrupt,
+            Some(Waker::Unknown) => Waker::Unknown,
         };
         self.by_task(moment, woken, |task| What::Wake { task, waker });
     }
 
     /// The waker of a task on a CPU: the interrupt being served, else the running task.
-    fn current_waker<'m>(&mut self, moment: &Moment<'m>) -> By<'m> {
-        let current = self.current(moment);
+    fn current_waker(&mut self, moment: &Moment<'_>) -> Waker {
         // It is seen even if an interrupt hit it.
-        current.and_then(|current| self.task(current));
+        let current = self.current(moment).and_then(|current| self.task(current));
         let stack = self.interrupts.get(&moment.cpu);
         match (stack.and_then(|stack| stack.last()), current) {
-            (Some((context, _)), _) => By::Interrupt(*context),
-            (None, Some(waker)) if moment.in_interrupt != Some(true) => By::Task(waker),
-            _ => By::Unknown,
+            (Some((interrupt, _)), _) => *interrupt,
+            (None, Some(task)) if moment.in_interrupt != Some(true) => Waker::Task(task),
+            _ => Waker::Unknown,
         }
     }
 

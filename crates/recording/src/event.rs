@@ -104,9 +104,9 @@ pub enum Leaves {
 
 /// Who makes a task runnable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waker {
+pub enum Waker<T = TaskIndex> {
     /// A task that ran on that CPU did it by its own work.
-    Task(TaskIndex),
+    Task(T),
     Timer,
     /// An interrupt of a device, or the work that follows from one.
     Interrupt,
@@ -154,7 +154,7 @@ impl Attributes {
 pub const UNNAMED: &str = "<...>";
 
 /// When and where an event was seen, and what ran there.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment<'a> {
     /// The task at work on the CPU; `None`: the one that the last switch there has told.
     pub current: Option<Named<'a>>,
@@ -204,8 +204,9 @@ pub enum Scheduling<'a> {
         stream: u32,
         bytes: u32,
     },
-    /// `sched_waking`: seen on the waker's CPU.
-    Waking(Named<'a>, By<'a>),
+    /// `sched_waking`: seen on the waker's CPU. `None`: the interrupt or the task that is at work
+    /// there.
+    Waking(Named<'a>, Option<Waker<Named<'a>>>),
     /// `sched_wakeup`: where the task becomes runnable, perhaps not the waker's CPU.
     Wakeup(Named<'a>),
     Fork {
@@ -216,28 +217,11 @@ pub enum Scheduling<'a> {
     Exit(Named<'a>),
     /// A task is in this control group from now on; its path, empty for the root.
     Attach(Named<'a>, &'a str),
-    /// An interrupt's work begins.
-    Enter(Context),
+    /// The work of an interrupt begins: a timer's or a device's.
+    Enter(Waker),
     Leave,
     /// Events of this CPU are missing here.
     Lost,
     /// An event that says nothing here.
     Other,
-}
-
-/// The waker of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By<'a> {
-    /// The interrupt or the task that is at work on the CPU.
-    Current,
-    Task(Named<'a>),
-    Interrupt(Context),
-    Unknown,
-}
-
-/// Whose work an interrupt does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Context {
-    Timer,
-    Device,
 }

@@ -24,50 +24,48 @@ pub struct Group {
     pub tasks: Vec<TaskIndex>,
 }
 
-/// Groups the tasks, in the order in which they were first seen.
-pub fn groups(recording: &Recording, tasks: impl Iterator<Item = TaskIndex>) -> Vec<Group> {
-    groups_in(recording, tasks, |_| String::new())
-}
-
-/// The same, where tasks of different control groups are not alike.
-pub fn groups_in(
+/// Groups the tasks, in the order in which they were first seen. Tasks of different control groups
+/// are not alike.
+pub fn groups(
     recording: &Recording,
     tasks: impl Iterator<Item = TaskIndex>,
     control_group: impl Fn(TaskIndex) -> String,
 ) -> Vec<Group> {
-    let mut groups: Vec<(String, Group)> = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
     for index in tasks {
         let task = &recording.tasks[index.0 as usize];
-        let (stem, policy, affinity) = (stem(&task.name), policy(task), affinity(task, recording));
-        let control_group = control_group(index);
-        let alike = |(known, group): &&mut (String, Group)| {
-            *known == stem
-                && group.policy == policy
-                && group.affinity == affinity
-                && group.control_group == control_group
+        let own = Group {
+            name: stem(&task.name),
+            policy: policy(task),
+            affinity: affinity(task, recording),
+            control_group: control_group(index),
+            tasks: Vec::new(),
         };
-        match groups.iter_mut().find(alike) {
-            Some((_, group)) => group.tasks.push(index),
-            None => {
-                let (name, tasks) = (String::new(), vec![index]);
-                let group = Group { name, policy, affinity, control_group, tasks };
-                groups.push((stem, group));
-            }
+        let alike = |known: &Group| {
+            known.name == own.name
+                && known.policy == own.policy
+                && known.affinity == own.affinity
+                && known.control_group == own.control_group
+        };
+        let place = groups.iter().position(alike).unwrap_or(groups.len());
+        if place == groups.len() {
+            groups.push(own);
         }
+        groups[place].tasks.push(index);
     }
     named(groups)
 }
 
 /// Groups of the same name get a number.
-fn named(groups: Vec<(String, Group)>) -> Vec<Group> {
+fn named(mut groups: Vec<Group>) -> Vec<Group> {
     let mut taken = BTreeSet::new();
-    let name = |(stem, group): (String, Group)| {
+    for group in &mut groups {
+        let stem = group.name.clone();
         let numbered = (2_u32..).map(|number| format!("{}_{number}", cut(&stem, 4)));
-        let names = std::iter::once(stem.clone()).chain(numbered);
-        let name = names.into_iter().find(|name| taken.insert(name.clone())).unwrap_or_default();
-        Group { name, ..group }
-    };
-    groups.into_iter().map(name).collect()
+        let mut names = std::iter::once(stem.clone()).chain(numbered);
+        group.name = names.find(|name| taken.insert(name.clone())).unwrap_or_default();
+    }
+    groups
 }
 
 /// A thread's name as that of its group: without numbers at its end, and with the letters that a
@@ -192,7 +190,7 @@ mod tests {
         let tasks: Vec<Task> = tasks.iter().map(task).collect();
         let all = (0..tasks.len() as u32).map(TaskIndex);
         let recording = Recording { tasks, cpus: 1, ..Recording::default() };
-        let groups = groups(&recording, all);
+        let groups = groups(&recording, all, |_| String::new());
         groups.into_iter().map(|group| (group.name, group.tasks.len())).collect()
     }
 

@@ -10,7 +10,7 @@ use model::trace::{SleepsFor, What, WokenBy};
 use model::{Trace, TraceEvent, Workload};
 
 use crate::collect::Collector;
-use crate::event::{By, Context, Leaves, Moment, Named, Recording, Scheduling, TaskIndex, UNNAMED};
+use crate::event::{Leaves, Moment, Named, Recording, Scheduling, TaskIndex, UNNAMED, Waker};
 use crate::groups;
 
 /// What an event of a trace takes where instructions are the clock, with the other probes of a
@@ -28,36 +28,34 @@ pub struct Traced {
 
 pub fn threads(trace: &Trace) -> BTreeSet<u32> {
     let known = trace.tasks.iter().filter(|task| !task.group.is_empty());
-    let mut threads: BTreeSet<u32> = known.map(|task| task.pid).collect();
+    inherited(trace, known.map(|task| (task.pid, ())).collect()).into_keys().collect()
+}
+
+/// What is known of tasks holds for what they fork, too.
+fn inherited<T: Copy>(trace: &Trace, mut known: BTreeMap<u32, T>) -> BTreeMap<u32, T> {
     for event in &trace.events {
         if let What::Fork { parent, child } = event.what
-            && threads.contains(&parent)
+            && let Some(own) = known.get(&parent).copied()
         {
-            threads.insert(child);
+            known.entry(child).or_insert(own);
         }
     }
-    threads
+    known
 }
 
 /// When the program of a workload ended, nanoseconds after the common start: its first process
 /// left, whatever it has reported of its own work. `None`: the trace has no program's end.
 pub fn end_of_program(trace: &Trace, group: &str) -> Option<u64> {
-    let forked: BTreeSet<u32> = trace.events.iter().filter_map(child).collect();
-    let is_first = |pid: u32| !forked.contains(&pid);
-    let known = trace.tasks.iter().filter(|task| task.group == group && is_first(task.pid));
-    let first: BTreeSet<u32> = known.map(|task| task.pid).collect();
-    let ends = trace.events.iter().rev().find(|event| match event.what {
-        What::Exit { pid } => first.contains(&pid),
-        _ => false,
-    });
-    ends.map(|event| event.time_ns)
-}
-
-fn child(event: &TraceEvent) -> Option<u32> {
-    match event.what {
-        What::Fork { child, .. } => Some(child),
-        _ => None,
+    let known = trace.tasks.iter().filter(|task| task.group == group);
+    let mut first: BTreeSet<u32> = known.map(|task| task.pid).collect();
+    for event in &trace.events {
+        if let What::Fork { child, .. } = event.what {
+            first.remove(&child);
+        }
     }
+    let ends =
+        |event: &&TraceEvent| matches!(event.what, What::Exit { pid } if first.contains(&pid));
+    trace.events.iter().rev().find(ends).map(|event| event.time_ns)
 }
 
 /// Reads a trace up to the end of its workload, so many nanoseconds after the common start.
@@ -90,14 +88,7 @@ impl Traced {
             .tasks
             .iter()
             .filter_map(|task| started.get(task.group.as_str()).map(|&group| (task.pid, group)));
-        let mut groups: BTreeMap<u32, &String> = known.collect();
-        for event in &trace.events {
-            if let What::Fork { parent, child } = event.what
-                && let Some(group) = groups.get(&parent).copied()
-            {
-                groups.entry(child).or_insert(group);
-            }
-        }
+        let groups: BTreeMap<u32, &String> = inherited(trace, known.collect());
         for task in &mut self.recording.tasks {
             task.control_group = groups.get(&task.tid).map_or_else(String::new, |&g| g.clone());
         }
@@ -110,7 +101,7 @@ impl Traced {
         let tasks = &self.recording.tasks;
         let own = (0..tasks.len() as u32).map(TaskIndex);
         let own = own.filter(|task| self.threads.contains(&tasks[task.0 as usize].tid));
-        let groups = groups::groups(&self.recording, own);
+        let groups = groups::groups(&self.recording, own, |_| String::new());
         let named = groups.iter().flat_map(|group| {
             group.tasks.iter().map(|task| (tasks[task.0 as usize].tid, group.name.clone()))
         });
@@ -137,11 +128,10 @@ fn scheduling<'a>(what: &What, names: &BTreeMap<u32, &'a str>) -> Scheduling<'a>
         }
         What::Waking { pid, prio, interrupt, by, .. } => {
             let by = match by {
-                Some(WokenBy::Task(waker)) => By::Task(named(waker, None)),
-                Some(WokenBy::Device) => By::Interrupt(Context::Device),
-                Some(WokenBy::Timer) => By::Interrupt(Context::Timer),
-                None if interrupt => By::Interrupt(Context::Timer),
-                None => By::Current,
+                Some(WokenBy::Task(waker)) => Some(Waker::Task(named(waker, None))),
+                Some(WokenBy::Device) => Some(Waker::Interrupt),
+                Some(WokenBy::Timer) => Some(Waker::Timer),
+                None => interrupt.then_some(Waker::Timer),
             };
             Scheduling::Waking(named(pid, Some(prio)), by)
         }
@@ -162,7 +152,7 @@ fn scheduling<'a>(what: &What, names: &BTreeMap<u32, &'a str>) -> Scheduling<'a>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Waker, What as Seen};
+    use crate::event::What as Seen;
     use model::trace::TraceTask;
     use model::{ControlGroup, Program};
 

@@ -128,7 +128,7 @@ fn played(recording: &Recording, choice: &Choice, written: Written) -> Result<Pl
     let played = (0..written.tapes.len()).filter(|&task| !written.tapes[task].is_empty());
     let played: Vec<TaskIndex> = played.map(|task| TaskIndex(task as u32)).collect();
     let control_groups = Chosen::of(recording, &played, &written.tapes);
-    let groups = groups::groups_in(recording, played.into_iter(), |task| control_groups.name(task));
+    let groups = groups::groups(recording, played.into_iter(), |task| control_groups.name(task));
     if groups.is_empty() {
         let why = if choice.only.is_empty() {
             "no task of it ran".to_owned()
@@ -157,7 +157,8 @@ fn in_order(
     let tape = |task: &TaskIndex| {
         let recorded = &recording.tasks[task.0 as usize];
         let mut ops = std::mem::take(&mut written.tapes[task.0 as usize]);
-        ops.iter_mut().for_each(|op| *op = op.with_other(|task| numbers[task as usize]));
+        let others = ops.iter_mut().filter_map(TapeOp::other_mut);
+        others.for_each(|other| *other = numbers[*other as usize]);
         let lasts = for_a_time && written.lasting.contains(task);
         let works = ops.iter().any(|op| matches!(op, TapeOp::Run(_)));
         ops.extend((lasts && works).then_some(TapeOp::Again(0)));

@@ -9,9 +9,9 @@ use model::trace::{SleepsFor, TraceTask, What, WokenBy};
 use model::{Trace, TraceEvent};
 
 use super::maps::{PREEMPTED, ProbeEvent, event_kind};
+use crate::recorder::convert::name;
 use crate::recorder::object::{bytes_of, leaves, waker};
 use crate::recorder::reason::{Polls, sleep};
-use crate::recorder::task_facts;
 
 /// Reads every event that is in the ring now.
 pub fn drain(ring: &dyn MapCore) -> Result<Vec<ProbeEvent>, String> {
@@ -47,7 +47,7 @@ pub fn trace(
         if event.kind == event_kind::SWITCH {
             names.entry(event.prev).or_insert_with(|| "<...>".into());
         }
-        names.insert(event.next, task_facts::name(&event.comm));
+        names.insert(event.next, name(&event.comm));
     }
     names.entry(0).and_modify(|name| *name = "swapper".into());
     let mut streams = BTreeMap::new();

@@ -5,12 +5,11 @@
 //! come, and makes a [`Recording`] of them when all is over. [`obstacles`] says what a machine
 //! lacks, [`convert`] puts the events right.
 
-mod convert;
+pub(crate) mod convert;
 mod group_folders;
 pub(crate) mod object;
 mod only;
 pub(crate) mod reason;
-pub(crate) mod task_facts;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -279,20 +278,15 @@ const REMEDY: &str = "run it with sudo, or give the program the capabilities wit
 /// Everything that keeps this process from recording on this kernel, a sentence each; empty if
 /// nothing does.
 pub fn obstacles() -> Vec<String> {
-    let mut found: Vec<String> =
-        [kernel(), space().map(|why| why + "; record outside"), capabilities()]
-            .into_iter()
-            .flatten()
-            .collect();
-    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
-        found.push("this kernel has no BTF (CONFIG_DEBUG_INFO_BTF), which recording needs".into());
-    }
-    found
-}
-
-fn kernel() -> Option<String> {
-    let release = nix::sys::utsname::uname().ok()?.release().to_string_lossy().into_owned();
-    too_old(&release)
+    let kernel = nix::sys::utsname::uname().ok();
+    let kernel = kernel.and_then(|name| too_old(&name.release().to_string_lossy()));
+    let space = space().map(|why| why + "; record outside");
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let without_btf = !Path::new("/sys/kernel/btf/vmlinux").exists();
+    let btf = without_btf.then(|| {
+        "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF), which recording needs".to_owned()
+    });
+    [kernel, space, lacking(&status), btf].into_iter().flatten().collect()
 }
 
 fn too_old(release: &str) -> Option<String> {
@@ -310,18 +304,11 @@ pub(crate) fn space() -> Option<String> {
         .then(|| "inside a PID name space (a container) task numbers are not the kernel's".into())
 }
 
-fn capabilities() -> Option<String> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    lacking(effective(&status)?)
-}
-
-fn effective(status: &str) -> Option<u64> {
+/// What a process lacks that has this status. Before there were the others, CAP_SYS_ADMIN was
+/// needed, and it still includes them.
+fn lacking(status: &str) -> Option<String> {
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
-    u64::from_str_radix(line.trim(), 16).ok()
-}
-
-/// Before there were the others, CAP_SYS_ADMIN was needed, and it still includes them.
-fn lacking(effective: u64) -> Option<String> {
+    let effective = u64::from_str_radix(line.trim(), 16).ok()?;
     let has = |bit: u32| effective >> bit & 1 == 1;
     let wanted = [("CAP_BPF", CAP_BPF), ("CAP_PERFMON", CAP_PERFMON)];
     let missing: Vec<&str> =
@@ -336,20 +323,14 @@ mod tests {
 
     #[test]
     fn missing_capabilities_are_named() {
-        let all = u64::MAX;
-        assert_eq!(lacking(all), None);
-        assert_eq!(lacking(1 << CAP_SYS_ADMIN), None);
-        assert_eq!(lacking(1 << CAP_BPF | 1 << CAP_PERFMON), None);
-        let neither = lacking(0).expect("nothing is allowed");
+        let needs = |effective: u64| lacking(&format!("Name:\tx\nCapEff:\t{effective:016x}\n"));
+        for enough in [u64::MAX, 1 << CAP_SYS_ADMIN, 1 << CAP_BPF | 1 << CAP_PERFMON] {
+            assert_eq!(needs(enough), None);
+        }
+        let neither = needs(0).expect("nothing is allowed");
         assert!(neither.starts_with("recording needs CAP_BPF and CAP_PERFMON: run it with sudo"));
-        let one = lacking(1 << CAP_BPF).expect("half is allowed");
+        let one = needs(1 << CAP_BPF).expect("half is allowed");
         assert!(one.starts_with("recording needs CAP_PERFMON: "), "{one}");
-    }
-
-    #[test]
-    fn capabilities_are_read_from_the_kernels_text() {
-        assert_eq!(effective("Name:\tx\nCapEff:\t000001ffffffffff\n"), Some(0x1ff_ffff_ffff));
-        assert_eq!(effective("Name:\tx\n"), None);
     }
 
     #[test]

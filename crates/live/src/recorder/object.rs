@@ -308,12 +308,4 @@ mod tests {
         assert_eq!((kept.events.len(), kept.facts.len()), (1, 1));
         assert_eq!(kept.bytes(), (size_of::<RawEvent>() + size_of::<TaskFacts>()) as u64);
     }
-
-    #[test]
-    fn the_cost_is_a_part_of_all_cpus_time() {
-        let cost = Cost { programs_ns: Some(30), runs: 3, own_ns: 10, length_ns: 1_000, cpus: 4 };
-        assert_eq!((cost.percent(), cost.event_ns()), (Some(1.0), Some(10)));
-        assert_eq!(Cost { programs_ns: None, ..cost }.percent(), None);
-        assert_eq!(Cost { length_ns: 0, ..cost }.percent(), None);
-    }
 }

@@ -2,153 +2,105 @@
 //! Why a task sleeps, from the system call that it sleeps in.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use libc::c_long;
 use recording::event::SleepsFor;
+use syscalls::Sysno;
 
 use super::object::{NO_SYSCALL, SYSCALLS, file, leaves, waker};
 
-/// Sleeps for a time, or until one: where its flags say so, its file is a timer.
-const TIMES: &[c_long] = &[libc::SYS_nanosleep, libc::SYS_clock_nanosleep];
+/// What a system call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    /// A time: where its flags say until which, its file is a timer.
+    Time,
+    /// A lock of user space.
+    Lock,
+    /// A child; `vfork` and its kin wait until the child runs another program.
+    Child,
+    /// Whatever comes first.
+    Any,
+    /// A message or a semaphore between tasks of one machine, as in a pipe.
+    Local,
+    /// Memory's lock or other CPUs, never a disk by itself.
+    Memory,
+    Disk,
+    /// The file that is its first argument.
+    File,
+    /// The same, where that may have no room for what it writes.
+    Write,
+    Other,
+    /// The task is in no system call.
+    No,
+}
 
-const FUTEXES: &[c_long] = &[libc::SYS_futex, libc::SYS_futex_waitv, FUTEX_WAIT];
-/// `futex_wait`, the same number on each architecture; 6.7.
-const FUTEX_WAIT: c_long = 455;
-
-/// Waits for a child; `vfork` and its kin wait until the child runs another program.
-const CHILDREN: &[c_long] = &[
-    libc::SYS_wait4,
-    libc::SYS_waitid,
-    libc::SYS_clone,
-    libc::SYS_clone3,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_vfork,
+/// The names of system calls; processors lack some of them.
+const CALLS: [(Call, &str); 9] = [
+    (Call::Time, "nanosleep clock_nanosleep"),
+    (Call::Lock, "futex futex_waitv futex_wait semop semtimedop flock fcntl"),
+    (Call::Child, "wait4 waitid clone clone3 vfork"),
+    (
+        Call::Any,
+        "poll select epoll_wait pause ppoll pselect6 epoll_pwait epoll_pwait2 io_uring_enter \
+         rt_sigsuspend rt_sigtimedwait",
+    ),
+    (Call::Local, "msgsnd msgrcv mq_timedsend mq_timedreceive"),
+    (Call::Memory, "mmap munmap mprotect brk madvise membarrier exit exit_group"),
+    (Call::Disk, "sync io_getevents"),
+    (
+        Call::File,
+        "read readv pread64 pwrite64 preadv pwritev preadv2 recvfrom recvmsg recvmmsg accept \
+         accept4 connect splice tee copy_file_range fsync fdatasync sync_file_range syncfs \
+         ftruncate fallocate getdents64 close",
+    ),
+    (Call::Write, "write writev pwritev2 sendto sendmsg sendmmsg sendfile vmsplice"),
 ];
 
-/// Waits for several things at once.
-const ANY: &[c_long] = &[
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_poll,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_select,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_epoll_wait,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_pause,
-    libc::SYS_ppoll,
-    libc::SYS_pselect6,
-    libc::SYS_epoll_pwait,
-    libc::SYS_epoll_pwait2,
-    libc::SYS_io_uring_enter,
-    libc::SYS_rt_sigsuspend,
-    libc::SYS_rt_sigtimedwait,
-];
-
-/// Messages and semaphores of System V and POSIX: between tasks of one machine, as pipes are.
-const LOCAL: &[c_long] =
-    &[libc::SYS_msgsnd, libc::SYS_msgrcv, libc::SYS_mq_timedsend, libc::SYS_mq_timedreceive];
-
-/// Locks of user space that are no futexes.
-const LOCKS: &[c_long] = &[libc::SYS_semop, libc::SYS_semtimedop, libc::SYS_flock, libc::SYS_fcntl];
-
-/// System calls that wait for memory's lock or for other CPUs, never for a disk by themselves.
-const MEMORY: &[c_long] = &[
-    libc::SYS_mmap,
-    libc::SYS_munmap,
-    libc::SYS_mprotect,
-    libc::SYS_brk,
-    libc::SYS_madvise,
-    libc::SYS_membarrier,
-    libc::SYS_exit,
-    libc::SYS_exit_group,
-];
-
-const DISKS: &[c_long] = &[libc::SYS_sync, libc::SYS_io_getevents];
-
-/// Their first argument is a file that can make them wait.
-const FILES: &[c_long] = &[
-    libc::SYS_read,
-    libc::SYS_write,
-    libc::SYS_readv,
-    libc::SYS_writev,
-    libc::SYS_pread64,
-    libc::SYS_pwrite64,
-    libc::SYS_preadv,
-    libc::SYS_pwritev,
-    libc::SYS_preadv2,
-    libc::SYS_pwritev2,
-    libc::SYS_recvfrom,
-    libc::SYS_recvmsg,
-    libc::SYS_recvmmsg,
-    libc::SYS_sendto,
-    libc::SYS_sendmsg,
-    libc::SYS_sendmmsg,
-    libc::SYS_accept,
-    libc::SYS_accept4,
-    libc::SYS_connect,
-    libc::SYS_sendfile,
-    libc::SYS_splice,
-    libc::SYS_tee,
-    libc::SYS_vmsplice,
-    libc::SYS_copy_file_range,
-    libc::SYS_fsync,
-    libc::SYS_fdatasync,
-    libc::SYS_sync_file_range,
-    libc::SYS_syncfs,
-    libc::SYS_ftruncate,
-    libc::SYS_fallocate,
-    libc::SYS_getdents64,
-    libc::SYS_close,
-];
-
-/// Their first argument is a file that has no room for what they write.
-const WRITES: &[c_long] = &[
-    libc::SYS_write,
-    libc::SYS_writev,
-    libc::SYS_pwritev2,
-    libc::SYS_sendto,
-    libc::SYS_sendmsg,
-    libc::SYS_sendmmsg,
-    libc::SYS_sendfile,
-    libc::SYS_vmsplice,
-];
+/// By the numbers of this processor's system calls.
+static BY_NUMBER: LazyLock<[Call; SYSCALLS]> = LazyLock::new(|| {
+    let mut table = [Call::Other; SYSCALLS];
+    for (call, names) in CALLS {
+        for known in names.split(' ').filter_map(|name| name.parse::<Sysno>().ok()) {
+            table[known.id() as usize] = call;
+        }
+    }
+    table
+});
 
 /// The table that the programs need: 1 where the first argument is a file, 2 where the second one
 /// tells a time's kind.
 pub fn takes_file() -> [u8; SYSCALLS] {
-    let mut table = [0; SYSCALLS];
-    for call in FILES {
-        if let Some(place) = table.get_mut(*call as usize) {
-            *place = 1;
-        }
-    }
-    table[libc::SYS_clock_nanosleep as usize] = 2;
+    let mut table = BY_NUMBER.map(|call| u8::from(matches!(call, Call::File | Call::Write)));
+    table[Sysno::clock_nanosleep.id() as usize] = 2;
     table
 }
 
 /// Decodes the reason of a sleep from the switch; `Any`: the waker decides.
 pub fn sleep(detail: u32) -> SleepsFor {
-    let (how, call) = (detail & 0xff, detail >> 16);
     let what = of_file(detail >> 8 & 0xff);
-    let call = (call != NO_SYSCALL).then_some(c_long::from(call));
-    let is_in = |calls: &[c_long]| call.is_some_and(|call| calls.contains(&call));
-    match how {
-        leaves::IO => SleepsFor::Disk,
-        leaves::IDLING => SleepsFor::Other,
-        _ if is_in(CHILDREN) => SleepsFor::Child,
-        _ if is_in(TIMES) => what.unwrap_or(SleepsFor::Nap),
-        _ if is_in(FUTEXES) || is_in(LOCKS) => SleepsFor::Futex,
-        _ if is_in(LOCAL) => SleepsFor::Pipe,
-        _ if is_in(DISKS) => SleepsFor::Disk,
-        _ if is_in(ANY) => SleepsFor::Any,
-        _ if is_in(WRITES) && is_stream(what) => SleepsFor::Room,
-        leaves::STUCK => stuck(what, call, is_in(MEMORY)),
+    let call = match detail >> 16 {
+        NO_SYSCALL => Call::No,
+        number => BY_NUMBER.get(number as usize).copied().unwrap_or(Call::Other),
+    };
+    match (detail & 0xff, call) {
+        (leaves::IO, _) => SleepsFor::Disk,
+        (leaves::IDLING, _) => SleepsFor::Other,
+        (_, Call::Child) => SleepsFor::Child,
+        (_, Call::Time) => what.unwrap_or(SleepsFor::Nap),
+        (_, Call::Lock) => SleepsFor::Futex,
+        (_, Call::Local) => SleepsFor::Pipe,
+        (_, Call::Disk) => SleepsFor::Disk,
+        (_, Call::Any) => SleepsFor::Any,
+        (_, Call::Write) if matches!(what, Some(SleepsFor::Pipe | SleepsFor::Network)) => {
+            SleepsFor::Room
+        }
+        // A thread of the kernel is in no system call and has locks of its own; so has a page
+        // fault, but it waits for a page more often.
+        (leaves::STUCK, call) if !matches!(call, Call::No | Call::Memory) => {
+            what.unwrap_or(SleepsFor::Disk)
+        }
         _ => what.unwrap_or(SleepsFor::Other),
     }
-}
-
-fn is_stream(what: Option<SleepsFor>) -> bool {
-    matches!(what, Some(SleepsFor::Pipe | SleepsFor::Network))
 }
 
 fn of_file(what: u32) -> Option<SleepsFor> {
@@ -158,20 +110,8 @@ fn of_file(what: u32) -> Option<SleepsFor> {
         file::NETWORK => Some(SleepsFor::Network),
         file::DISK => Some(SleepsFor::Disk),
         file::TIMER => Some(SleepsFor::Timer),
-        // No message: who signals an event may go on.
-        file::EVENT => Some(SleepsFor::Other),
+        // An event, too, is no message: who signals it may go on.
         _ => Some(SleepsFor::Other),
-    }
-}
-
-/// An uninterruptible sleep is for a disk, unless the system call has nothing to do with one. A
-/// thread of the kernel is in none and has locks of its own; so has a page fault, but it waits for
-/// a page more often.
-fn stuck(what: Option<SleepsFor>, call: Option<c_long>, is_memory: bool) -> SleepsFor {
-    match what {
-        Some(reason) => reason,
-        None if call.is_some() && !is_memory => SleepsFor::Disk,
-        None => SleepsFor::Other,
     }
 }
 
@@ -231,49 +171,47 @@ fn decided(waker: u32, detail: u32) -> SleepsFor {
 
 #[cfg(test)]
 mod tests {
+    use libc::c_long;
+
     use super::*;
 
-    fn slept(how: u32, what: u32, call: c_long) -> SleepsFor {
-        sleep(how | what << 8 | (call as u32) << 16)
-    }
-
     #[test]
-    fn the_system_call_is_the_reason() {
-        let cases = [
-            (libc::SYS_clock_nanosleep, SleepsFor::Nap),
-            (libc::SYS_futex, SleepsFor::Futex),
-            (libc::SYS_wait4, SleepsFor::Child),
-            (libc::SYS_msgrcv, SleepsFor::Pipe),
-            (libc::SYS_semop, SleepsFor::Futex),
-            (libc::SYS_sync, SleepsFor::Disk),
-        ];
-        for (call, reason) in cases {
-            assert_eq!(slept(leaves::WAITING, 0, call), reason, "{call}");
+    fn the_system_call_and_its_file_are_the_reason() {
+        let none = NO_SYSCALL as c_long;
+        for (how, what, call, reason) in [
+            (leaves::WAITING, file::NONE, libc::SYS_clock_nanosleep, SleepsFor::Nap),
+            // With TIMER_ABSTIME.
+            (leaves::WAITING, file::TIMER, libc::SYS_clock_nanosleep, SleepsFor::Timer),
+            (leaves::WAITING, file::NONE, libc::SYS_futex, SleepsFor::Futex),
+            (leaves::WAITING, file::NONE, libc::SYS_wait4, SleepsFor::Child),
+            // A `vfork`.
+            (leaves::STUCK, file::NONE, libc::SYS_clone, SleepsFor::Child),
+            (leaves::WAITING, file::NONE, libc::SYS_msgrcv, SleepsFor::Pipe),
+            (leaves::WAITING, file::NONE, libc::SYS_semop, SleepsFor::Futex),
+            (leaves::WAITING, file::NONE, libc::SYS_sync, SleepsFor::Disk),
+            (leaves::WAITING, file::NONE, libc::SYS_ppoll, SleepsFor::Any),
+            (leaves::WAITING, file::PIPE, libc::SYS_read, SleepsFor::Pipe),
+            (leaves::WAITING, file::LOCAL_SOCKET, libc::SYS_read, SleepsFor::Pipe),
+            (leaves::WAITING, file::EVENT, libc::SYS_read, SleepsFor::Other),
+            (leaves::WAITING, file::NETWORK, libc::SYS_read, SleepsFor::Network),
+            (leaves::WAITING, file::TIMER, libc::SYS_read, SleepsFor::Timer),
+            (leaves::WAITING, file::DISK, libc::SYS_read, SleepsFor::Disk),
+            (leaves::WAITING, file::OTHER, libc::SYS_read, SleepsFor::Other),
+            (leaves::WAITING, file::PIPE, libc::SYS_write, SleepsFor::Room),
+            (leaves::WAITING, file::LOCAL_SOCKET, libc::SYS_write, SleepsFor::Room),
+            (leaves::WAITING, file::NETWORK, libc::SYS_write, SleepsFor::Room),
+            (leaves::IO, file::DISK, libc::SYS_write, SleepsFor::Disk),
+            // Uninterruptible sleeps are for disks, but for locks of memory and of the kernel.
+            (leaves::STUCK, file::NONE, libc::SYS_openat, SleepsFor::Disk),
+            (leaves::STUCK, file::NONE, libc::SYS_munmap, SleepsFor::Other),
+            (leaves::STUCK, file::NONE, none, SleepsFor::Other),
+            (leaves::IO, file::NONE, none, SleepsFor::Disk),
+            (leaves::IDLING, file::NONE, none, SleepsFor::Other),
+            (leaves::WAITING, file::NONE, none, SleepsFor::Other),
+        ] {
+            let found = sleep(how | what << 8 | (call as u32) << 16);
+            assert_eq!(found, reason, "{how} {what} {call}");
         }
-        assert_eq!(slept(leaves::WAITING, 0, libc::SYS_ppoll), SleepsFor::Any);
-        let until = slept(leaves::WAITING, file::TIMER, libc::SYS_clock_nanosleep);
-        assert_eq!(until, SleepsFor::Timer, "TIMER_ABSTIME");
-        assert_eq!(slept(leaves::STUCK, 0, libc::SYS_clone), SleepsFor::Child, "vfork");
-    }
-
-    #[test]
-    fn what_is_read_from_is_the_reason() {
-        let cases = [
-            (file::PIPE, SleepsFor::Pipe),
-            (file::LOCAL_SOCKET, SleepsFor::Pipe),
-            (file::EVENT, SleepsFor::Other),
-            (file::NETWORK, SleepsFor::Network),
-            (file::TIMER, SleepsFor::Timer),
-            (file::DISK, SleepsFor::Disk),
-            (7, SleepsFor::Other),
-        ];
-        for (what, reason) in cases {
-            assert_eq!(slept(leaves::WAITING, what, libc::SYS_read), reason, "{what}");
-        }
-        for what in [file::PIPE, file::LOCAL_SOCKET, file::NETWORK] {
-            assert_eq!(slept(leaves::WAITING, what, libc::SYS_write), SleepsFor::Room, "{what}");
-        }
-        assert_eq!(slept(leaves::IO, file::DISK, libc::SYS_write), SleepsFor::Disk);
     }
 
     #[test]
@@ -286,21 +224,14 @@ mod tests {
     }
 
     #[test]
-    fn uninterruptible_sleeps_are_disks_but_for_locks_of_memory_and_of_the_kernel() {
-        let none = NO_SYSCALL as c_long;
-        assert_eq!(slept(leaves::STUCK, 0, libc::SYS_openat), SleepsFor::Disk);
-        assert_eq!(slept(leaves::STUCK, 0, libc::SYS_munmap), SleepsFor::Other);
-        assert_eq!(slept(leaves::STUCK, 0, none), SleepsFor::Other);
-        assert_eq!(slept(leaves::IO, 0, none), SleepsFor::Disk);
-        assert_eq!(slept(leaves::IDLING, 0, none), SleepsFor::Other);
-        assert_eq!(slept(leaves::WAITING, 0, none), SleepsFor::Other);
-    }
-
-    #[test]
-    fn the_table_has_what_can_wait_for_a_file() {
+    fn every_name_is_a_system_call() {
+        if cfg!(target_arch = "x86_64") {
+            for name in CALLS.iter().flat_map(|(_, names)| names.split(' ')) {
+                assert!(name.parse::<Sysno>().is_ok(), "{name}");
+            }
+        }
         let table = takes_file();
-        assert_eq!(table[libc::SYS_read as usize], 1);
-        assert_eq!(table[libc::SYS_nanosleep as usize], 0);
-        assert_eq!(table.iter().filter(|place| **place == 1).count(), FILES.len());
+        let places = [libc::SYS_read, libc::SYS_nanosleep, libc::SYS_clock_nanosleep];
+        assert_eq!(places.map(|call| table[call as usize]), [1, 0, 2]);
     }
 }

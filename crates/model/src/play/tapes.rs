@@ -218,7 +218,7 @@ fn resolve(mut tapes: Vec<Tape>, first: usize) -> Tapes {
             if let Some(key) = op.posts_to(own).or_else(|| op.waits_for(own)) {
                 let next = first + numbers.len();
                 let number = *numbers.entry(key).or_insert(next);
-                *op = op.with_other(|_| number as u32);
+                op.other_mut().into_iter().for_each(|other| *other = number as u32);
             }
         }
     }

@@ -140,11 +140,15 @@ fn op(word: &str) -> Result<TapeOp, String> {
         _ => {}
     }
     if let Some(nice) = word.strip_prefix('n') {
-        return nice_of(nice).ok_or_else(|| format!("'{word}' is no nice value; write n-20 … n19"));
+        let nice = nice.parse().ok().filter(|nice| (-20..=19).contains(nice)).map(TapeOp::Nice);
+        return nice.ok_or_else(|| format!("'{word}' is no nice value; write n-20 … n19"));
     }
     let (kind, rest) = word.split_at_checked(1).ok_or_else(unknown)?;
     let (number, stream) = match rest.split_once('.') {
-        Some((number, stream)) if "wmtbpdl".contains(kind) => (number, stream_of(stream, unknown)?),
+        Some((number, stream)) if "wmtbpdl".contains(kind) => {
+            let stream = stream.parse().ok().filter(|stream| *stream > 0);
+            (number, stream.map(Stream).ok_or_else(unknown)?)
+        }
         None if kind == "l" => return Err(unknown()),
         _ => (rest, Stream::NONE),
     };
@@ -168,16 +172,6 @@ fn op(word: &str) -> Result<TapeOp, String> {
         "s" => TapeOp::Sleep(time()?),
         _ => return Err(unknown()),
     })
-}
-
-fn nice_of(text: &str) -> Option<TapeOp> {
-    let nice: i32 = text.parse().ok()?;
-    (-20..=19).contains(&nice).then_some(TapeOp::Nice(nice))
-}
-
-fn stream_of(number: &str, unknown: impl Fn() -> String) -> Result<Stream, String> {
-    let number: u32 = number.parse().map_err(|_| unknown())?;
-    if number == 0 { Err(unknown()) } else { Ok(Stream(number)) }
 }
 
 /// An operation names another tape, which must be there.
@@ -210,14 +204,12 @@ pub fn write(tapes: &[Tape]) -> String {
             let _ = match *op {
                 TapeOp::Run(ns) => write!(text, "r{ns}"),
                 TapeOp::Wait(tape, stream) => write!(text, "w{tape}{stream}"),
-                TapeOp::Receive(tape, stream, reader) => {
-                    write!(text, "{}{tape}{stream}", reader.letter("m", "t"))
-                }
+                TapeOp::Receive(tape, stream, Reader::Asleep) => write!(text, "m{tape}{stream}"),
+                TapeOp::Receive(tape, stream, Reader::Awake) => write!(text, "t{tape}{stream}"),
                 TapeOp::Room(tape, stream) => write!(text, "b{tape}{stream}"),
                 TapeOp::Spin(tape, look_ns) => write!(text, "l{tape}.{look_ns}"),
-                TapeOp::Post(tape, stream, reader) => {
-                    write!(text, "{}{tape}{stream}", reader.letter("p", "d"))
-                }
+                TapeOp::Post(tape, stream, Reader::Asleep) => write!(text, "p{tape}{stream}"),
+                TapeOp::Post(tape, stream, Reader::Awake) => write!(text, "d{tape}{stream}"),
                 TapeOp::Fork(tape) => write!(text, "f{tape}"),
                 TapeOp::Until(ns) => write!(text, "u{ns}"),
                 TapeOp::Sleep(ns) => write!(text, "s{ns}"),
@@ -285,15 +277,6 @@ pub enum Reader {
     Awake,
 }
 
-impl Reader {
-    fn letter(self, asleep: &'static str, awake: &'static str) -> &'static str {
-        match self {
-            Reader::Asleep => asleep,
-            Reader::Awake => awake,
-        }
-    }
-}
-
 /// A pipe or socket that one task reads, by its number among those of this task; written behind
 /// the tape's number, as in `p5.1`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -328,22 +311,25 @@ impl SemaphoreKey {
 }
 
 impl TapeOp {
-    pub fn other(self) -> Option<u32> {
+    pub fn other(mut self) -> Option<u32> {
+        self.other_mut().copied()
+    }
+
+    pub fn other_mut(&mut self) -> Option<&mut u32> {
         match self {
-            TapeOp::Post(other, ..) | TapeOp::Fork(other) => Some(other),
-            _ => self.waker(),
+            TapeOp::Wait(other, _)
+            | TapeOp::Receive(other, ..)
+            | TapeOp::Room(other, _)
+            | TapeOp::Spin(other, _)
+            | TapeOp::Post(other, ..)
+            | TapeOp::Fork(other) => Some(other),
+            _ => None,
         }
     }
 
     /// The tape whose task ended this wait in the recording.
     pub fn waker(self) -> Option<u32> {
-        match self {
-            TapeOp::Wait(other, _)
-            | TapeOp::Receive(other, ..)
-            | TapeOp::Room(other, _)
-            | TapeOp::Spin(other, _) => Some(other),
-            _ => None,
-        }
+        self.other().filter(|_| !matches!(self, TapeOp::Post(..) | TapeOp::Fork(_)))
     }
 
     /// What this operation of the tape `own` waits for.
@@ -381,18 +367,5 @@ impl TapeOp {
     pub fn may_sleep(self) -> bool {
         let is_timer = matches!(self, TapeOp::Until(_) | TapeOp::Sleep(_));
         is_timer || matches!(self, TapeOp::Wait(..) | TapeOp::Receive(..))
-    }
-
-    /// The same operation with another name for the other tape.
-    pub fn with_other(self, name: impl FnOnce(u32) -> u32) -> TapeOp {
-        match self {
-            TapeOp::Wait(other, stream) => TapeOp::Wait(name(other), stream),
-            TapeOp::Receive(other, stream, reader) => TapeOp::Receive(name(other), stream, reader),
-            TapeOp::Room(other, stream) => TapeOp::Room(name(other), stream),
-            TapeOp::Spin(other, look_ns) => TapeOp::Spin(name(other), look_ns),
-            TapeOp::Post(other, stream, reader) => TapeOp::Post(name(other), stream, reader),
-            TapeOp::Fork(other) => TapeOp::Fork(name(other)),
-            op => op,
-        }
     }
 }

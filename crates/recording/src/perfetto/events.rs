@@ -4,25 +4,15 @@
 //!
 //! Protobuf's messages and their fields. Nothing is copied.
 
-use crate::event::{By, Context, Leaves, Named, Scheduling, UNNAMED};
+use crate::event::{Leaves, Moment, Named, Scheduling, UNNAMED, Waker};
 
 /// Bits of an event's flags: in an interrupt, in a soft one, in one that cannot be masked.
 const IN_INTERRUPT: u64 = 0x08 | 0x10 | 0x40;
 /// Numbers of soft interrupts: `TIMER`, `HRTIMER`.
 const SOFT_TIMERS: [u64; 2] = [1, 8];
-/// The columns of `CompactSched`, by the numbers of their fields; 5 has the names.
-const COLUMNS: usize = 13;
 const UNEVEN: &str = "columns of switches or wake-ups with different lengths; the file is damaged";
 
-#[derive(Clone, Debug)]
-pub struct Seen<'a> {
-    pub at_ns: u64,
-    pub cpu: u32,
-    /// The thread that ran; `None` if the event does not say.
-    pub tid: Option<u32>,
-    pub in_interrupt: Option<bool>,
-    pub what: Scheduling<'a>,
-}
+pub type Seen<'a> = (Moment<'a>, Scheduling<'a>);
 
 /// One event; `None` if it says nothing here.
 pub fn event(event: Message<'_>, cpu: u32) -> Result<Option<Seen<'_>>, String> {
@@ -35,10 +25,10 @@ pub fn event(event: Message<'_>, cpu: u32) -> Result<Option<Seen<'_>>, String> {
     if !at_ns.is_there() {
         return Err("an event without a time".into());
     }
-    let tid = Some(tid(thread.number()?)?).filter(|_| thread.is_there());
+    let current = Some(Named::numbered(tid(thread.number()?)?)).filter(|_| thread.is_there());
     let is_in_interrupt = flags.number()? & IN_INTERRUPT != 0;
     let in_interrupt = flags.is_there().then_some(is_in_interrupt);
-    Ok(Some(Seen { at_ns: at_ns.number()?, cpu, tid, in_interrupt, what }))
+    Ok(Some((Moment { current, cpu, in_interrupt, at_ns: at_ns.number()? }, what)))
 }
 
 /// What happened, from an event's own message; `None` if it says nothing here.
@@ -52,11 +42,11 @@ fn what_of(field: Field<'_>) -> Result<Option<Scheduling<'_>>, String> {
             Scheduling::Switch { out, leaves, next: named([5, 6, 7])? }
         }
         17 => Scheduling::Wakeup(named([1, 2, 3])?),
-        20 => Scheduling::Waking(named([1, 2, 3])?, By::Current),
-        24 if SOFT_TIMERS.contains(&number(1)?) => Scheduling::Enter(Context::Timer),
-        24 | 36 => Scheduling::Enter(Context::Device),
+        20 => Scheduling::Waking(named([1, 2, 3])?, None),
+        24 if SOFT_TIMERS.contains(&number(1)?) => Scheduling::Enter(Waker::Timer),
+        24 | 36 => Scheduling::Enter(Waker::Interrupt),
         // Timers of the processor, of the kernel's two lists, and of its own tick.
-        553 | 557 | 559 => Scheduling::Enter(Context::Timer),
+        553 | 557 | 559 => Scheduling::Enter(Waker::Timer),
         25 | 37 | 554 | 558 | 560 => Scheduling::Leave,
         67 => attach(field.message()?)?,
         // `task_newtask`: a fork seen from its child.
@@ -97,7 +87,8 @@ fn priority(number: u64) -> Option<i32> {
 /// The events in columns: first all switches, then all wake-ups.
 pub fn columns(compact: Message<'_>, cpu: u32) -> Result<Vec<Seen<'_>>, String> {
     let mut names = Vec::new();
-    let mut columns: [Vec<u64>; COLUMNS] = Default::default();
+    // By the numbers of their fields.
+    let mut columns: [Vec<u64>; 13] = Default::default();
     for field in compact.fields() {
         let field = field?;
         match columns.get_mut(field.number as usize) {
@@ -106,32 +97,29 @@ pub fn columns(compact: Message<'_>, cpu: u32) -> Result<Vec<Seen<'_>>, String> 
             None => {}
         }
     }
-    let [_, switched_ns, states, .., flags] = &columns;
-    if states.len() != switched_ns.len() || ![0, columns[7].len()].contains(&flags.len()) {
-        return Err(UNEVEN.into());
-    }
-    let read = |numbers: [usize; 4]| rows(numbers.map(|number| &columns[number]), &names);
-    let switches = read([1, 3, 4, 6])?.into_iter().zip(states).map(|((at_ns, next), state)| {
+    let moment = |at_ns, in_interrupt| Moment { current: None, cpu, in_interrupt, at_ns };
+    let rows = |numbers: [usize; 5]| rows(numbers.map(|number| &columns[number]), &names);
+    let mut events = Vec::new();
+    for (at_ns, next, state) in rows([1, 3, 4, 6, 2])? {
         // They do not say who leaves.
-        let what = Scheduling::Switch { out: None, leaves: Leaves::of_bits(*state), next };
-        Seen { at_ns, cpu, tid: None, in_interrupt: None, what }
-    });
-    let wakings = read([7, 8, 10, 11])?.into_iter().enumerate().map(|(row, (at_ns, woken))| {
-        // Newer traces have flags.
-        let in_interrupt = flags.get(row).map(|flags| flags & IN_INTERRUPT != 0);
-        let what = Scheduling::Waking(woken, By::Current);
-        Seen { at_ns, cpu, tid: None, in_interrupt, what }
-    });
-    Ok(switches.chain(wakings).collect())
+        let leaves = Leaves::of_bits(state.ok_or(UNEVEN)?);
+        events.push((moment(at_ns, None), Scheduling::Switch { out: None, leaves, next }));
+    }
+    for (at_ns, woken, flags) in rows([7, 8, 10, 11, 12])? {
+        let in_interrupt = flags.map(|flags| flags & IN_INTERRUPT != 0);
+        events.push((moment(at_ns, in_interrupt), Scheduling::Waking(woken, None)));
+    }
+    Ok(events)
 }
 
-/// The time and the thread of each row. The first time is one of the clock, the others are
-/// nanoseconds since the one before.
-fn rows<'a>(
-    [times, tids, prios, places]: [&Vec<u64>; 4],
-    names: &[&'a str],
-) -> Result<Vec<(u64, Named<'a>)>, String> {
-    if [tids, prios, places].iter().any(|column| column.len() != times.len()) {
+type Row<'a> = (u64, Named<'a>, Option<u64>);
+
+/// The time and the thread of each row, and what older traces lack. The first time is one of the
+/// clock, the others are nanoseconds since the one before.
+fn rows<'a>(columns: [&Vec<u64>; 5], names: &[&'a str]) -> Result<Vec<Row<'a>>, String> {
+    let [times, tids, prios, places, more] = columns;
+    let lengths = [tids, prios, places].map(Vec::len);
+    if lengths != [times.len(); 3] || ![0, times.len()].contains(&more.len()) {
         return Err(UNEVEN.into());
     }
     let mut now_ns = 0_u64;
@@ -139,7 +127,8 @@ fn rows<'a>(
         now_ns = now_ns.checked_add(times[row]).ok_or("times of events beyond 64 bits")?;
         let comm = usize::try_from(places[row]).ok().and_then(|place| names.get(place));
         let comm = comm.ok_or("a name that its table does not have")?;
-        Ok((now_ns, Named { comm, tid: tid(tids[row])?, prio: priority(prios[row]) }))
+        let named = Named { comm, tid: tid(tids[row])?, prio: priority(prios[row]) };
+        Ok((now_ns, named, more.get(row).copied()))
     };
     (0..times.len()).map(row).collect()
 }
@@ -174,15 +163,9 @@ enum Value<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Its fields in the order of the file; the last one is a fault if the message is broken.
+    /// Its fields in the order of the file, until one is broken.
     pub fn fields(mut self) -> impl Iterator<Item = Result<Field<'a>, String>> {
-        std::iter::from_fn(move || {
-            let field = (!self.0.is_empty()).then(|| self.take_field())?;
-            if field.is_err() {
-                self.0 = &[];
-            }
-            Some(field)
-        })
+        std::iter::from_fn(move || (!self.0.is_empty()).then(|| self.take_field()))
     }
 
     /// The last field of each number. No field has the number 0.

@@ -60,55 +60,52 @@ fn read(trace: &[u8]) -> Result<Recording, ReadFault> {
 fn pieces(trace: &[u8]) -> impl FnMut(u64, usize) -> Result<Vec<u8>, ReadFault> {
     |from, length| {
         let rest = &trace[from as usize..];
-        Ok(rest[..length.min(rest.len())].to_vec())
+        Ok(rest.get(..length).unwrap_or(rest).to_vec())
     }
 }
 
 /// The whats of all events but switches and the times of interrupts.
-fn whats(trace: &[u8]) -> Vec<What> {
-    let events = read(trace).expect("a trace").events.into_iter().map(|event| event.what);
+fn whats(trace: &[Vec<u8>]) -> Vec<What> {
+    let events = read(&trace.concat()).expect("a trace").events.into_iter().map(|event| event.what);
     let is_left_out = |what: &What| matches!(what, What::Switch { .. } | What::Interrupted { .. });
     events.filter(|what| !is_left_out(what)).collect()
 }
 
 #[test]
 fn a_task_that_was_attached_to_a_control_group_is_in_it() {
-    let attach =
-        |tid: u64, fields: &str| event(5, tid, &format!("67:{{ 3:{tid} 4:one {fields} }}"));
-    let attached = [
-        attach(7, "1:0 5:old 7:/user.slice/game"),
-        attach(8, "1:0 5:old"),
-        attach(9, "1:3 7:/of_v1"),
-        switch(11, 9),
+    let groups = [
+        (7, "1:0 5:old 7:/user.slice/game", "user.slice/game"),
+        (8, "1:0 5:old", "old"),
+        (9, "1:3 7:/of_v1", ""),
     ];
-    let recording = read(&attached.concat()).expect("a trace");
-    let groups: Vec<_> = recording.tasks.iter().map(|task| &*task.control_group).collect();
-    assert_eq!(groups, ["user.slice/game", "old", ""]);
+    for (tid, fields, group) in groups {
+        let attached = event(5, tid, &format!("67:{{ 3:{tid} 4:one {fields} }}"));
+        let recording = read(&[attached, switch(11, tid)].concat()).expect("a trace");
+        assert_eq!(recording.tasks[0].control_group, group);
+    }
 }
 
 #[test]
 fn a_new_task_is_a_fork_where_the_kernel_tells_no_fork() {
     let new = event(10, 7, "235:{ 1:9 2:new }");
     let fork = event(11, 7, "239:{ 2:7 3:new 4:9 }");
-    let forked = What::Fork { parent: TaskIndex(0), child: TaskIndex(1) };
-    assert_eq!(whats(&[switch(5, 7), new.clone()].concat()), std::slice::from_ref(&forked));
-    assert_eq!(whats(&[switch(5, 7), new, fork].concat()), [forked]);
+    let forked = [What::Fork { parent: TaskIndex(0), child: TaskIndex(1) }];
+    assert_eq!(whats(&[switch(5, 7), new.clone()]), forked);
+    assert_eq!(whats(&[switch(5, 7), new, fork]), forked);
 }
 
 #[test]
 fn timers_and_devices_are_told_apart() {
-    let by_task = Waker::Task(TaskIndex(0));
     for (begin, then, waker) in [
         ("553:{ }", "", Waker::Timer),
         ("24:{ 1:8 }", "", Waker::Timer),
         ("24:{ 1:3 }", "", Waker::Interrupt),
         ("36:{ }", "", Waker::Interrupt),
-        ("553:{ }", "554:{ }", by_task),
+        ("553:{ }", "554:{ }", Waker::Task(TaskIndex(0))),
     ] {
-        let waking = event(12, 7, "20:{ 2:8 }");
+        let [begin, then] = [(10, begin), (11, then)].map(|(at_ns, what)| event(at_ns, 7, what));
         let woken = What::Wake { task: TaskIndex(1), waker };
-        let trace = [switch(5, 7), event(10, 7, begin), event(11, 7, then), waking].concat();
-        assert_eq!(whats(&trace), [woken], "{begin} {then}");
+        assert_eq!(whats(&[switch(5, 7), begin, then, event(12, 7, "20:{ 2:8 }")]), [woken]);
     }
 }
 
@@ -120,22 +117,15 @@ fn row([at_ns, state, tid, prio, name]: [u64; 5]) -> String {
 #[test]
 fn who_runs_is_unknown_after_a_loss() {
     let columns = |lost: u64, at_ns: u64, tid: u64| {
-        let switch = row([at_ns, 1, tid, 120, 0]);
-        bundle(&format!("3:{lost} 4:{{ {switch} 7:{} 8:50 10:120 11:0 }}", at_ns + 1))
+        bundle(&format!("3:{lost} 4:{{ {} }}", row([at_ns, 1, tid, 120, 0])))
     };
     for (lost, second) in [(0, Some(TaskIndex(0))), (1, None)] {
-        let trace = [columns(0, 5, 7), columns(lost, 20, 8)].concat();
-        assert_eq!(read(&trace).expect("a trace").lost_events, lost);
-        let woken = |waker| What::Wake { task: TaskIndex(1), waker: Waker::Task(TaskIndex(waker)) };
-        assert_eq!(whats(&trace), [woken(0), woken(2)]);
-        let outs =
-            read(&trace).expect("a trace").events.into_iter().filter_map(|event| {
-                match event.what {
-                    What::Switch { out, .. } => Some(out),
-                    _ => None,
-                }
-            });
-        assert_eq!(outs.collect::<Vec<_>>(), [None, second]);
+        let recording = read(&[columns(0, 5, 7), columns(lost, 20, 8)].concat()).expect("a trace");
+        let outs = recording.events.iter().map(|event| match event.what {
+            What::Switch { out, .. } => out,
+            ref other => panic!("{other:?}"),
+        });
+        assert_eq!((outs.collect(), recording.lost_events), (vec![None, second], lost));
     }
 }
 
@@ -185,22 +175,17 @@ fn what_cannot_be_read_is_said_with_its_place() {
     assert!(fault.position.is_none() && fault.message.contains("no sched_switch"), "{fault:?}");
 }
 
-/// Bundles of CPUs in turn, each with switches of the same time as the others'.
-fn rounds(rounds: u64, cpus: u64) -> Vec<u8> {
-    let bundle = |(round, cpu): (u64, u64)| {
-        let switch = |at: u64| {
-            format!("2:{{ 1:{} 2:0 4:{{ 2:0 6:{} 7:120 }} }}", round * 100 + at, cpu * 100 + at)
-        };
-        let switches: Vec<String> = (1..40).map(switch).collect();
-        packet(&format!("1:{{ 1:{cpu} {} }}", switches.join(" ")))
-    };
-    (0..rounds).flat_map(|round| (0..cpus).map(move |cpu| (round, cpu))).flat_map(bundle).collect()
-}
-
 #[test]
 fn pieces_make_the_recording_that_the_whole_makes() {
-    let trace = rounds(700, 4);
-    assert!(trace.len() > 3 << 19, "{} bytes are read at once", trace.len());
+    // Packets of four CPUs in turn, each with switches of the same times as the others'.
+    let switch = |at_ns: u64, tid: u64| format!("2:{{ 1:{at_ns} 2:0 4:{{ 2:0 6:{tid} 7:120 }} }}");
+    let bundle = |(round, cpu): (u64, u64)| {
+        let switches = (1..40).map(|at| switch(round * 100 + at, cpu * 100 + at));
+        packet(&format!("1:{{ 1:{cpu} {} }}", switches.collect::<Vec<_>>().join(" ")))
+    };
+    let places = (0..700).flat_map(|round| (0..4).map(move |cpu| (round, cpu)));
+    let trace: Vec<u8> = places.flat_map(bundle).collect();
+    assert!(trace.len() > READ_BYTES, "{} bytes are read at once", trace.len());
     let mut bytes = pieces(&trace);
     let index = Index::new(trace.len() as u64, &mut bytes).expect("a trace");
     let mut times = Vec::new();
@@ -215,9 +200,8 @@ fn pieces_make_the_recording_that_the_whole_makes() {
 
 #[test]
 fn what_needs_too_much_memory_is_refused() {
-    let far = [event(1, 0, "4:{ 6:7 }"), packet(&format!("9:{}", "x".repeat(200 << 10)))].concat();
-    let late = event(9, 0, "4:{ 6:7 }");
-    let overlapping = [far, late].concat().repeat(130);
+    let switches = "2:{ 1:1 4:{ 6:7 } } 2:{ 1:9 4:{ 6:7 } }";
+    let overlapping = bundle(&format!("{switches} 9:{}", "x".repeat(200 << 10))).repeat(130);
     let fault = read(&overlapping).expect_err("all overlap");
     assert!(fault.message.contains("overlap in time"), "{fault}");
     let large = packet(&format!("9:{}", "x".repeat(17 << 20)));

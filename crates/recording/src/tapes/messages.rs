@@ -4,6 +4,10 @@
 //! If a stream has one reader, the replay hands it messages in the order in which they arrive. With
 //! several readers, each waits for the sender that it had in the recording; otherwise one reader
 //! could take what another one needs, and the replay would deadlock.
+//!
+//! A stream in which a sender has slept for room has a size: for each sender, the most that it had
+//! there. In the replay it may have no more there under any scheduler. A pipe in which nobody has
+//! slept has the size that the kernel says.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -11,7 +15,6 @@ use model::TapeOp;
 use model::tape::{Reader, Stream};
 
 use super::Writer;
-use super::room::by_sender;
 use super::spins::polls;
 use crate::event::{SleepsFor, TaskIndex};
 
@@ -170,13 +173,43 @@ impl Writer {
         }
         for (deliveries, room) in bounded {
             let reader = deliveries[0].to;
-            for (by, sent) in by_sender(deliveries) {
+            let mut by_sender: BTreeMap<TaskIndex, Vec<Delivery>> = BTreeMap::new();
+            for delivery in deliveries {
+                by_sender.entry(delivery.by).or_default().push(delivery);
+            }
+            for (by, sent) in by_sender {
                 let number = last.entry(by).or_default();
                 *number = (*number).max(u32::from(polls.contains(&by))) + 1;
                 let stream = Stream(*number);
                 let taken = TapeOp::Post(by.0, stream, Reader::Awake);
                 let ops = (TapeOp::Room(reader.0, stream), taken);
                 self.bound(&sent, room, ops);
+            }
+        }
+    }
+
+    /// The replay finds out by itself when a stream is full.
+    fn forget_sleeps(&mut self, reader: TaskIndex, full: &[Delivery]) {
+        for slept in full.iter().filter(|slept| slept.by == reader) {
+            self.task(slept.to).ops[slept.wait] = NOTHING;
+            self.task(reader).ops[slept.post] = NOTHING;
+        }
+    }
+
+    /// A sender waits before each message that has no room but for an earlier one that was taken,
+    /// and the reader says where it takes that one. `room` is what there is, if not only what the
+    /// sender had there at most.
+    fn bound(&mut self, sent: &[Delivery], room: u64, (waits, taken): (TapeOp, TapeOp)) {
+        let there = sent.iter().map(|delivery| delivery.size.with_earlier);
+        let most = there.max().unwrap_or(0).max(room);
+        let (mut bytes, mut earlier) = (0, sent.iter());
+        for delivery in sent {
+            bytes += delivery.size.bytes;
+            while bytes > most {
+                let Some(first) = earlier.next() else { break };
+                bytes -= first.size.bytes;
+                self.task(delivery.by).inserted.push((delivery.post, waits));
+                self.task(first.to).inserted.push((first.wait + 1, taken));
             }
         }
     }
@@ -201,97 +234,90 @@ impl Delivery {
 }
 
 #[cfg(test)]
-pub mod tests {
-    use crate::event::{Event, Leaves, SleepsFor, Waker, What};
-    use crate::tapes::tests::{switch, t, tapes, wake};
-
-    pub fn sent(at_ns: u64, task: u32, bytes: u32) -> Event {
-        Event { at_ns, cpu: 0, what: What::Send { task: t(task), stream: 7, bytes, room: 0 } }
-    }
-
-    pub fn taken(at_ns: u64, task: u32, bytes: u32) -> Event {
-        Event { at_ns, cpu: 1, what: What::Take { task: t(task), stream: 7, bytes } }
-    }
+mod tests {
+    use crate::event::What;
+    use crate::tapes::tests::{events, first_tape, recording, tapes, texts};
+    use crate::tapes::write;
 
     #[test]
     fn a_message_that_was_there_already_could_have_been_waited_for() {
-        let events = vec![
-            switch(0, 0, None, Some(0)),
-            sent(10, 0, 100),
-            sent(30, 0, 100),
-            sent(35, 0, 100),
-            switch(40, 1, None, Some(1)),
-            // The first one in two parts, the second one with the end of the first.
-            taken(50, 1, 60),
-            taken(60, 1, 140),
-            switch(70, 1, Some((1, Leaves::Ended)), None),
-            switch(80, 0, Some((0, Leaves::Ended)), None),
-        ];
-        let found = tapes(events.clone(), &[true, true]);
+        // The first one in two parts, the second one with the end of the first.
+        let taken = "40 >1 on 1, 50 1 takes 60, 60 1 takes 140, 70 1:ended> on 1, 80 0:ended>";
+        let events = format!("0 >0, 10 0 sends 100, 30 0 sends 100, 35 0 sends 100, {taken}");
         // Nobody takes the third one.
-        assert_eq!(found, ["r10 d1.1 r20 d1.1 r50", "r10 t0.1 r10 t0.1 r10"]);
-        let alone = tapes(events, &[false, true]);
-        assert_eq!(alone[1], "r30");
+        assert_eq!(tapes(&events, 2), ["r10 d1.1 r20 d1.1 r50", "r10 t0.1 r10 t0.1 r10"]);
+        assert_eq!(first_tape(&events, 2), "r80");
     }
 
     #[test]
     fn a_message_that_ended_a_sleep_is_on_the_tape_once() {
-        let pipe = Leaves::Sleeps(SleepsFor::Pipe);
-        let events = vec![
-            switch(0, 0, None, Some(0)),
-            switch(10, 1, Some((1, pipe)), None),
-            wake(20, 1, Waker::Task(t(0))),
-            sent(21, 0, 5),
-            sent(25, 0, 5),
-            switch(30, 1, None, Some(1)),
-            taken(40, 1, 5),
-            taken(50, 1, 5),
-            switch(60, 1, Some((1, Leaves::Ended)), None),
-        ];
-        let found = tapes(events, &[true, true]);
-        assert_eq!(found, ["r20 p1.1 r5 d1.1 r975", "r10 m0.1 r20 t0.1 r10"]);
+        let events = "0 >0, 10 1:pipe> on 1, 20 1 by 0, 21 0 sends 5, 25 0 sends 5, 30 >1 on 1, \
+                      40 1 takes 5, 50 1 takes 5, 60 1:ended> on 1";
+        assert_eq!(tapes(events, 2), ["r20 p1.1 r5 d1.1 r975", "r10 m0.1 r20 t0.1 r10"]);
     }
 
     #[test]
     fn what_was_taken_before_it_was_told_is_nobodys() {
-        let events = vec![
-            switch(0, 0, None, Some(0)),
-            switch(0, 1, None, Some(1)),
-            taken(10, 1, 8),
-            sent(20, 0, 8),
-            sent(30, 0, 8),
-            taken(40, 1, 8),
-        ];
-        let found = tapes(events, &[true, true]);
-        assert_eq!(found, ["r30 d1.1 r970", "r40 t0.1 r960"]);
+        let events = "0 >0, 0 >1 on 1, 10 1 takes 8, 20 0 sends 8, 30 0 sends 8, 40 1 takes 8";
+        assert_eq!(tapes(events, 2), ["r30 d1.1 r970", "r40 t0.1 r960"]);
     }
 
     #[test]
     fn the_waker_whose_message_is_not_told_yet_has_sent_it() {
-        let events = vec![
-            switch(0, 0, None, Some(0)),
-            switch(10, 1, Some((1, Leaves::Sleeps(SleepsFor::Pipe))), None),
-            wake(20, 1, Waker::Task(t(0))),
-            switch(30, 1, None, Some(1)),
-            taken(40, 1, 5),
-            sent(50, 0, 5),
-        ];
-        let found = tapes(events, &[true, true]);
-        assert_eq!(found, ["r20 p1.1 r980", "r10 m0.1 r970"]);
+        let events = "0 >0, 10 1:pipe> on 1, 20 1 by 0, 30 >1 on 1, 40 1 takes 5, 50 0 sends 5";
+        assert_eq!(tapes(events, 2), ["r20 p1.1 r980", "r10 m0.1 r970"]);
     }
 
     #[test]
     fn of_a_stream_with_two_readers_each_waits_for_its_sender() {
-        let events = vec![
-            switch(0, 0, None, Some(0)),
-            sent(10, 0, 5),
-            sent(20, 0, 5),
-            switch(30, 1, None, Some(1)),
-            taken(40, 1, 5),
-            switch(50, 1, Some((1, Leaves::Ended)), Some(2)),
-            taken(60, 2, 5),
-        ];
-        let found = tapes(events, &[true, true, true]);
-        assert_eq!(found, ["r10 d1 r10 d2 r980", "r10 t0 r10", "r10 t0 r940"]);
+        let events = "0 >0, 10 0 sends 5, 20 0 sends 5, 30 >1 on 1, 40 1 takes 5, 50 1:ended>2 on \
+                      1, 60 2 takes 5";
+        assert_eq!(tapes(events, 3), ["r10 d1 r10 d2 r980", "r10 t0 r10", "r10 t0 r940"]);
+    }
+
+    #[test]
+    fn a_stream_that_was_full_has_a_size() {
+        let found = |room: &str| {
+            let events = format!(
+                "0 >0, 10 0 sends 5, 20 0 sends 5, 30 0:{room}>1, 40 0 by 1, 41 1 takes 5, \
+                 50 1 takes 5, 60 1:pipe>0, 70 1 by 0, 71 0 sends 5, 80 0 sends 5, 90 0:ended>1, \
+                 100 1 takes 5, 110 1 takes 5, 120 1:ended>"
+            );
+            tapes(&events, 2)
+        };
+        let writer = "r10 d1.1 r10 d1.1 r20 b1.1 p1.1 r10 b1.1 d1.1 r10";
+        let reader = "r11 t0.1 d0.1 r9 t0.1 d0.1 r10 m0.1 r20 t0.1 r10";
+        assert_eq!(found("room"), [writer, reader]);
+        // Asleep for something else, it waits only there.
+        assert_eq!(found("futex")[0], "r10 d1.1 r10 d1.1 r10 w1 r10 p1.1 r10 d1.1 r10");
+    }
+
+    #[test]
+    fn a_pipe_that_was_never_full_has_the_size_that_is_told() {
+        let mut events = events(
+            "0 >0, 0 >1 on 1, 10 0 sends 4, 20 1 takes 4, 30 0 sends 4, 40 1 takes 4, 50 0 sends \
+             4, 60 1 takes 4",
+        );
+        for event in &mut events {
+            if let What::Send { room, .. } = &mut event.what {
+                *room = 8;
+            }
+        }
+        let found = texts(write(&recording(events, 2), |_| true));
+        assert_eq!(found[0], "r10 d1.1 r20 d1.1 r20 b1.1 d1.1 r950");
+        assert_eq!(found[1], "r20 t0.1 d0.1 r20 t0.1 r20 t0.1 r940");
+    }
+
+    #[test]
+    fn each_sender_has_its_share_of_a_full_stream() {
+        let found = tapes(
+            "0 >0, 10 0 sends 5, 20 0 sends 3, 30 0:room>2, 40 2 sends 1, 50 2>1, 60 0 by 1, \
+             70 1 takes 9, 80 1:futex>0, 90 0 sends 8, 100 0:futex>2, 105 1 by 2, 110 2:ended>1, \
+             120 1 takes 8",
+            3,
+        );
+        assert_eq!(found[0], "r10 d1.1 r10 d1.1 r20 b1.1 b1.1 d1.1 r10");
+        assert_eq!(found[2], "r10 d1.1 r15 p1 r5");
+        assert_eq!(found[1], "r20 t0.1 d0.1 t0.1 d0.1 t2.1 r10 w2 r10 t0.1 r880");
     }
 }

@@ -9,7 +9,6 @@
 //! so each wait follows its post, and the tapes can be played to their ends under every scheduler.
 
 mod messages;
-mod room;
 mod spins;
 mod task;
 
@@ -60,6 +59,7 @@ pub fn write(recording: &Recording, keeps: impl Fn(TaskIndex) -> bool) -> Writte
 }
 
 /// Writes tapes while events come, in order of time.
+#[derive(Default)]
 pub struct Writer {
     tasks: Vec<TaskWriter>,
     /// When each CPU last changed its task, and to which one.
@@ -82,20 +82,9 @@ pub struct Writer {
 impl Writer {
     /// For so many tasks, of which those are played that `keeps` accepts.
     pub fn new(tasks: usize, keeps: impl Fn(TaskIndex) -> bool) -> Writer {
-        let tasks = (0..tasks as u32).map(TaskIndex);
-        Writer {
-            tasks: tasks
-                .map(|task| TaskWriter { keeps: keeps(task), ..TaskWriter::default() })
-                .collect(),
-            cpus: BTreeMap::new(),
-            queues: BTreeMap::new(),
-            deliveries: BTreeMap::new(),
-            polled: Vec::new(),
-            yielded: BTreeSet::new(),
-            counts: Counts::default(),
-            event_ns: 0,
-            bytes: 0,
-        }
+        let keeps = (0..tasks as u32).map(|task| keeps(TaskIndex(task)));
+        let tasks = keeps.map(|keeps| TaskWriter { keeps, ..TaskWriter::default() }).collect();
+        Writer { tasks, ..Writer::default() }
     }
 
     /// How many bytes the tapes will have as text, about.

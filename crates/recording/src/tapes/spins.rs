@@ -109,25 +109,21 @@ impl Writer {
 
     /// The task has yielded again, so it has released nobody.
     fn looked_in_vain(&mut self, task: TaskIndex) {
-        let yielded = std::mem::take(&mut self.yielded);
-        for other in &yielded {
-            if let Some(row) = self.task(*other).yield_loops.last_mut() {
+        for other in &self.yielded {
+            if let Some(row) = self.tasks[other.0 as usize].yield_loops.last_mut() {
                 row.others.remove(&task);
             }
         }
-        self.yielded = yielded;
     }
 
     /// A task gets a CPU. If it has yielded, it looks again.
     pub fn note_look(&mut self, task: TaskIndex, at_ns: u64) {
-        let yielded = std::mem::take(&mut self.yielded);
         let keeps = self.task(task).keeps;
-        for other in yielded.iter().filter(|other| keeps && **other != task) {
-            if let Some(row) = self.task(*other).yield_loops.last_mut() {
+        for other in self.yielded.iter().filter(|other| keeps && **other != task) {
+            if let Some(row) = self.tasks[other.0 as usize].yield_loops.last_mut() {
                 row.others.insert(task);
             }
         }
-        self.yielded = yielded;
         if !self.yielded.remove(&task) {
             return;
         }
@@ -239,40 +235,38 @@ pub fn is_timer(waker: Waker, reason: SleepsFor) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::event::{Event, Leaves, SleepsFor};
-    use crate::tapes::tests::{switch, tapes};
+    use crate::tapes::tests::{first_tape, tapes};
 
     const LOOK_NS: u64 = 10_000;
     const WORK_NS: u64 = 900_000;
 
     /// Task 0 yields as often as it is told, and computes afterwards. Between two yields task 1
     /// computes ten times as long as task 0 does, or a passer-by does half of that.
-    fn events(yields: &[u64], after_ns: u64, passer_by: bool) -> Vec<Event> {
-        let mut events = vec![switch(0, 0, None, Some(0))];
-        let mut now = 0;
-        let mut then = |ns: u64, (out, leaves), next| {
+    fn events(yields: &[u64], after_ns: u64, passer_by: bool) -> String {
+        let (mut text, mut now) = ("0 >0".to_owned(), 0);
+        let mut then = |ns: u64, switch: &str| {
             now += ns;
-            events.push(switch(now, 0, Some((out, leaves)), next));
+            text += &format!(", {now} {switch}");
         };
         for count in yields {
             for at in 0..*count {
-                then(if at == 0 { after_ns } else { LOOK_NS }, (0, Leaves::Yields), Some(1));
+                then(if at == 0 { after_ns } else { LOOK_NS }, "0:yields>1");
                 if passer_by {
-                    then(5 * LOOK_NS, (1, Leaves::Runnable), Some(2));
-                    then(5 * LOOK_NS, (2, Leaves::Runnable), Some(0));
+                    then(5 * LOOK_NS, "1>2");
+                    then(5 * LOOK_NS, "2>0");
                 } else {
-                    then(10 * LOOK_NS, (1, Leaves::Runnable), Some(0));
+                    then(10 * LOOK_NS, "1>0");
                 }
             }
         }
-        then(after_ns, (0, Leaves::Ended), Some(1));
-        then(LOOK_NS, (1, Leaves::Sleeps(SleepsFor::Futex)), None);
-        events
+        then(after_ns, "0:ended>1");
+        then(LOOK_NS, "1:futex>");
+        text
     }
 
     #[test]
     fn a_task_that_yields_until_another_one_is_ready_waits_for_it() {
-        let found = tapes(events(&[3, 5, 2, 4], WORK_NS, false), &[true; 2]);
+        let found = tapes(&events(&[3, 5, 2, 4], WORK_NS, false), 2);
         let two = "y r10000 y r900000";
         let expected = format!("r900000 l1.10000 r900000 l1.10000 r900000 {two} l1.10000 r900000");
         assert_eq!(found[0], expected);
@@ -281,20 +275,16 @@ mod tests {
 
     #[test]
     fn what_may_have_another_cause_stays_a_yield() {
-        let yields = |events, keeps: &[bool]| {
-            let found = tapes(events, keeps);
+        let same_count = tapes(&events(&[4, 4, 4], WORK_NS, false), 2);
+        let works_between = tapes(&events(&[3, 5, 4], 2 * LOOK_NS, false), 2);
+        let few = tapes(&events(&[3, 5], WORK_NS, false), 2);
+        let two_others = tapes(&events(&[3, 5, 4], WORK_NS, true), 3);
+        let nobody_played = vec![first_tape(&events(&[3, 5, 4], WORK_NS, false), 2)];
+        let counts = [12, 12, 8, 12, 12];
+        let all = [same_count, works_between, few, two_others, nobody_played];
+        for (found, yields) in all.iter().zip(counts) {
             assert!(!found.iter().any(|tape| tape.contains(['l', 'p'])), "{found:?}");
-            found[0].split(' ').filter(|op| *op == "y").count()
-        };
-        let same_count = events(&[4, 4, 4], WORK_NS, false);
-        assert_eq!(yields(same_count, &[true; 2]), 12);
-        let works_between = events(&[3, 5, 4], 2 * LOOK_NS, false);
-        assert_eq!(yields(works_between, &[true; 2]), 12);
-        let few = events(&[3, 5], WORK_NS, false);
-        assert_eq!(yields(few, &[true; 2]), 8);
-        let two_others = events(&[3, 5, 4], WORK_NS, true);
-        assert_eq!(yields(two_others, &[true; 3]), 12);
-        let nobody_played = events(&[3, 5, 4], WORK_NS, false);
-        assert_eq!(yields(nobody_played, &[true, false]), 12);
+            assert_eq!(found[0].split(' ').filter(|op| *op == "y").count(), yields, "{found:?}");
+        }
     }
 }

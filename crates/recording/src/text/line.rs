@@ -42,7 +42,7 @@ pub fn parse(line: &str) -> Line<'_> {
     if let Some(comment) = line.strip_prefix('#') {
         return of_comment(comment);
     }
-    match event(line) {
+    match with_brackets(line).or_else(|| in_latency_format(line)) {
         Some(raw) => Line::Event(raw),
         None => other(line),
     }
@@ -84,21 +84,12 @@ fn is_frame(line: &str) -> bool {
         || line.rsplit_once(": ").is_some_and(|(_, call)| call.contains(" <-"))
 }
 
-fn event(line: &str) -> Option<Raw<'_>> {
-    with_brackets(line).or_else(|| in_latency_format(line))
-}
-
 fn with_brackets(line: &str) -> Option<Raw<'_>> {
     // A name can hold brackets: the right ones are those before a time.
     line.match_indices('[').find_map(|(at, _)| {
         let (cpu, rest) = line[at + 1..].split_once(']')?;
-        let cpu = number(cpu)?;
-        let tail = tail(rest)?;
         let (comm, tid) = task(&line[..at])?;
-        let Tail { in_interrupt, at_ns, name, arguments, group } = tail;
-        let current = Some(Named { comm, tid, prio: None });
-        let moment = Moment { current, cpu, in_interrupt, at_ns };
-        Some(Raw { moment, name, arguments, group })
+        raw(Named { comm, tid, prio: None }, number(cpu)?, rest)
     })
 }
 
@@ -108,31 +99,20 @@ fn in_latency_format(line: &str) -> Option<Raw<'_>> {
     const FLAGS: &str = ".dDbX";
     line.match_indices(|letter| FLAGS.contains(letter)).find_map(|(at, _)| {
         let before = line[..at].trim_end_matches(|letter: char| letter.is_ascii_digit());
-        let cpu = number(&line[before.len()..at])?;
         let (_, tid) = task(before.strip_suffix(char::is_whitespace)?)?;
-        let Tail { in_interrupt, at_ns, name, arguments, group } = tail(&line[at..])?;
-        let current = Some(Named::numbered(tid));
-        let moment = Moment { current, cpu, in_interrupt, at_ns };
-        Some(Raw { moment, name, arguments, group })
+        raw(Named::numbered(tid), number(&line[before.len()..at])?, &line[at..])
     })
 }
 
-struct Tail<'a> {
-    in_interrupt: Option<bool>,
-    at_ns: u64,
-    name: &'a str,
-    arguments: &'a str,
-    group: Option<&'a str>,
-}
-
-fn tail(rest: &str) -> Option<Tail<'_>> {
+/// What follows the task and the CPU.
+fn raw<'a>(current: Named<'a>, cpu: u32, rest: &'a str) -> Option<Raw<'a>> {
     let (mut word, mut rest) = next_word(rest)?;
     let mut in_interrupt = None;
     if time_ns(word).is_none() {
         in_interrupt = word.chars().nth(2).map(|flag| "hHsZz".contains(flag));
         (word, rest) = next_word(rest)?;
     }
-    let at_ns = time_ns(word)?;
+    let moment = Moment { current: Some(current), cpu, in_interrupt, at_ns: time_ns(word)? };
     (word, rest) = next_word(rest)?;
     if word == ":" {
         // The end of `17us :`.
@@ -142,19 +122,17 @@ fn tail(rest: &str) -> Option<Tail<'_>> {
         // The period, where perf was asked for it.
         (word, rest) = next_word(rest)?;
     }
-    let name = word.strip_suffix(':')?;
-    let arguments = rest.trim_start();
+    let (name, arguments) = (word.strip_suffix(':')?, rest.trim_start());
     // Only perf names the subsystem.
     let Some((_, name)) = name.rsplit_once(':') else {
-        return Some(Tail { in_interrupt, at_ns, name, arguments, group: None });
+        return Some(Raw { moment, name, arguments, group: None });
     };
-    let (arguments, group) = without_group(arguments);
-    Some(Tail { in_interrupt, at_ns, name, arguments, group })
-}
-
-/// With perf's field `cgroup` the group's path follows the arguments: `next_prio=120 /user.slice`.
-fn without_group(arguments: &str) -> (&str, Option<&str>) {
-    arguments.rsplit_once(" /").map_or((arguments, None), |(before, path)| (before, Some(path)))
+    // With perf's field `cgroup` the path follows the arguments: `next_prio=120 /user.slice`.
+    let (arguments, group) = match arguments.rsplit_once(" /") {
+        Some((before, path)) => (before, Some(path)),
+        None => (arguments, None),
+    };
+    Some(Raw { moment, name, arguments, group })
 }
 
 fn next_word(text: &str) -> Option<(&str, &str)> {

@@ -4,7 +4,7 @@
 //! [120] S ==> …`), and the raw fields (`trace-cmd report -R`, ftrace's option `fields`), in which
 //! states are numbers and nothing stands between the tasks.
 
-use crate::event::{By, Context, Leaves, Named, Scheduling};
+use crate::event::{Leaves, Named, Scheduling, Waker};
 
 /// Reads an event.
 ///
@@ -15,17 +15,17 @@ pub fn parse<'a>(name: &str, arguments: &'a str) -> Result<Scheduling<'a>, Strin
     Ok(match name {
         "sched_switch" => switch(arguments).ok_or_else(|| lacks("a task or its state"))?,
         "sched_waking" => {
-            Scheduling::Waking(task(arguments).ok_or_else(|| lacks("the task"))?, By::Current)
+            Scheduling::Waking(task(arguments).ok_or_else(|| lacks("the task"))?, None)
         }
         "sched_wakeup" => Scheduling::Wakeup(task(arguments).ok_or_else(|| lacks("the task"))?),
         "sched_process_fork" => fork(arguments).ok_or_else(|| lacks("a task"))?,
         "sched_process_exit" => Scheduling::Exit(task(arguments).ok_or_else(|| lacks("the task"))?),
         "cgroup_attach_task" => attach(arguments).ok_or_else(|| lacks("the task or its group"))?,
         "hrtimer_expire_entry" | "timer_expire_entry" | "local_timer_entry" => {
-            Scheduling::Enter(Context::Timer)
+            Scheduling::Enter(Waker::Timer)
         }
-        "softirq_entry" if is_timers(arguments) => Scheduling::Enter(Context::Timer),
-        "softirq_entry" | "irq_handler_entry" => Scheduling::Enter(Context::Device),
+        "softirq_entry" if is_timers(arguments) => Scheduling::Enter(Waker::Timer),
+        "softirq_entry" | "irq_handler_entry" => Scheduling::Enter(Waker::Interrupt),
         "hrtimer_expire_exit"
         | "timer_expire_exit"
         | "local_timer_exit"

@@ -7,6 +7,12 @@ const FTRACE: &str = include_str!("samples/ftrace.txt");
 const TRACE_CMD: &str = include_str!("samples/trace_cmd.txt");
 const PERF: &str = include_str!("samples/perf.txt");
 
+fn read(text: &str) -> Result<Recording, ReadFault> {
+    let mut reader = Reader::new(text.lines().any(tells_waking), None);
+    text.lines().try_for_each(|line| reader.line(line))?;
+    Ok(reader.finish()?.0)
+}
+
 #[test]
 fn three_programs_tell_the_same() {
     for (text, by_interrupt) in

@@ -62,6 +62,25 @@ pub struct Args {
     for_a_time: bool,
 }
 
+impl Args {
+    /// What the files of other programs do not say.
+    fn labels(&self) -> [(bool, &'static str); 3] {
+        [
+            (self.scheduler.is_some(), "--scheduler"),
+            (self.machine.is_some(), "--machine"),
+            (self.experiment != EXPERIMENT, "--experiment"),
+        ]
+    }
+}
+
+/// Refuses options that were given for files that need none.
+fn refuse_options(options: &[(bool, &str)], why: &str) -> Result<()> {
+    match options.iter().find(|(given, _)| *given) {
+        Some((_, option)) => Err(bad_input(format!("{option}: {why}; leave the option out"))),
+        None => Ok(()),
+    }
+}
+
 pub fn run(args: Args) -> Result<ExitCode> {
     if let Some(done) = own_files::import(&args)? {
         return Ok(done);
@@ -83,7 +102,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         scheduler: args.scheduler.as_deref(),
         machine: args.machine.as_deref(),
     };
-    let records = imports::labelled(&files, &labels).map_err(bad_input)?;
+    let records = imports::labelled(files, &labels).map_err(bad_input)?;
     keep(&args, &records)?;
     tell_how_to_see(&args, &args.experiment, " --session all");
     Ok(ExitCode::SUCCESS)

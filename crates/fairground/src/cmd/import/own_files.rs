@@ -9,7 +9,7 @@ use fleet::campaign_folder::{self, CampaignFolder};
 use store::Store;
 use store::exchange::share::{self, Shared};
 
-use super::{Args, EXPERIMENT, tell_how_to_see};
+use super::{Args, refuse_options, tell_how_to_see};
 use crate::exit::bad_input;
 use crate::output;
 
@@ -36,7 +36,7 @@ fn is_shared(file: &Path) -> bool {
 }
 
 fn campaigns(args: &Args) -> Result<()> {
-    refuse_options(args, "a folder of chunks")?;
+    refuse_labels(args, "a folder of chunks")?;
     for folder in &args.files {
         let campaign = CampaignFolder::read(folder)?;
         let new = campaign.put_into(&Store::open(&args.store)?)?;
@@ -48,7 +48,7 @@ fn campaigns(args: &Args) -> Result<()> {
 
 /// All or none of the files. Nothing in them is ever compiled or run.
 fn shared_files(args: &Args) -> Result<()> {
-    refuse_options(args, "a shared file")?;
+    refuse_labels(args, "a shared file")?;
     let files: Vec<Shared> =
         args.files.iter().map(|file| Shared::read(file)).collect::<Result<_>>()?;
     let store = Store::open(&args.store)?;
@@ -67,20 +67,10 @@ fn shared_files(args: &Args) -> Result<()> {
 }
 
 /// Refuses options that say what the files themselves say.
-fn refuse_options(args: &Args, what: &str) -> Result<()> {
-    let options = [
-        (args.format.is_some(), "--as"),
-        (args.scheduler.is_some(), "--scheduler"),
-        (args.machine.is_some(), "--machine"),
-        (args.experiment != EXPERIMENT, "--experiment"),
-    ];
-    match options.iter().find(|(given, _)| *given) {
-        Some((_, option)) => Err(bad_input(format!(
-            "{option}: {what} has its own format, scheduler, machine and experiment; leave \
-             the option out"
-        ))),
-        None => Ok(()),
-    }
+fn refuse_labels(args: &Args, what: &str) -> Result<()> {
+    let why = format!("{what} has its own format, scheduler, machine and experiment");
+    refuse_options(&[(args.format.is_some(), "--as")], &why)?;
+    refuse_options(&args.labels(), &why)
 }
 
 fn tell_what_is_there(folder: &Path, campaign: &CampaignFolder, new: usize) {

@@ -15,10 +15,9 @@ use recording::text::Reader;
 use recording::workload::{self, Choice};
 use recording::{perfetto, text};
 use spec::files::{Fault, Lines, Pieces};
-
 use store::exchange::imports;
 
-use super::Args;
+use super::{Args, refuse_options};
 use crate::exit::bad_input;
 use crate::{command_line, output, recordings};
 
@@ -58,7 +57,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let [file] = args.files.as_slice() else {
         return Err(bad_input("several traces: import one at a time, each into a file of its own"));
     };
-    refuse_options(args)?;
+    refuse_options(&args.labels(), "a trace becomes a workload and no results")?;
     let target = target(args, file)?;
     grow_in_place();
     let choice = Choice {
@@ -67,7 +66,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         for_a_time: args.for_a_time,
         ..Choice::default()
     };
-    let (recording, events, written) = with_passes(file, |pass| in_passes(file, &choice, pass))?;
+    let (recording, events, written) =
+        with_passes(file, |pass| in_passes(file, &choice, pass, tape_text::BYTES_MAX))?;
     let files = workload::files_of(&recording, &choice, written, &recordings::tapes_name(&target));
     let files = files.map_err(|why| bad_input(format!("{}: {why}", file.display())))?;
     if files.tapes.len() > tape_text::BYTES_MAX {
@@ -85,21 +85,6 @@ fn grow_in_place() {
     const LONG: libc::c_int = 1 << 20;
     // SAFETY: it changes how memory is got, and no memory.
     unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LONG) };
-}
-
-/// Options of results, which go into a store.
-fn refuse_options(args: &Args) -> Result<()> {
-    let options = [
-        (args.scheduler.is_some(), "--scheduler"),
-        (args.machine.is_some(), "--machine"),
-        (args.experiment != super::EXPERIMENT, "--experiment"),
-    ];
-    match options.iter().find(|(given, _)| *given) {
-        None => Ok(()),
-        Some((_, option)) => Err(bad_input(format!(
-            "{option}: a trace becomes a workload and no results; leave the option out"
-        ))),
-    }
 }
 
 /// The file to write, which the user names.
@@ -199,39 +184,6 @@ fn refuse_unordered(file: &Path, seen: &Seen) -> Result<()> {
     )))
 }
 
-/// Writes the tapes of a trace, as far as they can be played: those of gigabytes would take as
-/// much memory.
-struct Taper {
-    writer: Writer,
-    first_ns: u64,
-    bytes_most: usize,
-    /// When the tapes became longer than that.
-    full_ns: Option<u64>,
-}
-
-impl Taper {
-    fn new(recording: &Recording, choice: &Choice, first_ns: u64) -> Taper {
-        let writer = Writer::new(recording.tasks.len(), |task| choice.keeps(recording, task));
-        Taper { writer, first_ns, bytes_most: tape_text::BYTES_MAX, full_ns: None }
-    }
-
-    fn event(&mut self, mut event: Event) {
-        event.at_ns -= self.first_ns;
-        if self.full_ns.is_none() {
-            self.writer.event(&event);
-            self.full_ns = (self.writer.bytes() > self.bytes_most).then_some(event.at_ns);
-        }
-    }
-
-    /// The tapes, or the time until which they are too long already, ns.
-    fn finish(self, recording: &Recording) -> Result<Written, u64> {
-        match self.full_ns {
-            Some(at_ns) => Err(at_ns),
-            None => Ok(self.writer.finish(recording.length_ns)),
-        }
-    }
-}
-
 fn too_much(file: &Path, recording: &Recording, at_ns: u64) -> anyhow::Error {
     let seconds = |ns: u64| ns as f64 / 1e9;
     bad_input(format!(
@@ -244,13 +196,15 @@ fn too_much(file: &Path, recording: &Recording, at_ns: u64) -> anyhow::Error {
     ))
 }
 
-/// Reads a trace, and writes its tapes. A trace of gigabytes has too many events for a list: the
-/// first pass finds its tasks, the second one what they did. The recording comes without its
-/// events; the number beside it counts them.
+/// Reads a trace, and writes its tapes, of so many bytes at most: longer ones are not played, and
+/// those of gigabytes would take as much memory. A trace of gigabytes has too many events for a
+/// list: the first pass finds its tasks, the second one what they did. The recording comes without
+/// its events; the number beside it counts them.
 fn in_passes(
     file: &Path,
     choice: &Choice,
     pass: &mut Pass<'_>,
+    bytes_most: usize,
 ) -> Result<(Recording, u64, Written)> {
     let (mut recording, seen) = pass(Some(&mut |_| {}))?;
     if seen.unordered {
@@ -259,9 +213,19 @@ fn in_passes(
         let written = tapes::write(&recording, |task| choice.keeps(&recording, task));
         return Ok((recording, seen.events, written));
     }
-    let mut taper = Taper::new(&recording, choice, seen.first_ns);
-    pass(Some(&mut |event| taper.event(event)))?;
-    let written = taper.finish(&recording).map_err(|at_ns| too_much(file, &recording, at_ns))?;
+    let mut writer = Writer::new(recording.tasks.len(), |task| choice.keeps(&recording, task));
+    let mut until_ns = 0;
+    pass(Some(&mut |mut event| {
+        event.at_ns -= seen.first_ns;
+        if writer.bytes() <= bytes_most {
+            writer.event(&event);
+            until_ns = event.at_ns;
+        }
+    }))?;
+    if writer.bytes() > bytes_most {
+        return Err(too_much(file, &recording, until_ns));
+    }
+    let written = writer.finish(recording.length_ns);
     Ok((recording, seen.events, written))
 }
 
@@ -329,17 +293,18 @@ mod tests {
             "a-1 [000] 1.0: sched_waking: comm=b pid=2 prio=120 target_cpu=000\n\
              a-1 [000] 1.5: {switch} next_pid=2 next_prio=120\n"
         );
-        let recording = text::read(&trace).expect("a trace");
-        let taped = |most: Option<usize>| {
-            let mut taper = Taper::new(&recording, &Choice::default(), 0);
-            taper.bytes_most = most.unwrap_or(taper.bytes_most);
-            recording.events.iter().for_each(|event| taper.event(event.clone()));
-            taper.finish(&recording)
+        let taped = |bytes_most| {
+            let mut pass = |to: To<'_>| -> Result<(Recording, Seen)> {
+                let mut reader = Reader::new(true, to);
+                trace.lines().try_for_each(|line| reader.line(line))?;
+                Ok(reader.finish()?)
+            };
+            in_passes(Path::new("a.txt"), &Choice::default(), &mut pass, bytes_most)
         };
-        let written = taped(None).expect("they are short");
-        assert_eq!(written, tapes::write(&recording, |_| true));
-        assert_eq!(taped(Some(4)), Err(0));
-        let said = too_much(Path::new("a.txt"), &recording, 500_000_000).to_string();
-        assert!(said.starts_with("a.txt: the first 0.5 s of its 0.5 s make tapes"), "{said}");
+        let (recording, events, written) = taped(40).expect("they are short");
+        assert_eq!((recording.length_ns, events), (500_000_000, 2));
+        assert_eq!(written.tapes.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
+        let said = taped(4).expect_err("they are long").to_string();
+        assert!(said.starts_with("a.txt: the first 0.0 s of its 0.5 s make tapes"), "{said}");
     }
 }

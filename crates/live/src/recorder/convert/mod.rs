@@ -6,15 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::ControlGroup;
+use model::{ControlGroup, Policy, PolicyClass};
 use recording::collect::Collector;
 use recording::event::{
-    By, Context, Leaves, Moment, Named, Recording, Scheduling, SleepsFor, Task,
+    Attributes, Leaves, Moment, Named, Recording, Scheduling, SleepsFor, Task, Waker,
 };
 
-use super::object::{Kept, RawEvent, TaskFacts, bytes_of, kind, leaves, waker};
+use super::object::{CPU_WORDS, Kept, RawEvent, TaskFacts, bytes_of, kind, leaves, waker};
 use super::reason::{self, Polls};
-use super::task_facts::{attributes, name};
 
 /// What the events themselves do not tell.
 #[derive(Clone, Debug, Default)]
@@ -113,11 +112,11 @@ fn take(
         }
         kind::WAKE => {
             let by = match event.detail & 0xff {
-                waker::TASK => By::Task(other),
-                waker::TIMER => By::Interrupt(Context::Timer),
-                _ => By::Interrupt(Context::Device),
+                waker::TASK => Waker::Task(other),
+                waker::TIMER => Waker::Timer,
+                _ => Waker::Interrupt,
             };
-            Scheduling::Waking(task, by)
+            Scheduling::Waking(task, Some(by))
         }
         kind::FORK => Scheduling::Fork { parent: Some(task), child: other },
         kind::EXIT => Scheduling::Exit(task),
@@ -147,8 +146,68 @@ fn take(
     collector.event(&moment(event), what);
     if u32::from(event.kind) == kind::FORK && event.task == 0 {
         // The child of nobody that is recorded.
-        collector.event(&moment(event), Scheduling::Waking(other, By::Unknown));
+        collector.event(&moment(event), Scheduling::Waking(other, Some(Waker::Unknown)));
     }
+}
+
+/// Nice 0.
+const DEFAULT_PRIO: i32 = 120;
+
+/// The kernel's numbers of the policies (`sched(7)`); sched_ext's, 7, is the scheduler's choice and
+/// counts as what it replaces.
+fn class(policy: u32) -> Option<PolicyClass> {
+    Some(match policy {
+        0 | 7 => PolicyClass::Other,
+        1 => PolicyClass::Fifo,
+        2 => PolicyClass::Rr,
+        3 => PolicyClass::Batch,
+        5 => PolicyClass::Idle,
+        6 => PolicyClass::Deadline,
+        _ => return None,
+    })
+}
+
+/// What a scheduler is told of a task, on a machine of so many CPUs.
+pub fn attributes(facts: &TaskFacts, cpus: u32) -> Attributes {
+    let nice = facts.static_prio - DEFAULT_PRIO;
+    Attributes {
+        nice: Some(nice),
+        policy: class(facts.policy).map(|class| policy(class, facts)),
+        affinity: affinity(facts, cpus),
+    }
+}
+
+fn policy(class: PolicyClass, facts: &TaskFacts) -> Policy {
+    let bare = Policy { class, ..Policy::default() };
+    match class {
+        PolicyClass::Fifo | PolicyClass::Rr => Policy { priority: facts.rt_priority, ..bare },
+        PolicyClass::Deadline => Policy {
+            runtime_us: facts.dl_runtime_ns / 1_000,
+            deadline_us: facts.dl_deadline_ns / 1_000,
+            period_us: facts.dl_period_ns / 1_000,
+            ..bare
+        },
+        PolicyClass::Other | PolicyClass::Batch => {
+            Policy { nice: facts.static_prio - DEFAULT_PRIO, ..bare }
+        }
+        PolicyClass::Idle => bare,
+    }
+}
+
+/// Empty: all. `None` on machines with more CPUs than facts have bits.
+fn affinity(facts: &TaskFacts, cpus: u32) -> Option<Vec<u32>> {
+    if cpus as usize > CPU_WORDS * 64 {
+        return None;
+    }
+    let may = |cpu: &u32| facts.cpus[*cpu as usize / 64] >> (cpu % 64) & 1 == 1;
+    let allowed: Vec<u32> = (0..cpus).filter(may).collect();
+    Some(if allowed.len() == cpus as usize { Vec::new() } else { allowed })
+}
+
+/// A thread's name, as the kernel keeps it.
+pub fn name(comm: &[u8; 16]) -> String {
+    let end = comm.iter().position(|&byte| byte == 0).unwrap_or(comm.len());
+    String::from_utf8_lossy(&comm[..end]).into_owned()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-use recording::event::{Event, TaskIndex, Waker, What};
+use recording::event::{Event, TaskIndex, What};
 
 use super::super::object::file;
 use super::*;
@@ -106,30 +106,6 @@ fn events_of_several_cpus_come_in_order_of_time() {
 }
 
 #[test]
-fn a_number_that_is_used_again_is_another_task() {
-    let made = made(&[
-        raw(150, 0, kind::FORK, 5, 7, 0),
-        switch(200, 0, 5, 7, 0),
-        raw(250, 0, kind::EXIT, 7, 0, 0),
-        switch(300, 0, 7, 5, leaves::ENDED),
-        raw(350, 0, kind::FORK, 5, 7, 0),
-        switch(400, 0, 5, 7, 0),
-    ]);
-    let numbers: Vec<u32> = made.tasks.iter().map(|task| task.tid).collect();
-    assert_eq!(numbers, [5, 7, 7]);
-    let ran: Vec<Option<TaskIndex>> = made
-        .events
-        .iter()
-        .filter_map(|event| match event.what {
-            What::Switch { next, .. } => Some(next),
-            _ => None,
-        })
-        .collect();
-    let index = |place| Some(TaskIndex(place));
-    assert_eq!(ran, [index(0), index(1), index(0), index(2)]);
-}
-
-#[test]
 fn a_task_that_gets_the_name_begins_there() {
     let made =
         made(&[raw(250, 0, kind::RUNNING, 7, 0, 1), switch(300, 0, 7, 0, leaves::WAITING | NAP)]);
@@ -145,13 +121,6 @@ fn who_runs_all_the_time_is_there_from_the_start() {
     ]);
     let expected = ["0 cpu1: 0 Runnable -> 9", "0 cpu0: 0 Runnable -> 7"];
     assert_eq!(lines(&made)[..2], expected);
-}
-
-#[test]
-fn the_idle_task_is_nobody() {
-    let made = made(&[switch(200, 0, 0, 7, 0), switch(300, 0, 7, 0, leaves::WAITING | NAP)]);
-    assert_eq!(made.tasks.len(), 1);
-    assert!(matches!(made.events[0].what, What::Switch { out: None, next: Some(_), .. }));
 }
 
 #[test]
@@ -208,4 +177,36 @@ fn the_first_facts_are_the_tasks_own_and_later_ones_are_changes() {
 fn what_comes_after_the_end_is_left_out() {
     let made = made(&[switch(200, 0, 0, 7, 0), switch(1_001, 0, 7, 0, leaves::WAITING | NAP)]);
     assert_eq!(made.events.len(), 1);
+}
+
+fn bare_facts(static_prio: i32, policy: u32, cpus: u64) -> TaskFacts {
+    let mut facts = TaskFacts { static_prio, policy, ..TaskFacts::default() };
+    facts.cpus[0] = cpus;
+    facts
+}
+
+#[test]
+fn all_cpus_are_no_affinity() {
+    assert_eq!(attributes(&bare_facts(120, 0, 0b1111), 4).affinity, Some(vec![]));
+    assert_eq!(attributes(&bare_facts(120, 0, u64::MAX), 4).affinity, Some(vec![]));
+    assert_eq!(attributes(&bare_facts(120, 0, 0b1010), 4).affinity, Some(vec![1, 3]));
+    assert_eq!(attributes(&bare_facts(120, 0, 1), 4096).affinity, None);
+}
+
+#[test]
+fn policies_have_their_own_parameters() {
+    let idle = attributes(&bare_facts(125, 5, 1), 1);
+    assert_eq!((idle.nice, idle.policy.map(|p| p.class)), (Some(5), Some(PolicyClass::Idle)));
+    let fifo = TaskFacts { rt_priority: 40, ..bare_facts(120, 1, 1) };
+    assert_eq!(attributes(&fifo, 1).policy.map(|p| p.priority), Some(40));
+    let deadline = TaskFacts { dl_runtime_ns: 5_000_000, ..bare_facts(120, 6, 1) };
+    assert_eq!(attributes(&deadline, 1).policy.map(|p| p.runtime_us), Some(5_000));
+    assert_eq!(attributes(&bare_facts(110, 7, 1), 1).policy.map(|p| p.nice), Some(-10));
+    assert_eq!(attributes(&bare_facts(120, 4, 1), 1).policy, None);
+}
+
+#[test]
+fn names_end_at_their_end() {
+    assert_eq!(name(b"sh\0xx\0\0\0\0\0\0\0\0\0\0\0"), "sh");
+    assert_eq!(name(b"sixteen letters."), "sixteen letters.");
 }

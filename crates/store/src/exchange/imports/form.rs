@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use model::metric::PROGRAM;
 use model::parsers::{self, positive};
 use model::{Metric, Outcome, ReadFault, Record};
+use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::labels::{Part, Place, fault};
 use super::{Format, claimed, mangohud, phoronix};
 
 #[derive(Default, Deserialize)]
@@ -28,18 +28,10 @@ pub struct Form {
     called: Option<Place>,
     groups: Option<Place>,
     parser: Option<String>,
-    reader: Option<Reader>,
     metric: Vec<MetricPlace>,
     facts: BTreeMap<String, Place>,
     notes: Vec<String>,
     note_unless: Option<(Place, String)>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Reader {
-    Mangohud,
-    Phoronix,
 }
 
 #[derive(Deserialize)]
@@ -63,14 +55,16 @@ impl Form {
     }
 
     pub fn read(&self, format: &Format, text: &str) -> Result<Vec<Record>, ReadFault> {
-        let is_cut = |(end, _): &&(Place, String)| self.fits(text) && !end.is_in(text);
-        if let Some((_, without)) = self.ends.as_ref().filter(is_cut) {
+        if let Some((end, without)) = &self.ends
+            && self.fits(text)
+            && !end.is_in(text)
+        {
             return Err(ReadFault::at_line(text.lines().count(), without));
         }
-        match self.reader {
-            Some(Reader::Mangohud) => return mangohud::read(format, text),
-            Some(Reader::Phoronix) => return phoronix::read(format, text),
-            None => {}
+        match self.parser.as_deref() {
+            Some("mangohud") => return mangohud::read(format, text),
+            Some("phoronix") => return phoronix::read(format, text),
+            _ => {}
         }
         let (line, json) = if self.json { (0, first_document(text)?) } else { (1, Value::Null) };
         let whole = Part { text, line, json };
@@ -194,7 +188,7 @@ impl Form {
     fn measured(&self, part: &Part, mut record: Record) -> Result<Record, ReadFault> {
         let name = record.trial.workload.name.clone();
         for metric in &self.metric {
-            let number = |place| metric.number(place, part, &name, self.none.as_ref());
+            let number = |place| self.number(metric, place, part, &name);
             let (from, per) = (number(&metric.from)?, metric.per.as_ref().map(number).transpose()?);
             if let Some(from) = from {
                 let value = from / per.flatten().unwrap_or(1.0) * metric.times.unwrap_or(1.0);
@@ -203,31 +197,116 @@ impl Form {
         }
         Ok(record)
     }
-}
 
-impl MetricPlace {
     fn number(
         &self,
+        metric: &MetricPlace,
         place: &Place,
         part: &Part,
         workload: &str,
-        none: Option<&String>,
     ) -> Result<Option<f64>, ReadFault> {
-        let Some((text, line)) = part.find(place) else {
-            let missing = || fault(part.line, format!("{workload}: `{}` is missing", place.name()));
-            let missing = || none.map_or_else(missing, |none| none.clone().into());
-            return if self.needed { Err(missing()) } else { Ok(None) };
-        };
-        let is_zero = text.parse() == Ok(0.0);
-        match positive(&text) {
-            Err(_) if is_zero && self.may_be_zero => Ok(Some(0.0)),
-            Err(_) if is_zero && !self.needed => Ok(None),
-            number => {
-                let name = place.name();
-                number.map(Some).map_err(|why| fault(line, format!("{workload}: `{name}`: {why}")))
+        let name = place.name();
+        match (part.find(place), &self.none) {
+            (None, _) if !metric.needed => Ok(None),
+            (None, Some(none)) => Err(none.clone().into()),
+            (None, None) => Err(fault(part.line, format!("{workload}: `{name}` is missing"))),
+            (Some((text, _)), _) if metric.may_be_zero && text.parse() == Ok(0.0) => Ok(Some(0.0)),
+            (Some((text, _)), _) if !metric.needed && text.parse() == Ok(0.0) => Ok(None),
+            (Some((text, line)), _) => positive(&text)
+                .map(Some)
+                .map_err(|why| fault(line, format!("{workload}: `{name}`: {why}"))),
+        }
+    }
+}
+
+/// A JSON pointer, or a regular expression whose group is the value; its last match counts. `^` and
+/// `$` mean the beginning and the end of a line.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+pub enum Place {
+    Pointer(String),
+    Pattern(Regex),
+}
+
+impl TryFrom<String> for Place {
+    type Error = regex::Error;
+
+    fn try_from(text: String) -> Result<Place, regex::Error> {
+        if text.is_empty() || text.starts_with('/') {
+            return Ok(Place::Pointer(text));
+        }
+        RegexBuilder::new(&text).multi_line(true).crlf(true).build().map(Place::Pattern)
+    }
+}
+
+impl Place {
+    pub fn is_in(&self, text: &str) -> bool {
+        matches!(self, Place::Pattern(pattern) if pattern.is_match(text))
+    }
+
+    /// Where a pattern begins to match.
+    pub fn starts(&self, text: &str) -> Vec<usize> {
+        match self {
+            Place::Pointer(_) => Vec::new(),
+            Place::Pattern(pattern) => pattern.find_iter(text).map(|found| found.start()).collect(),
+        }
+    }
+
+    /// How a message names it: a group `bogo_ops` is the file's `bogo-ops`.
+    pub fn name(&self) -> String {
+        match self {
+            Place::Pointer(pointer) => pointer.trim_start_matches('/').replace('/', "."),
+            Place::Pattern(pattern) => {
+                let group = pattern.capture_names().flatten().next();
+                group.map_or_else(|| pattern.to_string(), |group| group.replace('_', "-"))
             }
         }
     }
+}
+
+/// A part of a file: the whole, a command, or a trial.
+#[derive(Clone)]
+pub struct Part<'a> {
+    pub text: &'a str,
+    /// Its first line; 0 in JSON, whose values have none.
+    pub line: usize,
+    pub json: Value,
+}
+
+impl Part<'_> {
+    /// The value at a place, and its line.
+    pub fn find(&self, place: &Place) -> Option<(String, usize)> {
+        match place {
+            Place::Pointer(pointer) => match self.value(pointer)? {
+                Value::Null => None,
+                Value::String(text) => Some((text.clone(), self.line)),
+                value => Some((value.to_string(), self.line)),
+            },
+            Place::Pattern(pattern) => {
+                let group = pattern.captures_iter(self.text).last()?.get(1)?;
+                let before = self.text[..group.start()].matches('\n').count();
+                let line = if self.line == 0 { 0 } else { self.line + before };
+                Some((group.as_str().to_owned(), line))
+            }
+        }
+    }
+
+    /// The value of a pointer; cyclictest writes some of its keys with a colon inside the quotes.
+    pub fn value(&self, pointer: &str) -> Option<&Value> {
+        self.json.pointer(pointer).or_else(|| self.json.pointer(&format!("{pointer}:")))
+    }
+
+    pub fn list(&self, pointer: &str) -> Option<&Vec<Value>> {
+        self.value(pointer)?.as_array().filter(|items| !items.is_empty())
+    }
+
+    pub fn with(&self, json: &Value) -> Self {
+        Part { text: self.text, line: self.line, json: json.clone() }
+    }
+}
+
+pub fn fault(line: usize, message: String) -> ReadFault {
+    if line == 0 { message.into() } else { ReadFault::at_line(line, message) }
 }
 
 /// The first document; the same as text may follow it.

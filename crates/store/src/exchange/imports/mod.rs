@@ -26,8 +26,7 @@ use model::{
 use serde::Deserialize;
 
 use crate::exchange::shell;
-use form::Form;
-use labels::Place;
+use form::{Form, Place};
 pub use labels::{ImportedFile, Labels, experiment, labelled};
 
 static TABLE: LazyLock<Table> =
@@ -97,12 +96,8 @@ pub fn guessed(text: &str) -> Result<&'static Format, ReadFault> {
 
 /// What a file is that is not read, by its first bytes, and what helps.
 pub fn refused_beginning(file: &str, bytes: &[u8]) -> Option<String> {
-    let begins = |begin: &String| {
-        begin
-            .chars()
-            .enumerate()
-            .all(|(place, byte)| bytes.get(place) == u8::try_from(byte).ok().as_ref())
-    };
+    let characters: String = bytes.iter().map(|&byte| char::from(byte)).collect();
+    let begins = |begin: &String| characters.starts_with(begin);
     refusal(file, |row| row.begins.as_ref().is_some_and(begins))
 }
 

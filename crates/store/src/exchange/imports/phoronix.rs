@@ -17,10 +17,10 @@ pub fn read(format: &Format, content: &str) -> Result<Vec<Record>, ReadFault> {
         Error::UnclosedRootNode | Error::UnexpectedEndOfStream => {
             ReadFault::at_line(content.lines().count(), "the file is cut off")
         }
-        _ => ReadFault::at_line(
-            error.pos().row as usize,
-            format!("not XML that can be read: {error}"),
-        ),
+        _ => {
+            let message = format!("not XML that can be read: {error}");
+            ReadFault::at_line(error.pos().row as usize, message)
+        }
     })?;
     let root = document.root_element();
     let mut records = Vec::new();
@@ -89,18 +89,18 @@ fn blank(format: &Format, result: Node, measure: &str) -> Result<Record, ReadFau
 fn measure(result: Node) -> Result<(&'static str, f64), ReadFault> {
     let scale = value(result, "Scale").to_lowercase();
     let is_rate = ["/s", "/sec", "per second"].iter().any(|end| scale.ends_with(end));
-    match (value(result, "Proportion"), scale.as_str()) {
-        ("LIB", "seconds" | "sec" | "s") => Ok(("completion_ns", 1e9)),
-        ("LIB", "milliseconds" | "ms") => Ok(("completion_ns", 1e6)),
-        ("LIB", "microseconds" | "us") => Ok(("completion_ns", 1e3)),
-        ("LIB", _) => Ok(("cost", 1.0)),
-        ("HIB", _) if is_rate => Ok(("iterations_per_second", 1.0)),
-        ("HIB", _) => Ok(("score", 1.0)),
+    Ok(match (value(result, "Proportion"), scale.as_str()) {
+        ("LIB", "seconds" | "sec" | "s") => ("completion_ns", 1e9),
+        ("LIB", "milliseconds" | "ms") => ("completion_ns", 1e6),
+        ("LIB", "microseconds" | "us") => ("completion_ns", 1e3),
+        ("LIB", _) => ("cost", 1.0),
+        ("HIB", _) if is_rate => ("iterations_per_second", 1.0),
+        ("HIB", _) => ("score", 1.0),
         (unknown, _) => {
             let message = format!("`Proportion` is `{unknown}`, neither LIB nor HIB");
-            Err(ReadFault::at_line(line(result), message))
+            return Err(ReadFault::at_line(line(result), message));
         }
-    }
+    })
 }
 
 /// Names the system, with what the file says of it.
