@@ -211,7 +211,8 @@ mod tests {
     fn everything_is_in_it_and_twice_the_same() {
         let ls = "ls".to_owned();
         let files = [("/opt/a.json".into(), b"{}".to_vec())];
-        let [archive, again] = [(); 2].map(|()| packed(&[ls.clone()], &[], &files, &boot()).bytes);
+        let [archive, again] =
+            [(); 2].map(|()| packed(std::slice::from_ref(&ls), &[], &files, &boot()).bytes);
         assert!(archive == again);
         let paths: Vec<String> = cpio::read(&archive).into_iter().map(|entry| entry.0).collect();
         for path in ["dev/console", "init", "objects", "opt/a.json", "boot.json"] {
@@ -256,7 +257,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let part = folder.path().join("cc1").to_string_lossy().into_owned();
         fs::copy(cpio::find("ls").unwrap(), &part).unwrap();
-        let archive = cpio::read(&packed(&[], &[part.clone()], &[], &boot()).bytes);
+        let archive = cpio::read(&packed(&[], std::slice::from_ref(&part), &[], &boot()).bytes);
         let content = |path: &str| archive.iter().find(|entry| entry.0 == path).map(|e| &e.2[..]);
         assert_eq!(content(part.trim_start_matches('/')), Some(&fs::read(&part).unwrap()[..]));
         let boot: Boot = serde_json::from_slice(content("boot.json").unwrap()).unwrap();
