@@ -105,15 +105,29 @@ static int same(const char *one, const char *other)
 	return *one == *other;
 }
 
+/* Tells whether a program begins here that has code at this address, and not one inside it. */
+static int is_program_of(u64 base, u64 code)
+{
+	if (*(volatile u32 *)base != 0x464c457f)
+		return 0;
+	for (u16 at = 0; at < *(u16 *)(base + 56); at++) {
+		u64 segment = base + *(u64 *)(base + 32) + at * 56, begin = base + *(u64 *)(segment + 16);
+
+		if (*(u32 *)segment == 1 && code >= begin && code < begin + *(u64 *)(segment + 40))
+			return 1;
+	}
+	return 0;
+}
+
 /* Finds the program that called, and in its table of functions those that are replaced. */
 static void arm(void)
 {
-	u64 base = (u64)fairground.calls.scx_bpf_dsq_insert___v2___compat & ~PAGE;
+	u64 code = (u64)fairground.calls.scx_bpf_dsq_insert___v2___compat, base = code & ~PAGE;
 	u64 *dynamic = 0, value[64] = {0};
 
 	if (!base)
 		return;
-	while (*(volatile u32 *)base != 0x464c457f)
+	while (!is_program_of(base, code))
 		base -= PAGE + 1;
 	for (u16 at = 0; at < *(u16 *)(base + 56); at++) {
 		u64 segment = base + *(u64 *)(base + 32) + at * 56;

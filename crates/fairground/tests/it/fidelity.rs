@@ -47,11 +47,12 @@ fn a_kernel_confirms_advice_and_the_table_keeps_what_was_measured() {
     testing::beyond_cargo_test!("boots a kernel");
     need!(guest(&[]));
     let bench = Bench::new();
-    let advice = ["fidelity", "--advice", "--scheduler", "bmq", "--offline", "--care"];
+    let advice =
+        ["fidelity", "--advice", "--scheduler", "bmq", "--blocks", "4", "--offline", "--care"];
     let one = stdout(&bench.run(&[&advice[..], &["fairness", "--cpus", "1"]].concat()).success());
     assert!(one.starts_with("Kernel: 7."), "{one}");
-    assert!(one.contains("| fairness | 1 | 1 of 1 | "), "{one}");
-    assert!(one.contains("| fairness | 2 | not measured |"), "{one}");
+    assert!(one.contains("| fairness | 1 | 4 | 1 of 1 | "), "{one}");
+    assert!(one.contains("| fairness | 2 | – | not measured |"), "{one}");
     let resumed = [&advice[..], &["fairness", "--cpus", "1", "--resume"]].concat();
     assert_eq!(stdout(&bench.run(&resumed).success()), one);
 }
