@@ -48,10 +48,10 @@ fn a_kernel_confirms_advice_and_the_table_keeps_what_was_measured() {
     need!(guest(&[]));
     let bench = Bench::new();
     let advice =
-        ["fidelity", "--advice", "--scheduler", "bmq", "--blocks", "4", "--offline", "--care"];
+        ["fidelity", "--advice", "--scheduler", "bmq", "--blocks", "6", "--offline", "--care"];
     let one = stdout(&bench.run(&[&advice[..], &["fairness", "--cpus", "1"]].concat()).success());
     assert!(one.starts_with("Kernel: 7."), "{one}");
-    assert!(one.contains("| fairness | 1 | 4 | 1 of 1 | "), "{one}");
+    assert!(one.contains("| fairness | 1 | 6 | 1 of 1 | "), "{one}");
     assert!(one.contains("| fairness | 2 | – | not measured |"), "{one}");
     let resumed = [&advice[..], &["fairness", "--cpus", "1", "--resume"]].concat();
     assert_eq!(stdout(&bench.run(&resumed).success()), one);
