@@ -63,6 +63,8 @@ fn nothing_is_counted_after_the_stop() {
     let own = unsafe { libc::gettid() as u32 };
     probes.track(own, 0).expect("a slot");
     probes.start();
+    // A task that runs already counts from its next switch on, which may come after the stop.
+    std::thread::sleep(std::time::Duration::from_millis(1));
     let busy: u64 = std::hint::black_box((0..1_000_000_u64).map(std::hint::black_box).sum());
     let window = probes.stop();
     assert!(busy > 0);
