@@ -64,7 +64,7 @@ pub(super) fn recording(events: Vec<Event>, tasks: usize) -> Recording {
     Recording { cpus: 2, length_ns: 1000, tasks, events, ..Recording::default() }
 }
 
-/// The tapes of so many tasks as text.
+/// The tapes of a recording of `tasks` tasks, as text.
 pub(super) fn tapes(text: &str, tasks: usize) -> Vec<String> {
     texts(write(&recording(events(text), tasks), |_| true))
 }

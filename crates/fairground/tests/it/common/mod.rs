@@ -135,7 +135,7 @@ impl Bench {
         store.records(&Filter::default()).expect("records")
     }
 
-    /// Waits until a store has so many records; how many it has.
+    /// Waits until a store has at least `wanted` records. Returns how many it has.
     pub fn wait_for_records(&self, name: &str, wanted: usize) -> usize {
         let patience = Instant::now() + Duration::from_secs(300);
         loop {

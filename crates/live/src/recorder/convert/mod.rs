@@ -167,7 +167,7 @@ fn class(policy: u32) -> Option<PolicyClass> {
     })
 }
 
-/// What a scheduler is told of a task, on a machine of so many CPUs.
+/// What a scheduler is told of a task on a machine with `cpus` CPUs.
 pub fn attributes(facts: &TaskFacts, cpus: u32) -> Attributes {
     let nice = facts.static_prio - DEFAULT_PRIO;
     Attributes {
