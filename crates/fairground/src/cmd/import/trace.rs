@@ -196,8 +196,8 @@ fn too_much(file: &Path, recording: &Recording, at_ns: u64) -> anyhow::Error {
     ))
 }
 
-/// Reads a trace, and writes its tapes up to a limit of bytes: longer ones are not played, and those
-/// of gigabytes would take as much memory. A trace of gigabytes has too many events for a
+/// Reads a trace, and writes its tapes up to a limit of bytes: longer ones are not played, and
+/// those of gigabytes would take as much memory. A trace of gigabytes has too many events for a
 /// list: the first pass finds its tasks, the second one what they did. The recording comes without
 /// its events; the number beside it counts them.
 fn in_passes(
