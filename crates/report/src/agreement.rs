@@ -129,8 +129,12 @@ fn only_real(comparison: &Comparison, agreement: &Agreement) -> Option<Sentence>
 
 /// How many claims of both agree, as a line of Markdown.
 pub fn claims_markdown(agreement: &Agreement) -> String {
-    let (agree, all) = agreement.signs_agreeing();
-    format!("Claims that both make (better or worse): {agree} of {all} agree.\n")
+    match agreement.signs_agreeing() {
+        (_, 0) => "Claims that both make (better or worse): none.\n".to_owned(),
+        (agree, all) => {
+            format!("Claims that both make (better or worse): {agree} of {all} agree.\n")
+        }
+    }
 }
 
 /// Markdown: the summary by aspect, and a row for each cell and contestant. Figures of a real clock

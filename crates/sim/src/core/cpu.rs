@@ -3,8 +3,8 @@
 //!
 //! DIVERGES: the effects of an event are visible to other CPUs at once, while its cost moves the
 //! clock of its own CPU ahead. So another CPU can see an effect too early, by at most that event's
-//! kernel work (microseconds; a fork or an exit lets its time pass first). User work never runs
-//! ahead.
+//! kernel work (microseconds; a fork or an exit lets its time pass first, and so does each choice
+//! of the next task). User work never runs ahead.
 //!
 //! DIVERGES: caches matter only at a migration, and there is no CPU hot-plug.
 
@@ -26,6 +26,8 @@ pub const LAZY: u8 = 2;
 pub struct Cpu {
     /// The running task; the idle task on an idle CPU.
     pub curr: TaskId,
+    /// It calls the scheduler when its present kernel work is done; an event comes then.
+    pub waits_to_schedule: bool,
     /// Why the CPU must call the scheduler: [`NOW`], [`LAZY`]; 0: it need not.
     pub need_resched: u8,
     /// A tick event is queued.
@@ -81,6 +83,7 @@ impl Cpu {
     pub fn new(number: u32) -> Cpu {
         Cpu {
             curr: TaskId(number),
+            waits_to_schedule: false,
             need_resched: 0,
             tick_armed: false,
             stopper: false,

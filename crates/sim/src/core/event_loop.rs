@@ -101,8 +101,25 @@ impl Core {
             if self.machine.cpus[cpu as usize].need_resched == 0 || self.ext.exit().is_some() {
                 break;
             }
+            if !self.machine.cpus[cpu as usize].waits_to_schedule && self.others_act_before(cpu) {
+                self.machine.cpu_mut(cpu).waits_to_schedule = true;
+                self.machine.events.push(self.machine.clock(cpu), EventKind::Resched, cpu, 0);
+                break;
+            }
             self.schedule(cpu, None);
         }
+    }
+
+    /// Whether something happens elsewhere before the kernel's work on this CPU comes to
+    /// `schedule()`. Then that time passes first: otherwise the CPU would choose its next task
+    /// before another one has taken what was woken for it.
+    #[inline]
+    pub(crate) fn others_act_before(&self, cpu: u32) -> bool {
+        let clock = self.machine.clock(cpu);
+        self.machine.topology.cpus > 1
+            && clock > self.machine.now
+            && self.machine.events.first().is_some_and(|event| event.time < clock)
+            && self.races.is_none()
     }
 
     #[inline]
@@ -126,15 +143,24 @@ impl Core {
 
     /// Handles the interrupt that another CPU sent. The work may have been done already.
     fn on_resched(&mut self, cpu: u32) {
-        if self.machine.cpus[cpu as usize].need_resched != 0 {
-            self.interrupt(cpu, 0, |_| ());
+        let here = &self.machine.cpus[cpu as usize];
+        if here.need_resched == 0 {
+            return;
         }
+        if !here.waits_to_schedule {
+            return self.interrupt(cpu, 0, |_| ());
+        }
+        self.machine.this_cpu = cpu;
+        self.settle(cpu);
+        self.machine.arm_work(cpu);
     }
 
     #[inline]
     fn on_wake(&mut self, task: TaskId, generation: u32) {
         let sleeper = self.machine.task(task);
-        if generation == sleeper.wakes && sleeper.state != State::Runnable {
+        let sleeps =
+            sleeper.state != State::Runnable || self.workload.progress(task).falls_asleep.is_some();
+        if generation == sleeper.wakes && sleeps {
             // High-resolution timers expire on the CPU that they were started on.
             let cpu = sleeper.cpu;
             self.interrupt(cpu, self.machine.costs.timer_ns, |core| {

@@ -48,7 +48,7 @@ impl Core {
         self.machine.pause(cpu);
         self.machine.charge(cpu, self.machine.costs.schedule_ns);
         let here = self.machine.cpu_mut(cpu);
-        here.need_resched = 0;
+        (here.need_resched, here.waits_to_schedule) = (0, false);
         let previous = here.curr;
         if let Some(state) = end {
             self.machine.set_state(previous, state);

@@ -31,12 +31,19 @@ impl Core {
         if self.workload.starter.task == Some(task) {
             return self.run_starter(cpu, task);
         }
+        if let Some(state) = self.workload.progress[task.0 as usize].falls_asleep.take() {
+            return self.schedule(cpu, Some(state));
+        }
         while !self.interrupted(cpu) {
             match self.step(cpu, task) {
                 Flow::Next => self.advance(task),
                 Flow::Again => break,
                 Flow::WorkThenNext => {
                     self.advance(task);
+                    break;
+                }
+                Flow::Sleep(state) if !self.is_worker(task) && self.others_act_before(cpu) => {
+                    self.workload.progress[task.0 as usize].falls_asleep = Some(state);
                     break;
                 }
                 Flow::Sleep(state) => return self.schedule(cpu, Some(state)),
@@ -59,6 +66,10 @@ impl Core {
             }
         }
         self.machine.resume(cpu);
+    }
+
+    fn is_worker(&self, task: TaskId) -> bool {
+        self.workload.progress[task.0 as usize].gate == Gate::Worker
     }
 
     pub(super) fn interrupted(&self, cpu: u32) -> bool {
@@ -142,7 +153,8 @@ impl Core {
 
     /// A sleeper wakes up: if work follows, it can begin as soon as it has a CPU.
     pub(crate) fn prefetch(&mut self, task: TaskId) {
-        let asleep = self.workload.progress[task.0 as usize].phase == 1;
+        let play = &self.workload.progress[task.0 as usize];
+        let asleep = play.phase == 1 && play.falls_asleep.is_none();
         if !asleep || !matches!(self.op(task), Some(Op::Sleep(_))) {
             return;
         }

@@ -295,9 +295,8 @@ impl Core {
 
     fn wake_first_waiter(&mut self, lock: usize) {
         let first = self.first_waiter(lock);
-        let sleeper = first.filter(|&first| self.machine.task(first).state == State::Sleeping);
-        if let Some(sleeper) = sleeper {
-            self.wake(sleeper, 0);
+        if let Some(first) = first {
+            self.wake(first, 0);
         }
     }
 

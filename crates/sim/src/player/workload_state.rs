@@ -128,6 +128,11 @@ impl WorkloadState {
         &self.progress[task.0 as usize]
     }
 
+    /// A task that was about to sleep is woken before (`ttwu_runnable`); false: it was not.
+    pub(crate) fn stays_awake(&mut self, task: TaskId) -> bool {
+        self.progress[task.0 as usize].falls_asleep.take().is_some()
+    }
+
     /// Whether the trial has come to its end.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
@@ -193,6 +198,8 @@ pub struct Progress {
     pub at: usize,
     /// How far it is inside the operation; 0 at its begin.
     pub phase: u8,
+    /// It is in the system call with which it falls asleep, and gets this state at its end.
+    pub falls_asleep: Option<State>,
     pub rounds: u64,
     pub steps: u64,
     /// Remaining rounds of the loops that it is in, the innermost last.

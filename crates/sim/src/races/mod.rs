@@ -291,11 +291,17 @@ impl Core {
         }
     }
 
-    /// A wake-up came before its task was asleep (`ttwu` waits for `p->on_cpu`): it comes again
-    /// after the lane that has the task's CPU.
+    /// A wake-up came before its task was asleep. A task that is on its way there stays awake
+    /// (`ttwu_runnable`). Otherwise the wake-up comes again after the lane that has the task's CPU
+    /// (`ttwu` waits for `p->on_cpu`).
     #[cold]
     #[inline(never)]
     pub(crate) fn wake_again(&mut self, task: TaskId, wake_flags: u64) {
+        if self.workload.stays_awake(task) {
+            let this = self.machine.task_mut(task);
+            this.wakes = this.wakes.wrapping_add(1);
+            return;
+        }
         let cpu = self.machine.task(task).cpu;
         let is_current = self.machine.curr(cpu) == task;
         let Some(races) = self.races.as_deref_mut().filter(|_| is_current) else { return };

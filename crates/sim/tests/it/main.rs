@@ -21,6 +21,7 @@ mod rarer_members;
 mod realtime;
 mod references;
 mod sessions;
+mod several_cpus;
 mod start_up;
 mod steps;
 mod strangers;

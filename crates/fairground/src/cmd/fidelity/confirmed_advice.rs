@@ -127,12 +127,14 @@ impl Arms<'_> {
                 return Ok(None);
             }
         } else {
-            race.planned = race.planned.clone().with_blocks(kept.whole_blocks(&race.planned));
+            let blocks = kept.whole_blocks(&race.planned.trials);
+            let blocks = blocks.unwrap_or(race.planned.experiment.blocks);
+            if blocks < self.blocks(race.limits().0) {
+                return Ok(Some(Told { blocks, confirmation: None, records: Vec::new() }));
+            }
+            race.planned = race.planned.clone().with_blocks(blocks);
         }
         let blocks = race.planned.experiment.blocks;
-        if !self.is_chosen && blocks < self.blocks(race.limits().0) {
-            return Ok(Some(Told { blocks, confirmation: None, records: Vec::new() }));
-        }
         let own = |trial: &Trial| kept.records.get(&on_kernel(trial)).cloned();
         let mut records: Vec<Record> = race.planned.trials.iter().filter_map(own).collect();
         let kernels = advise(&race, records.clone())?;
@@ -222,11 +224,10 @@ impl Kept {
         Ok(kept)
     }
 
-    /// How many of a plan's first blocks are here with all their trials.
-    fn whole_blocks(&self, planned: &PlannedExperiment) -> u32 {
+    /// How many of a plan's first blocks are here with all their trials; `None`: all of them.
+    fn whole_blocks(&self, planned: &[Trial]) -> Option<u32> {
         let is_missing = |trial: &&Trial| !self.records.contains_key(&on_kernel(trial));
-        let missing = planned.trials.iter().filter(is_missing).map(|trial| trial.block);
-        missing.min().unwrap_or(planned.experiment.blocks)
+        planned.iter().filter(is_missing).map(|trial| trial.block).min()
     }
 
     fn add(&mut self, records: Vec<Record>) {
@@ -244,6 +245,30 @@ fn on_kernel(trial: &Trial) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_block_counts_when_all_its_trials_are_kept() {
+        let plan: Vec<Trial> = (0..9)
+            .map(|number| Trial {
+                backend: Backend::Vm,
+                block: number / 3,
+                seed: model::Seed(number.into()),
+                ..Trial::default()
+            })
+            .collect();
+        let of_kernel = |trial: &Trial| {
+            let (trial, provenance) = (trial.clone(), model::Provenance::default());
+            Record::without_measurement(trial, model::Outcome::Ok, provenance)
+        };
+        let mut kept = Kept { records: BTreeMap::new() };
+        assert_eq!(kept.whole_blocks(&plan), Some(0));
+        kept.add(plan[..5].iter().map(of_kernel).collect());
+        assert_eq!(kept.whole_blocks(&plan), Some(1));
+        kept.add(plan[6..].iter().map(of_kernel).collect());
+        assert_eq!(kept.whole_blocks(&plan), Some(1));
+        kept.add(plan[5..6].iter().map(of_kernel).collect());
+        assert_eq!(kept.whole_blocks(&plan), None);
+    }
 
     #[test]
     fn a_kernels_record_is_kept_while_only_the_simulator_changes() {
