@@ -96,7 +96,8 @@ impl SchedulerChoice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
-    /// `other` (SCHED_OTHER), `batch`, `idle`, `fifo`, `rr` or `deadline`.
+    /// `other` (SCHED_OTHER; the default), `batch`, `idle`, `fifo`, `rr` or `deadline`.
+    #[serde(default)]
     pub class: PolicyClass,
     /// −20 (most) … 19 (least); for `other` and `batch`.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -85,6 +85,7 @@ fn tasks() {
     bad(&task.replace("repeat = 1", "repeat = 1\naffinity = [0, 2]"), expect!["w.toml:4:1: there is no CPU 2; the machine's CPUs are 0 … 1"]);
     bad(&task.replace("repeat = 1", "repeat = 1\naffinity = [1, 1]"), expect!["w.toml:4:1: CPU 1 is named twice; name each CPU once"]);
     bad(&task.replace("repeat = 1", "repeat = 1\npolicy = { class = \"rr\" }"), expect!["w.toml:4:1: 'rr' needs a priority from 1 to 98; write e.g. priority = 50; 98 wins"]);
+    bad(&task.replace("repeat = 1", "repeat = 1\npolicy = { priority = 5 }"), expect!["w.toml:4:1: 'other' has no priority; priority is for 'fifo' and 'rr'"]);
     bad(&task.replace("run_us = 1", "run_us = 86400000001"), expect!["w.toml:4:10: 86400000001 is out of range for time in µs; write 0 … 86400000000"]);
 }
 

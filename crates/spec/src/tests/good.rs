@@ -57,6 +57,13 @@ fn every_machine_and_experiment_of_the_project_is_good() {
 }
 
 #[test]
+fn a_policy_with_a_nice_value_alone_is_the_ordinary_one() {
+    let text = "duration_us = 1000\n[[task]]\nname = \"a\"\npolicy = { nice = 10 }\nsteps = [{ run_us = 1 }]\n";
+    let policy = toml(text).unwrap().tasks[0].policy.unwrap();
+    assert_eq!((policy.class, policy.nice), (PolicyClass::Other, 10));
+}
+
+#[test]
 fn expressions_become_numbers() {
     let text = "duration_us = \"= 2 * cpus * ms * 1000\"\n[parameters]\n# Milliseconds.\nms = \"= 10 / cpus\"\n\
                 [[task]]\nname = \"a\"\ncount = \"= cpus + ms\"\nsteps = [{ run_us = \"= -5 + 10\" }, { nice = \"= -ms\" }]\n\
