@@ -2,10 +2,11 @@
 //! The scenarios: `scenarios.toml` as values, and as trials.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use model::{
-    Backend, Channel, Clock, Contestant, ControlGroup, KnobValue, Machine, Mutex, SchedulerChoice,
-    Step, TaskGroup, Trial, Workload,
+    Backend, Channel, Clock, Contestant, ControlGroup, Costs, KnobValue, Machine, Mutex,
+    SchedulerChoice, Step, TaskGroup, Trial, Workload,
 };
 use serde::Deserialize;
 
@@ -142,10 +143,16 @@ impl Scenario {
             knobs: self.knobs.clone(),
             settings: BTreeMap::new(),
         };
+        // What the kernel's work costs on the other arm decides which CPU is first.
+        let costs = match self.cpus {
+            1 => Costs::default(),
+            _ => spec::machine::load("counted_2", Path::new(""), 1).expect("it is built in").costs,
+        };
         let machine = Machine {
             cpus: self.cpus,
             clock: Clock::Virtual,
             memory_mib: 512,
+            costs,
             ..Machine::default()
         };
         Trial {
