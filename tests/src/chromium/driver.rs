@@ -176,16 +176,17 @@ impl Reader {
     }
 
     /// Goes through the page from top to bottom, as a reader would, and waits until all is drawn. A
-    /// chart that is passed before it could be drawn waits until somebody comes back.
+    /// chart that is passed before it could be drawn waits until somebody comes back. A browser
+    /// that draws no frames any more, on a busy machine, is not waited for.
     pub fn see_all(&mut self) {
         let step = "scrollBy({ top: innerHeight, behavior: 'instant' })";
         let end = "document.body.dataset.drawn ||
             scrollY + innerHeight >= document.documentElement.scrollHeight - 2";
         self.evaluate(&format!(
             "(async () => {{
-                const turn = () => new Promise((done) => setTimeout(done));
+                const turn = (ms) => new Promise((done) => setTimeout(done, ms));
                 const frame = async () => {{
-                    await new Promise(requestAnimationFrame);
+                    await Promise.race([new Promise(requestAnimationFrame), turn(2000)]);
                     await turn();
                 }};
                 for (let last = false; ; last = {end}) {{

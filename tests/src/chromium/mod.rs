@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// No window, no sandbox (tests may run as root), nothing that would ask the network.
-const FLAGS: [&str; 7] = [
+/// No window, no sandbox (tests may run as root), nothing that would ask the network, and no page
+/// that counts as hidden: such a page gets no frames.
+const FLAGS: [&str; 9] = [
     "--headless=new",
     "--no-sandbox",
     "--disable-gpu",
@@ -16,6 +17,8 @@ const FLAGS: [&str; 7] = [
     "--disable-sync",
     "--disable-background-networking",
     "--disable-component-update",
+    "--disable-renderer-backgrounding",
+    "--disable-backgrounding-occluded-windows",
 ];
 
 /// Standard output and error of Chromium.

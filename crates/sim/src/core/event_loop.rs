@@ -110,7 +110,7 @@ impl Core {
         }
     }
 
-    /// Whether something happens elsewhere before the kernel's work on this CPU comes to
+    /// Whether something happens before the kernel's present work on this CPU comes to
     /// `schedule()`. Then that time passes first: otherwise the CPU would choose its next task
     /// before another one has taken what was woken for it.
     #[inline]
