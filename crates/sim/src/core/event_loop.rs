@@ -9,7 +9,7 @@ use model::trace::Preemption;
 
 use super::events::{Event, EventKind};
 use super::memory::{get, put};
-use super::task::{Class, State};
+use super::task::Class;
 use super::{Core, TaskId};
 use crate::flags::SLICE_INF;
 
@@ -161,9 +161,7 @@ impl Core {
     #[inline]
     fn on_wake(&mut self, task: TaskId, generation: u32) {
         let sleeper = self.machine.task(task);
-        let sleeps =
-            sleeper.state != State::Runnable || self.workload.progress(task).falls_asleep.is_some();
-        if generation == sleeper.wakes && sleeps {
+        if generation == sleeper.wakes && self.sleeps(task) {
             // High-resolution timers expire on the CPU that they were started on.
             let cpu = sleeper.cpu;
             self.interrupt(cpu, self.machine.costs.timer_ns, |core| {

@@ -68,6 +68,14 @@ impl Core {
         self.machine.resume(cpu);
     }
 
+    /// Whether a task sleeps, or is in the system call with which it falls asleep.
+    #[inline]
+    pub(crate) fn sleeps(&self, task: TaskId) -> bool {
+        self.machine.task(task).state != State::Runnable
+            || self.workload.progress(task).falls_asleep.is_some()
+    }
+
+    /// A kernel thread is given its work while it sleeps, so it sleeps at once.
     fn is_worker(&self, task: TaskId) -> bool {
         self.workload.progress[task.0 as usize].gate == Gate::Worker
     }

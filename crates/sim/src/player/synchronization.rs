@@ -294,9 +294,9 @@ impl Core {
     }
 
     fn wake_first_waiter(&mut self, lock: usize) {
-        let first = self.first_waiter(lock);
-        if let Some(first) = first {
-            self.wake(first, 0);
+        let sleeper = self.first_waiter(lock).filter(|&first| self.sleeps(first));
+        if let Some(sleeper) = sleeper {
+            self.wake(sleeper, 0);
         }
     }
 
