@@ -328,7 +328,7 @@ fn silent(comparison: &Comparison, standings: &[Standing]) -> Option<Sentence> {
 }
 
 /// A warning where the simulator alone was measured: its numbers are a model's.
-fn only_simulated(comparison: &Comparison) -> Option<Sentence> {
+pub(crate) fn only_simulated(comparison: &Comparison) -> Option<Sentence> {
     let simulated = comparison.cells.iter().all(|cell| cell.backend.is_model());
     let words = "All numbers come from the simulator; no real kernel was measured.";
     simulated.then(|| Sentence::default().text(words))

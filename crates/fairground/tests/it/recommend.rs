@@ -58,8 +58,12 @@ fn the_same_seed_gives_the_same_text() {
 fn the_printed_commands_work() {
     let bench = Bench::new();
     let race = ["recommend", "--on", "sim", "--machine", "uniprocessor", "--scheduler", "bmq"];
-    let own = ["--workload", "messaging"];
+    let own = ["--workload", "messaging", "--kernel", "6.6"];
     let said = stdout(&bench.run(&[&race[..], &own].concat()).success());
+    for repeated in ["The same again:", "A kernel's answer:"] {
+        let command = said.split(repeated).nth(1).unwrap_or_else(|| panic!("{repeated}: {said}"));
+        assert!(command.lines().nth(1).is_some_and(|line| line.contains(" --kernel 6.6 ")));
+    }
     let after = |what: &str| {
         let mut lines = said.lines().skip_while(|line| *line != what);
         lines.nth(1).unwrap_or_else(|| panic!("{what}: {said}")).trim().to_owned()

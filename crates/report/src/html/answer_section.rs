@@ -4,12 +4,12 @@
 
 use maud::{Markup, html};
 use stats::view::agreement::Agreement;
-use stats::{Cell, Entry, Recommendation, Row, Verdict};
+use stats::{Cell, Comparison, Entry, Recommendation, Row, Verdict};
 
 use super::markup::{anchor, class, fact_item, heads, is_wide, joined, name, percent};
 use crate::advice::{Evidence, evidence, failures, headline, reasons};
 
-use crate::answer::{answer, standings};
+use crate::answer::{answer, only_simulated, standings};
 use crate::leaders::{WorkloadLeaders, own_columns};
 use crate::reading::{Reading, WorkloadHeadline};
 use crate::table::Align::{Left, Right};
@@ -274,12 +274,13 @@ fn fields(line: &WorkloadLeaders, both: bool, own: &[&String]) -> Markup {
     }
 }
 
-/// The first answer, then those against other contestants that stand for the scheduler in use if
-/// they say something else; empty without any.
-pub fn recommendation(advice: &[Recommendation]) -> Markup {
+/// Whether the simulator alone was asked, the first answer, then those against other contestants
+/// that stand for the scheduler in use if they say something else; empty without any.
+pub fn recommendation(comparison: &Comparison, advice: &[Recommendation]) -> Markup {
     let Some(first) = advice.first() else { return Markup::default() };
     let others = advice[1..].iter().filter(|other| other.advice != first.advice);
     html! {
+        @if let Some(prediction) = only_simulated(comparison) { p { (prediction) } }
         (advised_answer(first))
         @for other in others { (advised_answer(other)) }
     }

@@ -140,7 +140,7 @@ fn sections(
     let comparison = reading.comparison;
     let agreement = agreement::agreed(comparison, records);
     let agreement = agreement.as_ref();
-    let recommendation = answer_section::recommendation(&about.advice);
+    let recommendation = answer_section::recommendation(comparison, &about.advice);
     let answers = if about.advice.is_empty() { "The answer" } else { "All headline measures" };
     let answer = answer_section::body(reading, agreement);
     let trade_off = trade_off_section::body(comparison, records);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use expect_test::expect;
-use model::ModelError;
+use model::{Backend, ModelError};
 use model::metric::{Direction, Unit};
 use report::advice_markdown::{AdviceCell, tables};
 use report::html::{self, About, page};
@@ -351,4 +351,21 @@ fn the_page_opens_with_what_the_terminal_says() {
     }
     let without = html::page(&comparison, &records, &About::default());
     assert!(!without.contains("<section id=\"recommendation\""));
+}
+
+#[test]
+fn the_first_words_of_a_prediction_say_that_it_is_one() {
+    let opening = |backend| {
+        let mut records = testing::synthetic::experiment();
+        records.iter_mut().for_each(|record| record.trial.backend = backend);
+        let options = Options { resamples: 50, ..Options::against("eevdf-7") };
+        let comparison = compare(&records, &options);
+        let advice = vec![advised(Advice::Switch(vec!["bfs".into()]), vec![bfs()])];
+        let page = page(&comparison, &records, &About { advice, ..About::default() });
+        let section = page.split("<section id=\"recommendation\"").nth(1).expect("the section");
+        section.split("<strong>").next().expect("what is above the answer").to_owned()
+    };
+    let prediction = "All numbers come from the simulator; no real kernel was measured.";
+    assert!(opening(Backend::Sim).contains(prediction));
+    assert!(!opening(Backend::Vm).contains(prediction));
 }

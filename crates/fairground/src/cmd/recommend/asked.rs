@@ -339,6 +339,7 @@ impl Asked<'_> {
         let raced_on = Some(&wish.machine.name).filter(|name| on.is_some() && *name != HERE);
         let machine = args.machine.as_ref().or(raced_on);
         machine.into_iter().for_each(|machine| add("--machine", machine.clone()));
+        args.kernel.iter().for_each(|kernel| add("--kernel", kernel.clone()));
         args.schedulers.iter().for_each(|scheduler| add("--scheduler", scheduler.clone()));
         args.budget.iter().for_each(|budget| add("--budget", time_words(*budget)));
         add("--seed", args.seed.to_string());
