@@ -23,6 +23,8 @@ pub struct Recording {
     pub lost_events: u64,
     /// What the tracer took for each event, of the task at work; 0 where nobody knows.
     pub event_ns: u64,
+    /// What the kernel took of a task for a switch that it had not asked for; 0 where nobody knows.
+    pub switch_ns: u64,
     /// What the source does not tell, a sentence each, for people.
     pub untold: Vec<String>,
 }

@@ -17,6 +17,10 @@ use crate::groups;
 /// trial: what two processes with pipes show, with all of these and without.
 pub const COUNTED_EVENT_NS: u64 = 1_600;
 
+/// What a switch that the task had not asked for takes there: what a task computes more that is
+/// preempted by the one that it wakes.
+pub const COUNTED_SWITCH_NS: u64 = 2_300;
+
 /// A trace as a recording, and whose it is.
 #[derive(Clone, Debug)]
 pub struct Traced {

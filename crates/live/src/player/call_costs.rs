@@ -28,6 +28,9 @@ pub struct CallCosts {
     pub awake_pipe_ns: u64,
     /// A sleep that a timer ends.
     pub sleep_ns: u64,
+    /// What the player itself computes for an operation without a call and the work behind it, see
+    /// [`crate::player::tapes::call_costs`].
+    pub operation_ns: u64,
 }
 
 const ROUNDS: u64 = 100;
@@ -35,8 +38,8 @@ const ROUNDS: u64 = 100;
 const TRIES: usize = 5;
 
 impl CallCosts {
-    /// Those of this machine, measured once per process.
-    pub fn measured() -> CallCosts {
+    /// Those of this machine, measured once per process; `operation` measures the last one.
+    pub fn measured(operation: fn() -> u64) -> CallCosts {
         static COSTS: OnceLock<CallCosts> = OnceLock::new();
         let best = |cost: &dyn Fn() -> u64| (0..TRIES).map(|_| cost()).min().unwrap_or(0);
         *COSTS.get_or_init(|| CallCosts {
@@ -44,7 +47,13 @@ impl CallCosts {
             pipe_ns: best(&|| to_and_fro(true)),
             awake_pipe_ns: best(&write_and_read),
             sleep_ns: best(&short_sleep),
+            operation_ns: best(&operation),
         })
+    }
+
+    /// A wake-up or a sleep, without the message: about what a preemption takes, too.
+    pub fn switch_ns(&self) -> u64 {
+        self.pipe_ns.saturating_sub(self.awake_pipe_ns)
     }
 
     /// What a message has cost the player and would have cost the program: `reader` says whether
@@ -53,7 +62,7 @@ impl CallCosts {
     pub fn message_ns(&self, reader: Reader, slept: bool) -> u64 {
         match (reader, slept) {
             (Reader::Asleep, true) => self.pipe_ns,
-            (Reader::Asleep, false) => self.pipe_ns.saturating_sub(self.awake_pipe_ns),
+            (Reader::Asleep, false) => self.switch_ns(),
             (Reader::Awake, true) => self.awake_pipe_ns,
             (Reader::Awake, false) => 0,
         }
@@ -135,10 +144,11 @@ mod tests {
 
     #[test]
     fn every_call_costs_something_and_all_of_them_end() {
-        let costs = CallCosts::measured();
+        let costs = CallCosts::measured(|| 7);
+        assert_eq!(costs.operation_ns, 7);
         let all = [costs.futex_ns, costs.pipe_ns, costs.sleep_ns, costs.awake_pipe_ns];
         assert!(all.iter().all(|ns| *ns > 50), "{costs:?}");
         assert!(costs.awake_pipe_ns < costs.pipe_ns, "{costs:?}");
-        assert_eq!(CallCosts::measured(), costs, "they are measured once");
+        assert_eq!(CallCosts::measured(|| 8), costs, "they are measured once");
     }
 }

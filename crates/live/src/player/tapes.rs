@@ -6,17 +6,18 @@
 //! cost under the machine's own scheduler ([`CallCosts`]), and never looks at the clock: what the
 //! scheduler under test costs more is not made up for. A message for which its reader slept in the
 //! recording but does not in the replay, or the other way round, costs what it would have cost the
-//! program.
-//!
-//! [`CallCosts`]: crate::player::call_costs::CallCosts
+//! program. What the player itself computes between two calls is part of the recorded time, too.
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use model::TapeOp;
-use model::tape::Reader;
+use model::play::{Script, Setting};
+use model::tape::{Reader, Recorded, TapesText};
+use model::{Policy, Seed, Step, TapeOp, TaskGroup, Workload};
 
+use crate::player::busy::BusyLoop;
+use crate::player::call_costs::CallCosts;
 use crate::player::clock::{now_ns, own_cpu_ns};
-use crate::player::run_state::Fault;
+use crate::player::run_state::{Fault, RunState};
 use crate::player::task::{End, Flow, Task};
 use crate::player::{attributes, children};
 
@@ -50,7 +51,7 @@ pub fn play(task: &Task) -> Flow {
                 continue;
             }
         };
-        owed_ns += if at == tape.len() { END_NS } else { 0 };
+        owed_ns += run.busy.calls.operation_ns + if at == tape.len() { END_NS } else { 0 };
         task.use_cpu(ns.saturating_sub(owed_ns))?;
         owed_ns = owed_ns.saturating_sub(ns);
         if begins_again {
@@ -58,6 +59,34 @@ pub fn play(task: &Task) -> Flow {
         }
     }
     Ok(())
+}
+
+/// What the player's calls cost on this machine, and what it computes itself.
+pub fn call_costs() -> CallCosts {
+    CallCosts::measured(|| messages_without_calls().unwrap_or(0))
+}
+
+/// CPU time of an operation without a call and of work of no length, from a tape that sends
+/// messages and one that finds them there.
+fn messages_without_calls() -> Option<u64> {
+    const MESSAGES: usize = 100;
+    let [sent, found] = ["r0 d1.1 ", "r0 t0.1 "].map(|message| message.repeat(MESSAGES));
+    let text = TapesText(Some(format!("task 1 sends\n{sent}\ntask 2 reads\n{found}\n").into()));
+    let tasks = TaskGroup { count: 2, ..TaskGroup::once("tapes", vec![Step::Tape]) };
+    let recording = Some(Recorded { text, ..Recorded::default() });
+    let workload = Workload { tasks: vec![tasks], recording, ..Workload::default() };
+    let script =
+        Script::new(&workload, Setting { policy: Policy::default(), seed: Seed(1), cpus: 1 })
+            .ok()?;
+    let run = RunState::new(script, BusyLoop::counted(), |_, _, _| (), Default::default()).ok()?;
+    let tasks = [0, 1].map(|number| Task::new(&run, 0, number, 0));
+    let used_ns = || {
+        let before_ns = own_cpu_ns();
+        tasks.iter().try_for_each(play).ok()?;
+        Some((own_cpu_ns() - before_ns) / (2 * MESSAGES as u64))
+    };
+    // The first time, their memory is new.
+    used_ns().and_then(|_| used_ns())
 }
 
 /// Plays an operation that computes nothing; what it has cost.
@@ -124,4 +153,15 @@ fn yield_now() {
 
 fn sleep_until(task: &Task, until_ns: u64) -> Result<u64, End> {
     task.sleep_until(until_ns).map(|()| task.run.busy.calls.sleep_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_players_own_work_is_known_and_small() {
+        let operation_ns = messages_without_calls().expect("two tapes can be played");
+        assert!((1..20_000).contains(&operation_ns), "{operation_ns} ns");
+    }
 }

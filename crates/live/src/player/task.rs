@@ -37,6 +37,8 @@ impl From<Stopped> for End {
     }
 }
 
+const NS_PER_MS: u64 = 1_000_000;
+
 /// Bytes that a task reads or writes at once.
 pub const BUFFER: usize = model::play::CALL_BYTES as usize;
 
@@ -118,7 +120,7 @@ impl<'a> Task<'a> {
         let busy = self.run.busy;
         let per_ms = busy.rounds_per_ms;
         let chunk = (per_ms / 20).max(1);
-        let mut left = (u128::from(ns) * u128::from(per_ms) / 1_000_000) as u64;
+        let mut left = ns / NS_PER_MS * per_ms + ns % NS_PER_MS * per_ms / NS_PER_MS;
         while left > chunk {
             busy.spin(chunk);
             left -= chunk;

@@ -28,6 +28,7 @@ pub use only::TaskFilter;
 use recording::event::Recording;
 
 use crate::facts::highest_cpu;
+use crate::player::tapes;
 use crate::probes::maps::SharedMap;
 use crate::probes::{maps, monotonic_ns};
 
@@ -200,6 +201,7 @@ impl Recorder {
         let kept = std::mem::take(&mut *self.kept.borrow_mut());
         let mut recording = self.made(source, kept, end_ns, lost_events);
         recording.event_ns = cost.as_ref().and_then(Cost::event_ns).unwrap_or(0);
+        recording.switch_ns = tapes::call_costs().switch_ns();
         Ok((recording, cost.unwrap_or_default()))
     }
 

@@ -15,8 +15,7 @@ use process::{Pipe, Process, silence};
 
 use crate::facts::{Context, active};
 use crate::player::attributes::{Previous, rise_above, sink_below};
-use crate::player::call_costs::CallCosts;
-use crate::player::{busy, fork_isolation};
+use crate::player::{busy, fork_isolation, tapes};
 use crate::trial::{preparation, run, scheduler};
 use crate::{control_groups, facts, reaping};
 
@@ -41,7 +40,7 @@ pub fn supervise(trial: &Trial, context: &Context, stop: &AtomicBool) -> Record 
         context.calibration_rounds_per_ms = Some(calibrated());
     }
     if trial.workload.recording.is_some() {
-        context.calls = CallCosts::measured();
+        context.calls = tapes::call_costs();
     }
     let folder = match preparation::Folder::for_trial(trial, &context) {
         Ok(folder) => folder,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From events to tapes: what each task did, with everything that it waited for.
 //!
-//! A task's time on CPUs, less what the tracer took, is what it computes. Where it slept, its
+//! A task's time on CPUs, less what the tracer and its preemptions took, is what it computes. Where it slept, its
 //! wake-up says what it waited for: another task, whose tape gets a post at the very point of its
 //! own computing; a timer, which is relative if the system call is `nanosleep`, and else absolute
 //! unless the task's sleeps show otherwise (`are_relative`), because a program that is late does
@@ -53,7 +53,7 @@ pub struct Counts {
 /// Writes the tape of each task that `keeps` accepts.
 pub fn write(recording: &Recording, keeps: impl Fn(TaskIndex) -> bool) -> Written {
     let mut writer = Writer::new(recording.tasks.len(), keeps);
-    writer.event_ns = recording.event_ns;
+    (writer.event_ns, writer.switch_ns) = (recording.event_ns, recording.switch_ns);
     recording.events.iter().for_each(|event| writer.event(event));
     writer.finish(recording.length_ns)
 }
@@ -75,6 +75,8 @@ pub struct Writer {
     counts: Counts,
     /// What the tracer took for each event.
     event_ns: u64,
+    /// What the kernel took for each switch that a task had not asked for.
+    switch_ns: u64,
     /// What the operations will have as text, about.
     bytes: usize,
 }
@@ -140,7 +142,7 @@ impl Writer {
     /// The tracer's work for an event comes after the event's time, and is none of the task's own.
     fn pay_tracer(&mut self, task: TaskIndex) {
         let event_ns = self.event_ns;
-        self.task(task).traced_ns += event_ns;
+        self.task(task).not_work_ns += event_ns;
     }
 
     /// A new task begins with a wait for its maker. One that was seen before, by a mistake of the
@@ -178,7 +180,9 @@ impl Writer {
 
     /// A task leaves its CPU. One that no event has named had it from the beginning.
     fn leave(&mut self, task: TaskIndex, leaves: Leaves, at_ns: u64) {
+        let switch_ns = if leaves == Leaves::Runnable { self.switch_ns } else { 0 };
         let writer = self.task(task);
+        writer.not_work_ns += switch_ns;
         writer.ran_ns += match writer.state {
             State::Running { since_ns, .. } => at_ns - since_ns,
             State::Unseen => at_ns,
@@ -350,9 +354,9 @@ impl Writer {
 
     fn flush(&mut self, task: TaskIndex) {
         let writer = self.task(task);
-        let traced_ns = writer.traced_ns.min(writer.ran_ns);
-        writer.traced_ns -= traced_ns;
-        let ran_ns = std::mem::take(&mut writer.ran_ns) - traced_ns;
+        let not_work_ns = writer.not_work_ns.min(writer.ran_ns);
+        writer.not_work_ns -= not_work_ns;
+        let ran_ns = std::mem::take(&mut writer.ran_ns) - not_work_ns;
         if ran_ns > 0 {
             self.keep(task, TapeOp::Run(ran_ns));
         }

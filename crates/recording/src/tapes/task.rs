@@ -22,8 +22,8 @@ pub struct TaskWriter {
     pub ops: Vec<TapeOp>,
     /// Computed since the last operation.
     pub ran_ns: u64,
-    /// What the tracer took of that, and of what is computed next.
-    pub traced_ns: u64,
+    /// What the tracer and preemptions took of that, and of what is computed next.
+    pub not_work_ns: u64,
     /// A wake-up while it ran: either it was not asleep, or the waker was faster than its switch.
     pub early: Option<EarlyWake>,
     /// The places in `ops` of posts that may turn out to have woken nobody.

@@ -121,6 +121,13 @@ fn what_the_tracer_took_is_no_work() {
 }
 
 #[test]
+fn what_a_preemption_took_is_no_work() {
+    let events = "0 >0, 50 0>1, 60 1:sleeps>0, 100 0:yields>, 110 >0, 120 0:ended>";
+    let recording = Recording { switch_ns: 8, ..recording(self::events(events), 2) };
+    assert_eq!(texts(write(&recording, |_| true)), ["r82 y r10", "r10"]);
+}
+
+#[test]
 fn a_changed_nice_value_stands_where_it_was_changed() {
     let events = "0 >0, 30 0 nice -8, 40 0 nice none, 100 0:sleeps>, 150 0 nice 5, 200 0 by timer, \
                   210 >0, 250 0:ended>";

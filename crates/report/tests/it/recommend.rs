@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use expect_test::expect;
-use model::{Backend, ModelError};
 use model::metric::{Direction, Unit};
+use model::{Backend, ModelError};
 use report::advice_markdown::{AdviceCell, tables};
 use report::html::{self, About, page};
 use report::terminal::recommendation_text::{RecommendationContext, recommendation};

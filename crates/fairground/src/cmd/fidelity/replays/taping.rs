@@ -112,6 +112,7 @@ fn files(store: &Path, record: &Record, file: &Path) -> Result<Option<Files>> {
     let made = read.and_then(|mut traced| {
         if record.trial.machine.clock == Clock::Virtual {
             traced.recording.event_ns = traced::COUNTED_EVENT_NS;
+            traced.recording.switch_ns = traced::COUNTED_SWITCH_NS;
         }
         traced.start_in_groups(&trace, &record.trial.workload);
         let choice = Choice { threads: Some(traced.threads), ..Choice::default() };
