@@ -249,7 +249,7 @@ fn plain(message: &str) -> (String, Option<String>) {
             (format!("unknown {what} '{wrong}'"), advice(wrong, known.iter().copied()))
         }
         ("missing field", [name]) => {
-            (format!("the field '{name}' is missing"), Some(format!("add a line '{name} = …'")))
+            (format!("the field '{name}' is missing"), Some(format!("add '{name} = …'")))
         }
         _ => plain_value(message),
     }

@@ -7,7 +7,7 @@
 //! the program.
 
 use std::os::fd::AsRawFd;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
@@ -28,6 +28,8 @@ pub struct CallCosts {
     pub awake_pipe_ns: u64,
     /// A sleep that a timer ends.
     pub sleep_ns: u64,
+    /// A yield to another task.
+    pub yield_ns: u64,
     /// What the player itself computes for an operation without a call and the work behind it, see
     /// [`crate::player::tapes::call_costs`].
     pub operation_ns: u64,
@@ -47,6 +49,7 @@ impl CallCosts {
             pipe_ns: best(&|| to_and_fro(true)),
             awake_pipe_ns: best(&write_and_read),
             sleep_ns: best(&short_sleep),
+            yield_ns: best(&yields),
             operation_ns: best(&operation),
         })
     }
@@ -122,6 +125,26 @@ fn short_sleep() -> u64 {
     (own_cpu_ns() - before_ns) / ROUNDS
 }
 
+/// Two threads on one CPU yield to each other.
+fn yields() -> u64 {
+    let here = Arc::new(AtomicU32::new(0));
+    let play = |here: &AtomicU32| {
+        stay_here();
+        here.fetch_add(1, SeqCst);
+        while here.load(SeqCst) < 2 {
+            thread::yield_now();
+        }
+        let before_ns = own_cpu_ns();
+        (0..ROUNDS).for_each(|_| thread::yield_now());
+        own_cpu_ns() - before_ns
+    };
+    let theirs = here.clone();
+    let other = thread::spawn(move || play(&theirs));
+    let own = thread::spawn(move || play(&here));
+    let used_ns = own.join().unwrap_or(0) + other.join().unwrap_or(0);
+    used_ns / ROUNDS / 2
+}
+
 /// The calling thread uses only the first CPU that it may use.
 fn stay_here() {
     // SAFETY: zeros are a valid set, and both calls get its size.
@@ -146,7 +169,8 @@ mod tests {
     fn every_call_costs_something_and_all_of_them_end() {
         let costs = CallCosts::measured(|| 7);
         assert_eq!(costs.operation_ns, 7);
-        let all = [costs.futex_ns, costs.pipe_ns, costs.sleep_ns, costs.awake_pipe_ns];
+        let all =
+            [costs.futex_ns, costs.pipe_ns, costs.sleep_ns, costs.awake_pipe_ns, costs.yield_ns];
         assert!(all.iter().all(|ns| *ns > 50), "{costs:?}");
         assert!(costs.awake_pipe_ns < costs.pipe_ns, "{costs:?}");
         assert_eq!(CallCosts::measured(|| 8), costs, "they are measured once");

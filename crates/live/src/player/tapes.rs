@@ -134,7 +134,7 @@ fn play_op(task: &Task, op: TapeOp, start_ns: u64) -> Result<u64, End> {
         }
         TapeOp::Yield => {
             yield_now();
-            calls.futex_ns
+            calls.yield_ns
         }
     })
 }

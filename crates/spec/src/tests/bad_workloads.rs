@@ -18,7 +18,7 @@ fn fields() {
     bad_steps("{ rnu_us = 5 }", expect!["w.toml:4:12: unknown step 'rnu_us'; did you mean 'run_us'?"]);
     bad("duration_su = 5\n", expect!["w.toml:1:1: unknown field 'duration_su'; did you mean 'duration_us'?"]);
     bad("[[task]]\nname = \"a\"\ncuont = 3\nsteps = [{ run_us = 1 }]\n", expect!["w.toml:3:1: unknown field 'cuont'; did you mean 'count'?"]);
-    bad("[[task]]\nsteps = [{ run_us = 1 }]\n", expect!["w.toml:1:1: the field 'name' is missing; add a line 'name = …'"]);
+    bad("[[task]]\nsteps = [{ run_us = 1 }]\n", expect!["w.toml:1:1: the field 'name' is missing; add 'name = …'"]);
     bad("[[task]]\nname = \"a\"\ncount = \"three\"\nsteps = [{ run_us = 1 }]\n", expect![[r#"w.toml:3:9: unexpected string "three"; write a whole number from 0 to 4294967295"#]]);
     bad("[[task]]\nname = \"a\"\ncount = -1\nsteps = [{ run_us = 1 }]\n", expect!["w.toml:3:9: unexpected integer '-1'; write a whole number from 0 to 4294967295"]);
     bad("[[task]]\nname = \"a\"\npolicy = { class = \"fif\" }\nsteps = [{ run_us = 1 }]\n", expect!["w.toml:3:20: unknown value 'fif'; did you mean 'fifo'?"]);
@@ -26,7 +26,7 @@ fn fields() {
     bad_steps("{ run_us = 1.5 }", expect!["w.toml:4:21: unexpected floating point '1.5'; write a whole number, 0 or more"]);
     bad_steps("\"yeild\"", expect!["w.toml:4:10: unknown step 'yeild'; did you mean 'yield'?"]);
     bad_steps("{ timer = { period_us = 5, skipp = true } }", expect!["w.toml:4:37: unknown field 'skipp'; did you mean 'skip'?"]);
-    bad_steps("{ timer = { skip = true } }", expect!["w.toml:4:20: the field 'period_us' is missing; add a line 'period_us = …'"]);
+    bad_steps("{ timer = { skip = true } }", expect!["w.toml:4:20: the field 'period_us' is missing; add 'period_us = …'"]);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn programs() {
     bad("[program]\ncommand = [\"cat\"]\nparser = \"none\"\nscratch = true\nsources = \"x\"\n",
         expect!["w.toml:5:1: a program cannot work in an empty folder and in a source tree; write one of them"]);
     bad("[program]\ncommand = [\"hackbench\"]\nparser = \"hackbensh\"\n", expect!["w.toml:3:1: unknown parser 'hackbensh'; did you mean 'hackbench'?"]);
-    bad("[program]\ncommand = [\"hackbench\"]\n", expect!["w.toml:1:1: the field 'parser' is missing; add a line 'parser = …'"]);
+    bad("[program]\ncommand = [\"hackbench\"]\n", expect!["w.toml:1:1: the field 'parser' is missing; add 'parser = …'"]);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn mutexes() {
     bad(&table(&one.repeat(2)), expect!["w.toml:5:1: a second mutex named 'mm'; write its protocol in one [[mutex]]"]);
     bad(&table(&one.replace("mm", "mn")), expect!["w.toml:2:1: no step takes the mutex 'mn'; did you mean 'mm'?"]);
     bad(&table(&one.replace("mm", "other")), expect!["w.toml:2:1: no step takes the mutex 'other'; known are 'mm'"]);
-    bad(&table(&one.replace("name = \"mm\"\n", "")), expect!["w.toml:1:1: the field 'name' is missing; add a line 'name = …'"]);
+    bad(&table(&one.replace("name = \"mm\"\n", "")), expect!["w.toml:1:1: the field 'name' is missing; add 'name = …'"]);
 }
 
 #[test]

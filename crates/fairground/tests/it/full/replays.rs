@@ -106,4 +106,9 @@ fn what_cannot_be_recorded_is_refused_before_anything_runs() {
     refused(&["--replays", "--on", "vm", "--tapes", "old"], "is there already");
     refused(&["--replays", "--on", "vm", "--workload", "tiny.toml"], "starts no program");
     assert!(!bench.path("fairground.db").exists());
+    let absent = "about = \"x\"\nheadline = [\"completion_ns program\"]\n\
+                  [program]\nparser = \"none\"\ncommand = [\"none\"]\npackage = \"absent\"\n";
+    bench.write("absent.toml", absent);
+    let words = ["--replays", "--on", "vm", "--workload", "absent.toml"];
+    refused(&words, ": absent: unsupported: none is not installed; to get it: apt install absent");
 }

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::sides::{trace, wall_ns};
 use crate::exit::bad_input;
-use crate::{output, recordings};
+use crate::{output, recordings, ui};
 
 #[derive(Clone, Debug)]
 pub struct Recorded {
@@ -87,12 +87,26 @@ impl Tapes {
         }
         if written.is_empty() {
             return Err(bad_input(format!(
-                "no program was recorded under {under}: the experiment's workloads must start \
-                 programs, and their trials under its baseline must end well"
+                "no program was recorded under {under}: {}",
+                why_none(records, under)
             )));
         }
         Ok(written)
     }
+}
+
+/// Why no trial under this contestant has a program's tape.
+fn why_none(records: &[Record], under: &str) -> String {
+    let failed = records
+        .iter()
+        .find(|record| record.trial.contestant.name == under && !record.outcome.is_ok());
+    failed.map_or_else(
+        || "the experiment's workloads must start programs".into(),
+        |Record { trial, outcome, .. }| {
+            let (word, reason) = (outcome.word(), ui::first_line(outcome.reason()));
+            format!("{}: {word}: {reason}", trial.workload.cell())
+        },
+    )
 }
 
 /// The workload's files; `None`, and a line for the user, where the trace does not serve.
