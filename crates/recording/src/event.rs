@@ -21,12 +21,29 @@ pub struct Recording {
     pub events: Vec<Event>,
     /// Events that the tracer could not keep.
     pub lost_events: u64,
-    /// What the tracer took for each event, of the task at work; 0 where nobody knows.
-    pub event_ns: u64,
+    /// What the tracer took of the task at work.
+    pub tracer: TracerCosts,
     /// What the kernel took of a task for a switch that it had not asked for; 0 where nobody knows.
     pub switch_ns: u64,
     /// What the source does not tell, a sentence each, for people.
     pub untold: Vec<String>,
+}
+
+/// What a tracer takes for an event, by its kind, ns; 0 where nobody knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TracerCosts {
+    pub switch_ns: u64,
+    /// A wake-up, or a fork.
+    pub wake_ns: u64,
+    /// What is put into a pipe or a socket, or taken out.
+    pub message_ns: u64,
+}
+
+impl TracerCosts {
+    /// The same for all kinds.
+    pub fn of_event(event_ns: u64) -> TracerCosts {
+        TracerCosts { switch_ns: event_ns, wake_ns: event_ns, message_ns: event_ns }
+    }
 }
 
 /// A task's place in [`Recording::tasks`].

@@ -25,7 +25,7 @@ use model::ControlGroup;
 pub use object::Cost;
 use object::{Kept, Loaded, Meter};
 pub use only::TaskFilter;
-use recording::event::Recording;
+use recording::event::{Recording, TracerCosts};
 
 use crate::facts::highest_cpu;
 use crate::player::tapes;
@@ -200,7 +200,8 @@ impl Recorder {
         });
         let kept = std::mem::take(&mut *self.kept.borrow_mut());
         let mut recording = self.made(source, kept, end_ns, lost_events);
-        recording.event_ns = cost.as_ref().and_then(Cost::event_ns).unwrap_or(0);
+        let event_ns = cost.as_ref().and_then(Cost::event_ns).unwrap_or(0);
+        recording.tracer = TracerCosts::of_event(event_ns);
         recording.switch_ns = tapes::call_costs().switch_ns();
         Ok((recording, cost.unwrap_or_default()))
     }

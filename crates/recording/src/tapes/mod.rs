@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::TapeOp;
 use model::tape::{Reader, Stream};
 
-use crate::event::{Event, Leaves, Recording, SleepsFor, TaskIndex, Waker, What};
+use crate::event::{Event, Leaves, Recording, SleepsFor, TaskIndex, TracerCosts, Waker, What};
 use messages::{Delivery, Queue, Size};
 use spins::{is_timer, polls, wait};
 use task::{EarlyWake, State, TaskWriter, TimerSleep};
@@ -53,7 +53,7 @@ pub struct Counts {
 /// Writes the tape of each task that `keeps` accepts.
 pub fn write(recording: &Recording, keeps: impl Fn(TaskIndex) -> bool) -> Written {
     let mut writer = Writer::new(recording.tasks.len(), keeps);
-    (writer.event_ns, writer.switch_ns) = (recording.event_ns, recording.switch_ns);
+    (writer.tracer, writer.switch_ns) = (recording.tracer, recording.switch_ns);
     recording.events.iter().for_each(|event| writer.event(event));
     writer.finish(recording.length_ns)
 }
@@ -73,8 +73,8 @@ pub struct Writer {
     /// Tasks that have yielded and not looked again.
     yielded: BTreeSet<TaskIndex>,
     counts: Counts,
-    /// What the tracer took for each event.
-    event_ns: u64,
+    /// What the tracer took for an event.
+    tracer: TracerCosts,
     /// What the kernel took for each switch that a task had not asked for.
     switch_ns: u64,
     /// What the operations will have as text, about.
@@ -113,26 +113,26 @@ impl Writer {
                 }
                 if let Some(next) = next {
                     self.begin(next, event.cpu, at_ns);
-                    self.pay_tracer(next);
+                    self.pay_tracer(next, self.tracer.switch_ns);
                 }
             }
             What::Wake { task, waker } => {
                 self.wake(task, waker, at_ns);
                 if let Waker::Task(by) = waker {
-                    self.pay_tracer(by);
+                    self.pay_tracer(by, self.tracer.wake_ns);
                 }
             }
             What::Fork { parent, child } => {
                 self.fork(parent, child, at_ns);
-                self.pay_tracer(parent);
+                self.pay_tracer(parent, self.tracer.wake_ns);
             }
             What::Send { task, stream, bytes, room } => {
                 self.send(task, (stream, bytes.into(), room.into()), at_ns);
-                self.pay_tracer(task);
+                self.pay_tracer(task, self.tracer.message_ns);
             }
             What::Take { task, stream, bytes } => {
                 self.take(task, (stream, bytes.into()), at_ns);
-                self.pay_tracer(task);
+                self.pay_tracer(task, self.tracer.message_ns);
             }
             What::Changed { task, ref to } => self.change(task, to.nice, at_ns),
             What::Exit { .. } | What::Interrupted { .. } => {}
@@ -140,8 +140,7 @@ impl Writer {
     }
 
     /// The tracer's work for an event comes after the event's time, and is none of the task's own.
-    fn pay_tracer(&mut self, task: TaskIndex) {
-        let event_ns = self.event_ns;
+    fn pay_tracer(&mut self, task: TaskIndex, event_ns: u64) {
         self.task(task).not_work_ns += event_ns;
     }
 

@@ -3,7 +3,7 @@ use serde::Deserialize;
 use serde::de::value::{Error, StrDeserializer};
 
 use super::*;
-use crate::event::{Attributes, Task};
+use crate::event::{Attributes, Task, TracerCosts};
 use model::Tape;
 
 /// Events as text: `10 0:pipe>2` is a switch on CPU 0, from task 0, which sleeps in a pipe, to task
@@ -116,8 +116,9 @@ fn a_nap_is_relative_however_long() {
 fn what_the_tracer_took_is_no_work() {
     // From 100 to 105 less than one event takes: the next stretch is shorter.
     let events = "0 >0, 50 1 by 0, 100 0:sleeps>1, 105 1:sleeps>, 200 1 by 0, 210 >1, 260 1:ended>";
-    let recording = Recording { event_ns: 8, ..recording(self::events(events), 2) };
-    assert_eq!(texts(write(&recording, |_| true)), ["r42 p1 r42 p1", "w0 w0 r39"]);
+    let tracer = TracerCosts { switch_ns: 9, wake_ns: 7, message_ns: 0 };
+    let recording = Recording { tracer, ..recording(self::events(events), 2) };
+    assert_eq!(texts(write(&recording, |_| true)), ["r41 p1 r43 p1", "w0 w0 r37"]);
 }
 
 #[test]

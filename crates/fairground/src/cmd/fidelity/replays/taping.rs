@@ -125,7 +125,7 @@ fn files(store: &Path, record: &Record, file: &Path) -> Result<Option<Files>> {
     let read = traced::read(&trace, wall_ns(record, &trace).unwrap_or(u64::MAX), &source, cpus);
     let made = read.and_then(|mut traced| {
         if record.trial.machine.clock == Clock::Virtual {
-            traced.recording.event_ns = traced::COUNTED_EVENT_NS;
+            traced.recording.tracer = traced::COUNTED_TRACER;
             traced.recording.switch_ns = traced::COUNTED_SWITCH_NS;
         }
         traced.start_in_groups(&trace, &record.trial.workload);
