@@ -145,8 +145,6 @@ pub enum SleepsFor {
     Nap,
     /// A futex, or another lock.
     Futex,
-    /// The kernel's own lock of a pipe or a socket, which another task held.
-    KernelLock,
     /// Data in a pipe or a local socket.
     Pipe,
     /// Room in a pipe or a socket that is full.

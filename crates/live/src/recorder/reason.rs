@@ -93,7 +93,7 @@ pub fn sleep(detail: u32) -> SleepsFor {
         (_, Call::Any) => SleepsFor::Any,
         // Messages and room are waited for interruptibly; this is the lock of a pipe or a socket.
         (leaves::STUCK, _) if matches!(what, Some(SleepsFor::Pipe | SleepsFor::Network)) => {
-            SleepsFor::KernelLock
+            SleepsFor::Futex
         }
         (_, Call::Write) if matches!(what, Some(SleepsFor::Pipe | SleepsFor::Network)) => {
             SleepsFor::Room
@@ -204,9 +204,9 @@ mod tests {
             (leaves::WAITING, file::PIPE, libc::SYS_write, SleepsFor::Room),
             (leaves::WAITING, file::LOCAL_SOCKET, libc::SYS_write, SleepsFor::Room),
             (leaves::WAITING, file::NETWORK, libc::SYS_write, SleepsFor::Room),
-            (leaves::STUCK, file::PIPE, libc::SYS_write, SleepsFor::KernelLock),
-            (leaves::STUCK, file::PIPE, libc::SYS_read, SleepsFor::KernelLock),
-            (leaves::STUCK, file::NETWORK, libc::SYS_sendto, SleepsFor::KernelLock),
+            (leaves::STUCK, file::PIPE, libc::SYS_write, SleepsFor::Futex),
+            (leaves::STUCK, file::PIPE, libc::SYS_read, SleepsFor::Futex),
+            (leaves::STUCK, file::NETWORK, libc::SYS_sendto, SleepsFor::Futex),
             (leaves::IO, file::DISK, libc::SYS_write, SleepsFor::Disk),
             // Uninterruptible sleeps are for disks, but for locks of memory and of the kernel.
             (leaves::STUCK, file::NONE, libc::SYS_openat, SleepsFor::Disk),

@@ -5,8 +5,7 @@
 //! wake-up says what it waited for: another task, whose tape gets a post at the very point of its
 //! own computing; a timer, which is relative if the system call is `nanosleep`, and else absolute
 //! unless the task's sleeps show otherwise (`are_relative`), because a program that is late does
-//! not get more time; or a device, which takes as long again. A sleep for the kernel's lock of a
-//! pipe is left out: with other turns there is another one, or none. Events are handled in order of time,
+//! not get more time; or a device, which takes as long again. Events are handled in order of time,
 //! so each wait follows its post, and the tapes can be played to their ends under every scheduler.
 
 mod messages;
@@ -180,8 +179,7 @@ impl Writer {
 
     /// A task leaves its CPU. One that no event has named had it from the beginning.
     fn leave(&mut self, task: TaskIndex, leaves: Leaves, at_ns: u64) {
-        let is_made_to = matches!(leaves, Leaves::Runnable | Leaves::Sleeps(SleepsFor::KernelLock));
-        let switch_ns = if is_made_to { self.switch_ns } else { 0 };
+        let switch_ns = if leaves == Leaves::Runnable { self.switch_ns } else { 0 };
         let writer = self.task(task);
         writer.not_work_ns += switch_ns;
         writer.ran_ns += match writer.state {
@@ -189,8 +187,8 @@ impl Writer {
             State::Unseen => at_ns,
             _ => 0,
         };
-        // It has not taken yet what it was woken for.
-        writer.woken.take_if(|_| !is_made_to);
+        // A task that is preempted has not taken yet what it was woken for.
+        writer.woken.take_if(|_| leaves != Leaves::Runnable);
         writer.state = match leaves {
             Leaves::Runnable | Leaves::Yields => State::Runnable,
             Leaves::Sleeps(reason) => State::Asleep { since_ns: at_ns, reason },
@@ -225,7 +223,7 @@ impl Writer {
     }
 
     fn begin(&mut self, task: TaskIndex, cpu: u32, at_ns: u64) {
-        if self.task(task).state.is_wait() {
+        if let State::Asleep { .. } = self.task(task).state {
             match self.task(task).early {
                 Some(early) => self.accept(task, early),
                 None => {
@@ -246,8 +244,7 @@ impl Writer {
                 self.task(task).state = State::Asleep { since_ns: 0, reason: SleepsFor::Unknown };
                 self.end_sleep(task, waker, at_ns);
             }
-            state if state.is_wait() => self.end_sleep(task, waker, at_ns),
-            State::Asleep { .. } => self.task(task).state = State::Runnable,
+            State::Asleep { .. } => self.end_sleep(task, waker, at_ns),
             State::Running { .. } => {
                 let post = self.played_waker(task, waker).map(|by| self.post(by, task, at_ns));
                 if let (Some(place), Waker::Task(by)) = (post, waker) {

@@ -53,13 +53,6 @@ pub enum State {
     Ended,
 }
 
-impl State {
-    /// Asleep for something that the tape has: other turns find a lock of the kernel free.
-    pub fn is_wait(self) -> bool {
-        matches!(self, State::Asleep { reason, .. } if reason != SleepsFor::KernelLock)
-    }
-}
-
 #[derive(Clone, Copy)]
 pub struct EarlyWake {
     pub waker: Waker,

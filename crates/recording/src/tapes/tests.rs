@@ -122,18 +122,6 @@ fn what_the_tracer_took_is_no_work() {
 }
 
 #[test]
-fn a_lock_of_the_kernel_is_not_waited_for() {
-    // A reader is woken for a message, and the lock of the pipe is taken; it has the message later.
-    let events = "0 1:pipe>0, 10 1 by 0, 12 0 sends 5, 20 0>1, 22 1:kernel_lock>0, 30 1 by 0, \
-                  40 0:sleeps>1, 50 1 takes 5, 60 1:ended>";
-    let recording = Recording { switch_ns: 1, ..recording(self::events(events), 2) };
-    assert_eq!(texts(write(&recording, |_| true)), ["r10 p1.1 r27", "m0.1 r21"]);
-    // Its wake-up comes before its switch.
-    let early = "0 >0, 5 0 by 1, 10 0:kernel_lock>, 20 >0, 30 0:ended>";
-    assert_eq!(first_tape(early, 2), "r20");
-}
-
-#[test]
 fn what_a_preemption_took_is_no_work() {
     let events = "0 >0, 50 0>1, 60 1:sleeps>0, 100 0:yields>, 110 >0, 120 0:ended>";
     let recording = Recording { switch_ns: 8, ..recording(self::events(events), 2) };
