@@ -24,7 +24,7 @@ pub struct Recording {
     /// What the tracer took of the task at work.
     pub tracer: TracerCosts,
     /// What the kernel took of a task for a switch that it had not asked for; 0 where nobody knows.
-    pub switch_ns: u64,
+    pub preemption_ns: u64,
     /// What the source does not tell, a sentence each, for people.
     pub untold: Vec<String>,
 }

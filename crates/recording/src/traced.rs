@@ -23,7 +23,7 @@ pub const COUNTED_TRACER: TracerCosts =
 
 /// What a switch that the task had not asked for takes there: what a task computes more that is
 /// preempted by the one that it wakes.
-pub const COUNTED_SWITCH_NS: u64 = 2_300;
+pub const COUNTED_PREEMPTION_NS: u64 = 2_300;
 
 /// A trace as a recording, and whose it is.
 #[derive(Clone, Debug)]

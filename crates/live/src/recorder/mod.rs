@@ -202,7 +202,7 @@ impl Recorder {
         let mut recording = self.made(source, kept, end_ns, lost_events);
         let event_ns = cost.as_ref().and_then(Cost::event_ns).unwrap_or(0);
         recording.tracer = TracerCosts::of_event(event_ns);
-        recording.switch_ns = tapes::call_costs().switch_ns();
+        recording.preemption_ns = tapes::call_costs().switch_ns();
         Ok((recording, cost.unwrap_or_default()))
     }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From events to tapes: what each task did, with everything that it waited for.
 //!
-//! A task's time on CPUs, less what the tracer and its preemptions took, is what it computes. Where it slept, its
-//! wake-up says what it waited for: another task, whose tape gets a post at the very point of its
-//! own computing; a timer, which is relative if the system call is `nanosleep`, and else absolute
-//! unless the task's sleeps show otherwise (`are_relative`), because a program that is late does
+//! A task's time on CPUs, less what the tracer and preemptions took, is what it computes. Where it
+//! slept, its wake-up says what it waited for: another task, whose tape gets a post at the very
+//! point of its own computing; a timer, which is relative if the system call is `nanosleep`, and
+//! else absolute unless the task's sleeps show otherwise (`are_relative`), because a late task does
 //! not get more time; or a device, which takes as long again. Events are handled in order of time,
 //! so each wait follows its post, and the tapes can be played to their ends under every scheduler.
 
@@ -53,7 +53,7 @@ pub struct Counts {
 /// Writes the tape of each task that `keeps` accepts.
 pub fn write(recording: &Recording, keeps: impl Fn(TaskIndex) -> bool) -> Written {
     let mut writer = Writer::new(recording.tasks.len(), keeps);
-    (writer.tracer, writer.switch_ns) = (recording.tracer, recording.switch_ns);
+    (writer.tracer, writer.preemption_ns) = (recording.tracer, recording.preemption_ns);
     recording.events.iter().for_each(|event| writer.event(event));
     writer.finish(recording.length_ns)
 }
@@ -76,7 +76,7 @@ pub struct Writer {
     /// What the tracer took for an event.
     tracer: TracerCosts,
     /// What the kernel took for each switch that a task had not asked for.
-    switch_ns: u64,
+    preemption_ns: u64,
     /// What the operations will have as text, about.
     bytes: usize,
 }
@@ -179,9 +179,9 @@ impl Writer {
 
     /// A task leaves its CPU. One that no event has named had it from the beginning.
     fn leave(&mut self, task: TaskIndex, leaves: Leaves, at_ns: u64) {
-        let switch_ns = if leaves == Leaves::Runnable { self.switch_ns } else { 0 };
+        let preemption_ns = if leaves == Leaves::Runnable { self.preemption_ns } else { 0 };
         let writer = self.task(task);
-        writer.not_work_ns += switch_ns;
+        writer.not_work_ns += preemption_ns;
         writer.ran_ns += match writer.state {
             State::Running { since_ns, .. } => at_ns - since_ns,
             State::Unseen => at_ns,

@@ -124,7 +124,7 @@ fn what_the_tracer_took_is_no_work() {
 #[test]
 fn what_a_preemption_took_is_no_work() {
     let events = "0 >0, 50 0>1, 60 1:sleeps>0, 100 0:yields>, 110 >0, 120 0:ended>";
-    let recording = Recording { switch_ns: 8, ..recording(self::events(events), 2) };
+    let recording = Recording { preemption_ns: 8, ..recording(self::events(events), 2) };
     assert_eq!(texts(write(&recording, |_| true)), ["r82 y r10", "r10"]);
 }
 

@@ -126,7 +126,7 @@ fn files(store: &Path, record: &Record, file: &Path) -> Result<Option<Files>> {
     let made = read.and_then(|mut traced| {
         if record.trial.machine.clock == Clock::Virtual {
             traced.recording.tracer = traced::COUNTED_TRACER;
-            traced.recording.switch_ns = traced::COUNTED_SWITCH_NS;
+            traced.recording.preemption_ns = traced::COUNTED_PREEMPTION_NS;
         }
         traced.start_in_groups(&trace, &record.trial.workload);
         let choice = Choice { threads: Some(traced.threads), ..Choice::default() };
