@@ -90,11 +90,9 @@ fn write_and_read() -> u64 {
 /// Two threads on one CPU wake each other in turn.
 fn to_and_fro(by_pipes: bool) -> u64 {
     let half = || (Semaphore::default(), process::pipe().ok().filter(|_| by_pipes));
-    let halves = Arc::new([half(), half()]);
     let play = |halves: &[(Semaphore, Option<Pipe>); 2], own: usize| {
         let never = AtomicU32::new(0);
         let [(mine, my_mailbox), (other, mailbox)] = [&halves[own], &halves[1 - own]];
-        stay_here();
         let before_ns = own_cpu_ns();
         for _ in 0..ROUNDS {
             // One begins, the other one answers: both sleep in each round.
@@ -108,12 +106,8 @@ fn to_and_fro(by_pipes: bool) -> u64 {
         }
         own_cpu_ns() - before_ns
     };
-    let (theirs, ours) = (halves.clone(), halves);
-    let other = thread::spawn(move || play(&theirs, 0));
-    let own = thread::spawn(move || play(&ours, 1));
-    let used_ns = own.join().unwrap_or(0) + other.join().unwrap_or(0);
     // Both threads have posted and waited.
-    used_ns / ROUNDS / 4
+    on_one_cpu([half(), half()], play) / ROUNDS / 4
 }
 
 fn short_sleep() -> u64 {
@@ -127,9 +121,7 @@ fn short_sleep() -> u64 {
 
 /// Two threads on one CPU yield to each other.
 fn yields() -> u64 {
-    let here = Arc::new(AtomicU32::new(0));
-    let play = |here: &AtomicU32| {
-        stay_here();
+    let play = |here: &AtomicU32, _: usize| {
         here.fetch_add(1, SeqCst);
         while here.load(SeqCst) < 2 {
             thread::yield_now();
@@ -138,11 +130,20 @@ fn yields() -> u64 {
         (0..ROUNDS).for_each(|_| thread::yield_now());
         own_cpu_ns() - before_ns
     };
-    let theirs = here.clone();
-    let other = thread::spawn(move || play(&theirs));
-    let own = thread::spawn(move || play(&here));
-    let used_ns = own.join().unwrap_or(0) + other.join().unwrap_or(0);
-    used_ns / ROUNDS / 2
+    on_one_cpu(AtomicU32::new(0), play) / ROUNDS / 2
+}
+
+/// The sum of what two threads, 0 and 1, return that run on one CPU at once.
+fn on_one_cpu<S: Send + Sync + 'static>(shared: S, play: fn(&S, usize) -> u64) -> u64 {
+    let shared = Arc::new(shared);
+    let threads = [0, 1].map(|own| {
+        let shared = shared.clone();
+        thread::spawn(move || {
+            stay_here();
+            play(&shared, own)
+        })
+    });
+    threads.into_iter().map(|thread| thread.join().unwrap_or(0)).sum()
 }
 
 /// The calling thread uses only the first CPU that it may use.

@@ -9,6 +9,7 @@
 //! program. What the player itself computes between two calls is part of the recorded time, too.
 
 use std::sync::atomic::Ordering::SeqCst;
+use std::thread::yield_now;
 
 use model::play::{Script, Setting};
 use model::tape::{Reader, Recorded, TapesText};
@@ -144,11 +145,6 @@ fn receive(task: &Task, semaphore: u32) -> Result<bool, End> {
     let run = task.run;
     let mailbox = run.mailbox(semaphore as usize);
     Ok(run.semaphores[semaphore as usize].receive(mailbox, &run.control().stop)?)
-}
-
-fn yield_now() {
-    // SAFETY: no arguments.
-    unsafe { libc::sched_yield() };
 }
 
 fn sleep_until(task: &Task, until_ns: u64) -> Result<u64, End> {

@@ -119,6 +119,10 @@ fn what_the_tracer_took_is_no_work() {
     let tracer = TracerCosts { switch_ns: 9, wake_ns: 7, message_ns: 0 };
     let recording = Recording { tracer, ..recording(self::events(events), 2) };
     assert_eq!(texts(write(&recording, |_| true)), ["r41 p1 r43 p1", "w0 w0 r37"]);
+    let messages = "0 >0, 0 >1 on 1, 10 0 sends 5, 40 1 takes 5";
+    let tracer = TracerCosts { message_ns: 4, ..TracerCosts::default() };
+    let recording = Recording { tracer, ..self::recording(self::events(messages), 2) };
+    assert_eq!(texts(write(&recording, |_| true)), ["r10 d1.1 r986", "r40 t0.1 r956"]);
 }
 
 #[test]
